@@ -1,7 +1,9 @@
 # syntax=docker/dockerfile:1
-# docker build -t parley . && docker run --init -v parley:/var/lib/parley -v ./config.toml:/etc/parley/config.toml:ro parley
+# docs/operate.md shows how to run it, read-only and without capabilities, and how to pin the base by its digest.
 
-FROM python:3.13-slim AS build
+ARG PYTHON_IMAGE=python:3.13-slim
+
+FROM ${PYTHON_IMAGE} AS build
 COPY requirements/runtime.txt /src/requirements/
 RUN python -m venv /usr/local/lib/parley \
     && /usr/local/lib/parley/bin/pip install --no-cache-dir --require-hashes -r /src/requirements/runtime.txt
@@ -11,7 +13,7 @@ COPY gateway /src/gateway
 COPY adapters /src/adapters
 RUN /usr/local/lib/parley/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
 
-FROM python:3.13-slim
+FROM ${PYTHON_IMAGE}
 COPY --from=build /usr/local/lib/parley /usr/local/lib/parley
 # Threads live in /var/lib/parley; the config is mounted, its secrets come from the environment or from files.
 RUN useradd --uid 10001 --home-dir /var/lib/parley --create-home --skel /dev/null --shell /usr/sbin/nologin parley

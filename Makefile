@@ -4,8 +4,9 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# Neither an activated virtual environment nor a Python path of the user's may leak into ours.
-unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSTARTUP
+# Neither an activated virtual environment nor a Python path of the user's may leak into ours. Without
+# bytecode every process compiles all tests again.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 
@@ -29,6 +30,10 @@ test: .venv/dev ## Run the tests
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
 	$(BIN)/pytest -n 2 -m "chaos and not soak" $(ARGS)
+
+.PHONY: redteam
+redteam: .venv/dev ## Attack a served process; ARGS=--long takes minutes
+	@$(BIN)/python -m tests.security.redteam $(ARGS)
 
 # Folders whose docstrings are checked.
 DOCUMENTED := .ci adapters benchmarks docs gateway requirements teams tests
@@ -59,7 +64,7 @@ coverage: .venv/dev ## Run the tests and report branch coverage
 
 .PHONY: soak
 soak: .venv/dev ## Run the long soak tests
-	$(BIN)/pytest -m soak $(ARGS) || test $$? -eq 5 # 5: there are none
+	$(BIN)/pytest -m soak -o run_timeout=14400 $(ARGS) || test $$? -eq 5 # 5: there are none
 
 .PHONY: bench
 bench: .venv/runtime ## Run all benchmarks (ten minutes) and rewrite the results in docs/benchmarks

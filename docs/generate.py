@@ -45,6 +45,14 @@ from gateway.config.agents import (
     SourceFilterConfig,
     UserProxyConfig,
 )
+from gateway.config.allowances import (
+    AllowedAddress,
+    AllowedCommand,
+    AllowedContainer,
+    AllowedExecutor,
+    AllowedMount,
+    AllowedVariable,
+)
 from gateway.config.budgets import Budget, Price
 from gateway.config.models import ModelConfig, ModelInfoConfig
 from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
@@ -117,6 +125,11 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ),
     ("An entry of `initial_messages`", [InitialMessage]),
     ("`[teams.NAME]`, from a component file", [ComponentTeam]),
+    ("An entry of `allow`: a server", [AllowedAddress, AllowedVariable]),
+    (
+        "An entry of `allow`: a program, a folder or an executor",
+        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer],
+    ),
     ("`[teams.NAME]`, from Python", [FactoryTeam]),
     ("`[teams.NAME]`, the demo", [DemoTeam]),
     ("`[[routes]]`", [Route]),
@@ -159,8 +172,8 @@ def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
             if issubclass(kind, GroupTeam) and _same(inherited.get(name), field):
                 continue
             if not (kind in (Config, Policies) and name in SUBTABLES):
-                rows.setdefault(name, []).append(field)
-    for name, fields in rows.items():
+                rows.setdefault(field.alias or name, []).append(field)
+    for name, fields in sorted(rows.items(), key=lambda row: row[0] != "type"):
         value = " or ".join(dict.fromkeys(_value(field.annotation) for field in fields))
         yield f"| `{name}` | {value} | {_default(fields[0])} | {_text(fields[0].description)} |"
     yield ""

@@ -1,8 +1,8 @@
 """Page of all texts that people read: `make texts` prints it.
 
-Found in the source, so that none is left out: constants and other texts that are sentences, error
-messages, and the help of commands and options. Docstrings, log lines and prompts to models are not
-for people and stay out.
+Found in the source, so that none is left out: sentences, phrases such as "found X, expected Y",
+labels in constants, and the help of commands and options. Docstrings, log lines, prompts to
+models, names of tasks and queries are not for people and stay out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,13 @@ PHRASE = re.compile(r"[A-Za-z(`{/*][^_=<>|]*\s[^_=<>|]*$")
 WORD = re.compile(r"[A-Za-z][a-z']+\b")
 FILLED = re.compile(r"\{.*?\}")
 LEAST = 2
-"""Words that a text must have of its own."""
-CODE = re.compile(r"\(\?[P:]|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WHERE|FROM|AND)\b")
+"""Words that a sentence or a label must have of its own."""
+PHRASE_LEAST = 3
+"""Words that another phrase must have of its own."""
+CODE = re.compile(
+    r"\(\?[P:]|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WHERE|FROM|AND|ORDER BY|PRAGMA)\b"
+    r"|^\S+$|[a-z]\.[a-z_]+,"
+)
 LOGS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
@@ -56,9 +61,13 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_for_people(text: str, *, constant: bool) -> bool:
-    words = WORD.findall(FILLED.sub("", text))
-    shape = PHRASE if constant else SENTENCE
-    return len(words) >= LEAST and bool(shape.match(text.strip())) and not CODE.search(text)
+    bare = text.strip()
+    own = FILLED.sub("", bare)
+    words = len(WORD.findall(own))
+    if CODE.search(own):
+        return False
+    is_phrase = bool(PHRASE.match(bare)) and words >= (LEAST if constant else PHRASE_LEAST)
+    return is_phrase or (bool(SENTENCE.match(bare)) and words >= LEAST)
 
 
 def _constants(tree: ast.Module) -> Iterator[int]:
@@ -104,6 +113,10 @@ def _skipped(tree: ast.Module) -> Iterator[int]:
                 yield from map(id, ast.walk(node))
             case ast.JoinedStr():
                 yield from (id(each) for each in ast.walk(node) if each is not node)
+            case ast.Subscript(slice=part) | ast.keyword(arg="name", value=part):
+                yield from map(id, ast.walk(part))
+            case ast.Call(func=ast.Name(id="cast"), args=[kind, *_]):
+                yield from map(id, ast.walk(kind))
             case _:
                 pass
 

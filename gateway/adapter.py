@@ -14,26 +14,50 @@ loads its platform's SDK in `build` at the earliest. It may have
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from gateway.client import CommandInfo, Receipt, ThreadInfo
+from gateway.client import CommandInfo, Receipt, RequestInfo, ThreadInfo
 from gateway.conversation import (
     Attachment,
     Author,
     ConversationKey,
+    HistoryLimit,
     InboundMessage,
     MessageAwaitingFiles,
     MissingFile,
     RecentMessage,
 )
 from gateway.errors import GatewayError
-from gateway.outbox import DeliveryHost
+from gateway.missed import Gap, KnownPlace, MissedRules, MissedVerdict, OpenGap, ReadPage
+from gateway.surface import TextSurface
 from gateway.values import value
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from gateway.config.routes import Route
+
+IgnoredReason: TypeAlias = Literal[
+    "not addressed",
+    "own",
+    "no author",
+    "system message",
+    "no change",
+    "reaction",
+    "already taken",
+    "another app",
+    "unknown kind",
+    "malformed",
+    "not served",
+]
+"""Why an adapter drops an event.
+
+It is said to others; it is the bot's own, or nobody's; the platform has written it; nothing that
+the team knows has changed; the reaction calls nobody; it was taken before; it is about a button, a
+form or a command of another app; adapters know no such event; it can't be read; the bot is not in
+its workspace.
+"""
 
 NOT_ALLOWED = "You may not write to this team."
 """The reply to somebody who may not write there."""
@@ -73,8 +97,8 @@ class Tokens(Protocol):
         ...
 
 
-class AdapterHost(DeliveryHost, Protocol):
-    """The gateway as adapters see it, `delivering` included.
+class AdapterHost(Protocol):
+    """The gateway as adapters see it.
 
     Methods that store something raise StoreFull or another GatewayError if it was not stored.
     """
@@ -85,6 +109,14 @@ class AdapterHost(DeliveryHost, Protocol):
 
         An adapter need not know of others.
         """
+        ...
+
+    def workspaces(self, platform: str) -> tuple[str, ...]:
+        """The workspaces that a platform's routes name, in their order."""
+        ...
+
+    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
+        """True if a route is for this workspace or its channels."""
         ...
 
     @property
@@ -105,6 +137,13 @@ class AdapterHost(DeliveryHost, Protocol):
         """The tokens that platforms gave to Parley.
 
         Raises GatewayError where none are kept.
+        """
+        ...
+
+    def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
+        """Write all threads of the surface's platform, within the context.
+
+        Raises AuthError once the platform refuses the credentials.
         """
         ...
 
@@ -155,6 +194,10 @@ class AdapterHost(DeliveryHost, Protocol):
         """
         ...
 
+    async def request(self, request: str) -> RequestInfo:
+        """A request to a human. Raises NotFound."""
+        ...
+
     async def may_answer(self, author: Author, request: str) -> bool:
         """True if a person may answer a request, before `accept`.
 
@@ -167,6 +210,15 @@ class AdapterHost(DeliveryHost, Protocol):
 
         The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
         Raises NotFound for a thread or team that is not there.
+        """
+        ...
+
+    async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
+        """Take messages that were written while Parley was away, all or none.
+
+        They are given in the order of writing, and each is taken for itself, as `accept` does. No
+        turn begins before the last of them is stored, so that one turn takes those of one author
+        in a row.
         """
         ...
 
@@ -184,7 +236,14 @@ class AdapterHost(DeliveryHost, Protocol):
         ...
 
     async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of these dedupe keys whose messages were taken."""
+        """Those of these dedupe keys whose messages were taken, or deleted."""
+        ...
+
+    async def history_limit(self, key: ConversationKey) -> HistoryLimit:
+        """Limit of a conversation's history on its platform.
+
+        What was deleted in the store is not to be read from there.
+        """
         ...
 
     async def recent_messages(
@@ -226,6 +285,61 @@ class AdapterHost(DeliveryHost, Protocol):
         """
         ...
 
+    @property
+    def missed(self) -> MissedRules:
+        """The ages up to which missed messages are answered or offered."""
+        ...
+
+    async def missed_verdict(self, gap: OpenGap, at: float, *, now: float) -> MissedVerdict:
+        """The fate of a missed message, by its age at the return.
+
+        `at`: when it was said. What was said after all returns that are known has the age that it
+        has `now`. Nothing is too old by a clock that is doubted, and nobody answers unasked what
+        may have been answered before the store lost it.
+        """
+        ...
+
+    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
+        """Add gaps to the work list and set the platform's marks.
+
+        Both in one step: so what was not known at a mark is in the list once the mark has moved. A
+        gap of a place that is in the list is merged with what is not begun of it.
+        """
+        ...
+
+    async def open_gaps(
+        self, platform: str, workspace: str, *, threads: bool = False, limit: int = 20
+    ) -> list[OpenGap]:
+        """The gaps to read next, the newest first.
+
+        Those of places without a root, or those of `threads`.
+        """
+        ...
+
+    async def finish_page(self, page: ReadPage) -> None:
+        """Go on behind a page that was read, or close its gap.
+
+        Does nothing for a gap that is gone. To be called once everything on the page was accepted
+        or offered: a page that was not finished is read again after a crash.
+        """
+        ...
+
+    async def known_channels(self, platform: str, workspace: str) -> list[KnownPlace]:
+        """The channels of a workspace in which there are threads.
+
+        `used` is 0 for those that were not used lately.
+        """
+        ...
+
+    async def known_threads(
+        self, place: ConversationKey, *, before: str, limit: int
+    ) -> list[KnownPlace]:
+        """Threads of a channel with roots below `before`, the greatest first.
+
+        All of them if that is "".
+        """
+        ...
+
     async def probe(self) -> None:
         """Nothing, as a write. Raises the GatewayError that a write would."""
         ...
@@ -234,8 +348,15 @@ class AdapterHost(DeliveryHost, Protocol):
         """Note that something came in from a platform, be it a heartbeat."""
         ...
 
-    def count_ignored(self, reason: str) -> None:
-        """Count an ignored message that was not for the team."""
+    def compare_time(self, adapter: str, told: float) -> None:
+        """Compare the clock with the time that a platform tells.
+
+        `told`: seconds since the epoch. While they differ, nothing is deleted by its age.
+        """
+        ...
+
+    def count_ignored(self, reason: IgnoredReason) -> None:
+        """Count an event of the platform that the adapter drops."""
         ...
 
     def remark(self, adapter: str, text: str) -> None:
@@ -269,11 +390,13 @@ class Adapter(Protocol):
 class CheckResult:
     """Result of a check of a platform's settings.
 
-    A line about them, and what is wrong, each with what to do.
+    A line about them, and what is wrong, each with what to do. `warnings` are what works but should
+    be changed.
     """
 
     text: str
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class Simulation(Protocol):

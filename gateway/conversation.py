@@ -107,13 +107,30 @@ def order_key(mark: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLimit:
+    """Limit of a conversation's history on its platform.
+
+    What is not behind `order_key` was deleted, what was said before `since`, in seconds since the
+    epoch, is older than anything that is kept.
+    """
+
+    order_key: str = ""
+    since: float = 0.0
+
+    def allows(self, order_key: str, at: float) -> bool:
+        """True for a message of this order key and time."""
+        return order_key > self.order_key and at >= self.since
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
     """A person, or another bot.
 
     `id` is unique over all platforms, as `slack:T1:U1`; `timezone` is an IANA name.
 
     `kind` and `groups`, the ids of their roles and user groups, are the platform's word and decide
-    what they may do.
+    what they may do. Where the conversation has no workspace, `workspaces` are those in which they
+    count as this kind. `aliases` are further ids of a bot, by which a route may name it.
     """
 
     id: str
@@ -121,6 +138,8 @@ class Author:
     timezone: str = ""
     kind: AuthorKind = "member"
     groups: frozenset[str] = frozenset()
+    workspaces: frozenset[str] = frozenset()
+    aliases: frozenset[str] = frozenset()
 
 
 LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
@@ -230,8 +249,11 @@ class InboundMessage:
     is known to be of this message. `team` is for a conversation that has none yet; "" is the
     route's, or else the default team. `event` is what the author did, `direct` says that nobody
     else can read there. The turn of a message with `awaited` files waits for Gateway.bring_files,
-    for AWAITED_SECONDS at most. An edit that `keeps_files` leaves those of its message as they are.
-    `ruling` is a gateway's: one that another made, or for another author or place, counts nothing.
+    for AWAITED_SECONDS at most. An edit that `keeps_files` leaves those of its message as they are;
+    the `awaited` files of an edit are those that its message still has, and are not fetched again.
+    `missed` says that it was written while Parley was away: the next such messages of its author
+    that wait with it are taken by the same turn. `ruling` is a gateway's: one that another made, or
+    for another author or place, counts nothing.
     """
 
     key: ConversationKey
@@ -251,6 +273,7 @@ class InboundMessage:
     keeps_files: bool = False
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None
+    missed: bool = False
     ruling: Ruling | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -5,9 +5,11 @@ Every message is a sentence for people.
 GatewayError
 ├── StoreError          the store can't be used; say so and end
 │   ├── StoreUnwritable
+│   ├── StoreUnreadable
 │   ├── StoreTooNew
 │   ├── StoreTooOld
-│   ├── StoreCorrupt
+│   ├── StoreCorrupt    it has to be repaired or replaced
+│   │   └── BackupCorrupt   it is only the file that was to replace it
 │   └── StoreInUse      attach to its owner (`pid`) instead
 ├── StoreFull           nothing was taken; the same again works once there is space
 ├── NotFound            no such thread, request or team
@@ -23,7 +25,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -60,6 +62,10 @@ class StoreTooOld(StoreError):
 
 class StoreCorrupt(StoreError):
     """The store's file is damaged, or is none."""
+
+
+class BackupCorrupt(StoreCorrupt):
+    """The backup's file is damaged, or is none; nothing was changed."""
 
 
 class StoreInUse(StoreError):
@@ -151,16 +157,17 @@ def report(error: BaseException, *, thread: str, turn: str, local: bool = False)
     has to know what is wrong with a team.
     """
     incident = secrets.token_hex(3)
-    category, text, retry = _told(error, local=local)
+    told = _explain(error, local=local)
     LOG.error(
-        "incident %s: thread %s, turn %s failed (%s)",
+        "incident %s: thread %s, turn %s failed (%s): %s",
         incident,
         thread,
         turn,
-        category,
+        told.category,
+        told.kind,
         exc_info=error,
     )
-    return Failure(text=text, incident=incident, category=category, retry=retry)
+    return Failure(text=told.text, incident=incident, category=told.category, retry=told.retry)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -179,30 +186,50 @@ def causes(error: BaseException) -> Iterator[BaseException]:
             left += reversed(cast("BaseExceptionGroup[BaseException]", cause).exceptions)
 
 
-def _told(error: BaseException, *, local: bool) -> tuple[Category, str, bool]:
-    """Its category, its sentence, and whether trying again makes sense."""
-    sentences = _sentences()
+@dataclass(frozen=True, slots=True)
+class _Explanation:
+    """Kind of an error for the log, and its sentence for people.
+
+    `retry`: trying again makes sense.
+    """
+
+    category: Category
+    kind: str
+    text: str
+    retry: bool
+
+
+def _explain(error: BaseException, *, local: bool) -> _Explanation:
+    kinds = _model_failures()
     for cause in causes(error):
         match cause:
             case TeamUnusable():
-                return "settings", str(cause) if local else cause.for_people, False
+                text = str(cause) if local else cause.for_people
+                return _Explanation("settings", "the team can't be used", text, retry=False)
             case ToolFailed(tool=tool):
                 said = f"The tool {tool!r} failed, so the answer ends here. You can try again."
-                return "tool failed", said, True
+                why = type(cause.__cause__ or cause).__name__
+                return _Explanation("tool failed", f"{tool}: {why}", said, retry=True)
             case _:
-                for kind, told in sentences.items():
+                for kind, told in kinds.items():
                     if isinstance(cause, kind):
-                        return told
-    return "our fault", OUR_FAULT, True
+                        return _with_status(told, cause)
+    return _Explanation("our fault", type(error).__name__, OUR_FAULT, retry=True)
 
 
-def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
+def _with_status(told: _Explanation, error: BaseException) -> _Explanation:
+    status = getattr(error, "status", None)
+    return told if status is None else replace(told, kind=f"{told.kind}, status {status}")
+
+
+def _model_failures() -> dict[type[BaseException], _Explanation]:
     # Here for start-up: every command imports this module, and few call a model.
     from teams.models import (
         BadAnswer,
         BadCredentials,
         BadRequest,
         ContextOverflow,
+        ModelDisconnected,
         ModelRefused,
         ModelTimeout,
         ModelUnavailable,
@@ -213,47 +240,76 @@ def _sentences() -> dict[type[BaseException], tuple[Category, str, bool]]:
     )
 
     return {
-        BadCredentials: (
+        BadCredentials: _Explanation(
             "settings",
+            "the model's key was refused",
             "The model's key is missing or was refused. Correct it and try again.",
-            False,
+            retry=False,
         ),
-        OutOfQuota: (
+        OutOfQuota: _Explanation(
             "limit reached",
+            "the model's account has no credit",
             "The model's account has no credit left. Top it up and try again.",
-            False,
+            retry=False,
         ),
-        UnknownModel: (
+        UnknownModel: _Explanation(
             "settings",
+            "the model is unknown",
             "The provider does not know the model. Correct its name and try again.",
-            False,
+            retry=False,
         ),
-        ContextOverflow: (
+        ContextOverflow: _Explanation(
             "limit reached",
+            "the request was too long for the model",
             "The thread is too long for the model. Start a new one with /new.",
-            False,
+            retry=False,
         ),
-        BadRequest: ("our fault", "The model's provider rejected the request.", False),
-        ModelRefused: (
+        BadRequest: _Explanation(
+            "our fault",
+            "the model's provider rejected the request",
+            "The model's provider rejected the request.",
+            retry=False,
+        ),
+        ModelRefused: _Explanation(
             "model refused",
+            "the model refused to answer",
             "The model refused to answer. Rephrase your request.",
-            False,
+            retry=False,
         ),
-        RateLimited: ("model busy", "The model is busy. Try again in a minute.", True),
-        ModelTimeout: ("model busy", "The model did not answer in time. Try again.", True),
-        ModelUnreachable: (
+        RateLimited: _Explanation(
             "model busy",
+            "the model's rate limit",
+            "The model is busy. Try again in a minute.",
+            retry=True,
+        ),
+        ModelTimeout: _Explanation(
+            "model busy",
+            "the model did not answer in time",
+            "The model did not answer in time. Try again.",
+            retry=True,
+        ),
+        ModelDisconnected: _Explanation(
+            "model busy",
+            "the model's answer broke off",
             "The model can't be reached. Check the network and try again.",
-            True,
+            retry=True,
         ),
-        ModelUnavailable: (
+        ModelUnreachable: _Explanation(
             "model busy",
+            "no connection to the model",
+            "The model can't be reached. Check the network and try again.",
+            retry=True,
+        ),
+        ModelUnavailable: _Explanation(
+            "model busy",
+            "the model's provider failed",
             "The model's provider has a problem. Try again later.",
-            True,
+            retry=True,
         ),
-        BadAnswer: (
+        BadAnswer: _Explanation(
             "model busy",
+            "the model's answer was not understandable",
             "The model's answer was not understandable. Try again.",
-            True,
+            retry=True,
         ),
     }

@@ -29,6 +29,8 @@ class HumanText:
     inbox: int
     author: str
     text: str
+    author_id: str = ""
+    """Empty in what earlier versions stored."""
 
 
 @value
@@ -201,6 +203,11 @@ class InputRequested(_Event):
     quorum: int = 1
     may_answer: tuple[str, ...] = ()
     expires_at: float | None = None
+
+    @property
+    def reason(self) -> str:
+        """Reason of an approval that the policy alone does not ask for."""
+        return self.prompt.partition(f" wants to use {self.tool}.")[2].strip()
 
 
 @value

@@ -15,15 +15,16 @@ import logging
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from types import CoroutineType, TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from gateway.access.authority import Access, Denial, OperatorAccess, judge
+from gateway.access.authority import Access, Denial, judge
 from gateway.access.pairing import TypedCode
-from gateway.adapter import Tokens
+from gateway.adapter import IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
@@ -35,30 +36,47 @@ from gateway.conversation import (
     Author,
     Click,
     ConversationKey,
+    HistoryLimit,
     InboundMessage,
-    MessageAwaitingFiles,
     MissingFile,
-    RecentMessage,
 )
+from gateway.delivery.service import delivering
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent
 from gateway.inbound.commands import command_infos, parse_command
 from gateway.inbound.intake import Intake
+from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import Status
+from gateway.runtime.store_health import store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
-from gateway.sessions.event_bus import LocalBus, listening, watch
-from gateway.sessions.human_requests import asking
+from gateway.sessions.event_bus import LocalBus, watch
+from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, TurnStop
-from gateway.store.ids import new_id
 from gateway.store.protocols import SessionStore
-from gateway.store.records import PairedPerson
+from gateway.store.records import PairedPerson, new_id
+from gateway.surface import TextSurface
 
 LOG = logging.getLogger("gateway")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _stored(
+    operation: Callable[Concatenate[SessionStore, P], CoroutineType[Any, Any, T]],
+) -> Callable[Concatenate[Gateway, P], CoroutineType[Any, Any, T]]:
+    """A method of the gateway that only passes a store's operation on."""
+
+    @wraps(operation)
+    async def forward(gateway: Gateway, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await getattr(gateway.store, operation.__name__)(*args, **kwargs)
+
+    return forward
 
 
 class Gateway:
@@ -82,9 +100,11 @@ class Gateway:
     ) -> None:
         self._store = store
         self._tokens = tokens
-        self._using = using = ActiveSettings(teams, access or OperatorAccess(), limits or Limits())
+        self._using = using = ActiveSettings(teams, access or Access(), limits or Limits())
         self._clock = clock
         trust = self._trust = ClockTrust(clock, steady)
+        self._back: dict[str, float] = {}
+        """When platforms were last connected to again, as their gaps tell."""
         self._boot = new_id()
         self._bus = LocalBus()
         self.vitals = Metrics()
@@ -95,7 +115,7 @@ class Gateway:
             budgets=using.limits.budgets,
             prices=using.limits.prices,
             exempt=lambda author: using.access.operators.include(author),
-            clock=clock,
+            clock=trust.believed,
             vitals=self.vitals,
             zone=using.limits.timezone,
         )
@@ -117,6 +137,7 @@ class Gateway:
             using=using,
             trust=trust,
             clock=clock,
+            vitals=self.vitals,
         )
         self._life = Lifecycle(parts, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
@@ -139,6 +160,14 @@ class Gateway:
     def groups(self) -> frozenset[str]:
         """The groups and roles that anything depends on."""
         return self._using.access.groups
+
+    def workspaces(self, platform: str) -> tuple[str, ...]:
+        """The workspaces that a platform's routes name, in their order."""
+        return self._using.access.workspaces(platform)
+
+    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
+        """True if a route is for this workspace or its channels."""
+        return self._using.access.serves(platform, workspace, channels)
 
     @property
     def tokens(self) -> Tokens:
@@ -246,12 +275,20 @@ class Gateway:
         that is not there.
         """
         receipt = _receipt(await self._accept(message))
-        LOG.info(
-            "accepted as %s",
-            receipt.outcome,
-            extra={"thread_id": receipt.thread, "event": next(iter(message.dedupe), "")},
-        )
+        _log(message, receipt)
         return receipt
+
+    async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
+        """Take messages that were written while Parley was away, all or none.
+
+        Each has its own outcome; one turn takes those of one author in a row.
+        """
+        self.check_open()
+        missed = [replace(message, missed=True) for message in messages]
+        receipts = [_receipt(each) for each in await self._intake.accept_all(missed)]
+        for message, receipt in zip(missed, receipts, strict=True):
+            _log(message, receipt)
+        return receipts
 
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
@@ -259,10 +296,6 @@ class Gateway:
         """Give an accepted message its files, so that its turn may begin."""
         self.check_open()
         await self._intake.bring_files(inbox, files, missing)
-
-    async def awaited_files(self, platform: str) -> list[MessageAwaitingFiles]:
-        """The messages from a platform that wait for their files."""
-        return await self._store.awaiting(platform)
 
     async def _accept(self, message: InboundMessage) -> AcceptedMessage:
         self.check_open()
@@ -326,7 +359,7 @@ class Gateway:
     async def pair(self, code: str) -> PairedPerson | None:
         """Let in the person who was told this code."""
         self.check_open()
-        return await self._store.redeem(TypedCode(code=code))
+        return await self._store.redeem(TypedCode(code=code), by=self._trust.now())
 
     async def unpair(self, person: str) -> bool:
         """Shut out again somebody who was let in with a code."""
@@ -339,13 +372,64 @@ class Gateway:
         """Threads, the last used first; `search` looks into titles and texts."""
         return list(await self._store.threads(search=search, limit=limit, offset=offset))
 
-    async def thread(self, thread: str) -> ThreadInfo:
-        """One thread. Raises NotFound."""
-        return await self._store.thread(thread)
+    thread = _stored(SessionStore.thread)
+    thread_at = _stored(SessionStore.thread_at)
+    recent_messages = _stored(SessionStore.recent_messages)
+    awaited_files = _stored(SessionStore.awaiting)
+    known_keys = _stored(SessionStore.accepted_keys)
+    rate = _stored(SessionStore.rate)
+    marks = _stored(SessionStore.marks)
+    mark = _stored(SessionStore.mark)
+    known_channels = _stored(SessionStore.known_channels)
+    known_threads = _stored(SessionStore.known_threads)
+    probe = _stored(SessionStore.probe)
 
-    async def thread_at(self, key: ConversationKey) -> ThreadInfo | None:
-        """The conversation's current thread; None if it is unknown."""
-        return await self._store.thread_at(key)
+    @property
+    def missed(self) -> MissedRules:
+        """The ages up to which missed messages are answered or offered."""
+        return self._using.limits.missed
+
+    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
+        """Add gaps to the work list and set the platform's marks."""
+        if gaps:
+            self._back[platform] = max(gap.until for gap in gaps)
+        await self._store.add_gaps(platform, gaps, marks)
+
+    async def missed_verdict(self, gap: OpenGap, at: float, *, now: float) -> MissedVerdict:
+        """The fate of an unknown message of a gap."""
+        back = self._back.get(gap.place.platform, now)
+        match verdict := gap.verdict(at, self.missed, back=back if at <= back else now):
+            case "answer":
+                return "offer" if await self.may_be_answered(at) else verdict
+            case "offer":
+                return verdict
+            case "too_old":
+                return verdict if self._trust.holds() else "offer"
+
+    async def open_gaps(
+        self, platform: str, workspace: str, *, threads: bool = False, limit: int = 20
+    ) -> list[OpenGap]:
+        """The gaps to read next, the newest first."""
+        return await self._store.open_gaps(platform, workspace, threads=threads, limit=limit)
+
+    async def finish_page(self, page: ReadPage) -> None:
+        """Go on behind a page that was read, or close its gap."""
+        await self._store.finish_page(page)
+        self.vitals.missed.update(page.found)
+
+    async def may_be_answered(self, at: float) -> bool:
+        """True if an unknown message of this time may have been answered.
+
+        That is so for all that was written before a backup took the store's place, or before
+        commits were found missing: of the newest messages the store then knows nothing.
+        """
+        return any(at <= loss.until for loss in await self._store.losses())
+
+    async def history_limit(self, key: ConversationKey) -> HistoryLimit:
+        """Limit of a conversation's history on its platform."""
+        kept = self._using.limits.retention
+        since = 0.0 if kept is None else self._clock() - kept
+        return HistoryLimit(order_key=await self._store.forgotten(key), since=since)
 
     async def key_of(self, thread: str) -> ConversationKey:
         """The conversation of a thread. Raises NotFound."""
@@ -355,16 +439,6 @@ class Gateway:
         """A platform's conversations among the `limit` threads used last, newest first."""
         threads = await self._store.threads(limit=limit)
         return [thread.key for thread in threads if thread.key.platform == platform]
-
-    async def recent_messages(
-        self, platform: str, workspace: str, since: float
-    ) -> list[RecentMessage]:
-        """The newest messages of a workspace's threads that were used since then."""
-        return await self._store.recent_messages(platform, workspace, since)
-
-    async def known_keys(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of these dedupe keys whose messages were taken."""
-        return await self._store.accepted_keys(keys)
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new thread of the gateway's own.
@@ -380,35 +454,21 @@ class Gateway:
         self.check_open()
         self._bus.publish(thread, await self._store.rename_thread(thread, title))
 
-    async def rate(self, thread: str, part: str, person: str, *, good: bool) -> None:
-        """Keep a person's rating of a part of a thread's answer."""
-        await self._store.rate(thread, part, person, good=good)
-
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
-        return await self._store.marks(platform)
-
-    async def mark(
-        self, platform: str, name: str, value: str, *, of: ConversationKey | None = None
-    ) -> None:
-        """Keep a text for a platform's adapter; it replaces an earlier one."""
-        await self._store.mark(platform, name, value, of=of)
-
-    async def probe(self) -> None:
-        """Nothing, as a write. Raises the GatewayError that a write would."""
-        await self._store.probe()
-
     def heartbeat(self, adapter: str) -> None:
         """Note that something came in from a platform, be it a heartbeat."""
         self.vitals.frame(adapter)
 
-    def count_ignored(self, reason: str) -> None:
-        """Count an ignored message that was not for the team."""
+    def count_ignored(self, reason: IgnoredReason) -> None:
+        """Count an event of a platform that its adapter drops."""
         self.vitals.ignored[reason] += 1
 
     def count_part(self, result: PartResult) -> None:
         """Count a message that was written to a platform, or was not."""
         self.vitals.parts[result] += 1
+
+    def compare_time(self, adapter: str, told: float) -> None:
+        """Compare the clock with the time that a platform has told."""
+        self._trust.compare(told, adapter)
 
     def remark(self, adapter: str, text: str) -> None:
         """Tell the operator what a platform did not permit."""
@@ -451,18 +511,22 @@ class Gateway:
         self.check_open()
         await self._store.backup(path)
 
+    def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
+        """Write all threads of the surface's platform, within the context."""
+        return delivering(self, surface)
+
     def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
         """Events of a thread after a seq, then new ones."""
         return watch(self._store, self._bus, thread, after)
 
     def activity(self) -> AbstractContextManager[ThreadActivity]:
         """The threads in which something happens, for the length of a context."""
-        return listening(self._bus)
+        return self._bus.activity()
 
     async def request(self, request: str) -> RequestInfo:
         """A request to a human. Raises NotFound."""
         found = await self._store.request(request)
-        card = asking(found, self._using.access.operators.who_may_answer(found))
+        card = input_requested(found, self._using.access.operators.who_may_answer(found))
         return RequestInfo(
             card=card, open=found.state == "open", outcome=found.outcome, asker=found.asker
         )
@@ -506,9 +570,30 @@ class Gateway:
             since=self._since,
             running=self._sessions.running,
             live=self._sessions.live,
+            live_bytes=self._sessions.live_bytes,
             counts=await self._store.counts(),
+            missed=await self._store.missed_counts(),
+            ignored=dict(self.vitals.ignored),
             remarks=self.vitals.remarks,
+            troubles=await self.troubles(),
         )
+
+    async def troubles(self) -> tuple[str, ...]:
+        """Sentences about trouble, without ids and texts."""
+        found = (
+            await store_trouble(self._store),
+            self._trust.doubt,
+            self._life.retention.trouble,
+        )
+        return tuple(filter(None, found))
+
+
+def _log(message: InboundMessage, receipt: Receipt) -> None:
+    LOG.info(
+        "accepted as %s",
+        receipt.outcome,
+        extra={"thread_id": receipt.thread, "event": next(iter(message.dedupe), "")},
+    )
 
 
 def _receipt(accepted: AcceptedMessage) -> Receipt:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from teams.base import InputRequired, current_tool_call
+from teams.tools import ToolTraits
 
 
 class ChoiceRequired(InputRequired):
@@ -15,6 +16,10 @@ class ChoiceRequired(InputRequired):
         kind = "choice" if options else "text"
         super().__init__(prompt, request_id=request_id, kind=kind)
         self.options = tuple(options)
+
+
+ASKS_PEOPLE = ToolTraits(read_only=True, idempotent=True, own_output=True)
+"""A question changes nothing, and its answer comes from a person."""
 
 
 async def ask_human(

@@ -53,18 +53,21 @@ class OutboxRow:
 class Delivery:
     """Progress of a thread's delivery, and its messages on the platform.
 
-    `gone` is why nothing can be written there any more, "" while it can.
+    `gone` is why nothing can be written there any more, "" while it can. Events up to `doubtful`
+    may stand there although no row says so, since that time.
     """
 
     told: int
     gone: str
     rows: tuple[OutboxRow, ...]
+    doubtful: int = 0
+    doubtful_since: float = 0.0
 
 
 class Outbox(Protocol):
     """The part of a store that keeps what platforms were told."""
 
-    async def untold(self, platform: str) -> list[str]:
+    async def undelivered_threads(self, platform: str) -> list[str]:
         """The threads of a platform with undelivered events."""
         ...
 

@@ -1,4 +1,4 @@
-"""Two protocols of those who define teams and tool rules.
+"""Teams as sessions get them: their source, resources and tool rules.
 
 `gateway.factory.teams` builds both from config.toml; tests hand in their own.
 """
@@ -22,11 +22,13 @@ Closer: TypeAlias = Callable[[], Awaitable[None]]
 class Holdings:
     """Resources of a team.
 
-    `closes` release them; one that `acts` may do more than ask models.
+    `closes` release them; one that `acts` may do more than ask models. `memories` are the texts
+    that its memories begin with: they are the operator's own.
     """
 
     closes: tuple[Closer, ...] = ()
     acts: bool = False
+    memories: frozenset[str] = frozenset()
 
 
 @value
@@ -38,6 +40,7 @@ class BuiltTeam:
 
 
 ToolAction = Literal["allow", "ask", "deny"]
+ToolOutput = Literal["foreign", "trusted"]
 
 
 @value
@@ -47,7 +50,9 @@ class ToolRule:
     `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
     `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
     rest of the thread at once. `quorum` people have to approve. `expires` is in seconds, after
-    which nobody's approval is a denial; 0 for never, None for what holds for all requests.
+    which nobody's approval is a denial; 0 for never, None for what holds for all requests. `output`
+    says whether its results are foreign text. `because` tells people why it is stricter than the
+    policy is for the author of the message.
     """
 
     action: ToolAction
@@ -58,6 +63,8 @@ class ToolRule:
     always_allowed: bool = True
     quorum: int = 1
     expires: float | None = None
+    output: ToolOutput = "foreign"
+    because: str = ""
 
 
 @value

@@ -3,7 +3,7 @@
 A text surface is a chat platform that shows a thread as messages, which are posted once and edited
 while they grow.
 
-    async with delivering(gateway, surface): ...        # gateway.delivery
+    async with host.delivering(surface): ...            # an AdapterHost
 
 The gateway decides what should stand where (`Part`), remembers what does, and calls `post` and
 `edit`. A surface says in its own payload what a part says, paces its calls, and turns its

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._base.log_events import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
+    from teams._base.telemetry import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
     from teams._engine.group_chat import BaseGroupChat
     from teams._group_chats.graph import DiGraph, DiGraphBuilder, DiGraphEdge, DiGraphNode
     from teams._group_chats.graph_flow import GraphFlow
@@ -41,12 +41,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams._group_chats.graph": (
-                "DiGraph",
-                "DiGraphBuilder",
-                "DiGraphEdge",
-                "DiGraphNode",
-            ),
+            "teams._group_chats.graph": ("DiGraph", "DiGraphBuilder", "DiGraphEdge", "DiGraphNode"),
             "teams._group_chats.graph_flow": ("GraphFlow",),
             "teams._engine.group_chat": ("BaseGroupChat",),
             "teams._group_chats.magentic_one": ("MagenticOneGroupChat",),
@@ -54,9 +49,6 @@ if not TYPE_CHECKING:
             "teams._group_chats.selector": ("SelectorGroupChat",),
             "teams._group_chats.swarm": ("Swarm",),
             "teams._version": ("__version__",),
-            "teams._base.log_events": (
-                "EVENT_LOGGER_NAME",
-                "TRACE_LOGGER_NAME",
-            ),
+            "teams._base.telemetry": ("EVENT_LOGGER_NAME", "TRACE_LOGGER_NAME"),
         },
     )

@@ -15,7 +15,7 @@ from teams._contract.termination import (
     TerminatedException,
     TerminationCondition,
 )
-from teams._run.hooks import RunHooks, ToolInterceptor, run_hooks
+from teams._run.run import RunHooks, ToolInterceptor, run_hooks
 from teams.agents._handoff import Handoff
 from teams.models._client import ModelRequest, ModelWatch
 

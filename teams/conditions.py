@@ -1,7 +1,4 @@
-"""The termination conditions.
-
-Combine them with `&` (all of them) and `|` (any of them).
-"""
+"""The termination conditions; `&` and `|` combine them."""
 
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from teams._base.malformed import malformed_is_value_error
 from teams._components.component import Component
 from teams._components.constructor_config import config_of_constructor
 from teams._contract.termination import TerminatedException, TerminationCondition
@@ -50,8 +48,9 @@ class _Condition(TerminationCondition):
         return {"terminated": self._terminated, **self._progress()}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        self._terminated = bool(state.get("terminated", False))
-        self._resume(state)
+        with malformed_is_value_error("a condition"):
+            self._terminated = bool(state.get("terminated", False))
+            self._resume(state)
 
     def _progress(self) -> Mapping[str, Any]:
         """The condition's progress."""
@@ -102,10 +101,7 @@ class MaxMessageTermination(_Condition, Component[BaseModel]):
 
 
 class TextMentionTermination(_Condition, Component[BaseModel]):
-    """Ends the conversation when a text occurs in a message.
-
-    It may be of any source, or of `sources` if these are given.
-    """
+    """Ends the conversation when a text occurs, perhaps of certain sources."""
 
     component_config_schema = config_of_constructor()
 
@@ -134,9 +130,7 @@ class StopMessageTermination(_Condition, Component[BaseModel]):
 class TokenUsageTermination(_Condition, Component[BaseModel]):
     """Ends the conversation when it has used so many tokens.
 
-    Messages and events report them.
-
-    Raises ValueError if no limit is given.
+    Messages and events report them. Raises ValueError if no limit is given.
     """
 
     component_config_schema = config_of_constructor()
@@ -316,9 +310,8 @@ class FunctionCallTermination(_Condition, Component[BaseModel]):
 class FunctionalTermination(_Condition):
     """Ends the conversation when a function of the new messages says so.
 
-    The function may be async.
-
-    A function can't be written to JSON, so this condition has no component form.
+    The function may be async. A function can't be written to JSON, so this condition has no
+    component form.
     """
 
     def __init__(self, func: Callable[[Delta], bool] | Callable[[Delta], Awaitable[bool]]) -> None:

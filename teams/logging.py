@@ -1,6 +1,6 @@
 """Structured events for logs: model calls, tool calls, and messages between agents."""
 
-from teams._base.log_events import (
+from teams._base.telemetry import (
     LLMCallEvent,
     LLMStreamEndEvent,
     LLMStreamStartEvent,

@@ -34,6 +34,42 @@ def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):
     result.stdout.fnmatch_lines(["*tasks left behind: *sleep*"])
 
 
+def test_a_chaos_test_that_leaves_a_key_without_its_message_fails(pytester: pytest.Pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+        from gateway.conversation import Author, ConversationKey, InboundMessage
+        from gateway.store.sqlite.store import SqliteStore
+        from tests.fakes.decided import decided
+
+        KEY = ConversationKey(platform="x", root="1")
+
+        async def leave(folder, *numbers):
+            store = SqliteStore(folder / "store")
+            async with store.own():
+                keys = tuple(KEY.dedupe("create", number) for number in numbers)
+                message = InboundMessage(key=KEY, author=Author(id="ann"), text="hi",
+                                         message_id="1", dedupe=keys)
+                await store.accept(decided(message, thread="t"), lambda _: None)
+
+        @pytest.mark.chaos
+        async def test_keeps(tmp_path):
+            await leave(tmp_path, "1")
+
+        async def test_is_none_of_chaos(tmp_path):
+            await leave(tmp_path, "1", "2")
+
+        @pytest.mark.chaos
+        async def test_breaks(tmp_path):
+            await leave(tmp_path, "1", "2")
+        """,
+    )
+
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*it was spent with another message*"])
+
+
 def test_finished_and_cancelled_tasks_are_no_offence(pytester: pytest.Pytester):
     result = run(
         pytester,

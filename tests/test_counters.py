@@ -7,10 +7,14 @@ what the terminal imports before it paints.
 import asyncio
 import gc
 import json
+import re
+import sqlite3
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +23,14 @@ import pytest
 from benchmarks.engine.api import imports
 from benchmarks.gateway.teams import DoNothing
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store.decisions import NewThread
+from gateway.store.decisions import Decision, MessageEdit, MessageWithdrawal
 from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.messages import HandoffMessage, ModelClientStreamingChunkEvent
 from teams.models.openai import OpenAIChatCompletionClient
 from tests.fakes.counted_calls import Calls
-from tests.fakes.decided import Decided
+from tests.fakes.decided import decided
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.pty_process import PtyProcess
@@ -311,9 +315,62 @@ async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(t
                 assert store.commits - commits <= 4
                 tasks = tasks or asyncio.all_tasks()
         assert asyncio.all_tasks() == tasks
-    # Two take the message, five begin the turn, seven end it with the answer.
-    assert len(said[5]) == 14
+    # Two take the message, seven begin the turn, seven end it with the answer.
+    assert len(said[5]) == 16
     assert said[100] == said[5]
+
+
+READS_A_TABLE = re.compile(
+    "SCAN (?!CONSTANT|always|dedupe|said|people|answered|heard|used|waiting|begun|running)"
+)
+"""A step that does, unless it names a part of its own statement."""
+
+
+async def test_no_statement_of_a_turn_reads_a_whole_table(tmp_path: Path):
+    statements: list[str] = []
+    async with opened(tmp_path, lambda: solo(model(SAYING, SAYING))) as client:
+        store = client.store
+        assert isinstance(store, SqliteStore)
+        thread = (await client.create_thread()).id
+        await turn(client, thread, SAYING)
+        await store.write(traced(statements.append))
+        await turn(client, thread, SAYING)
+        await store.write(traced(None))
+    plans = plans_of(statements, tmp_path / "parley.db")
+    assert any("inbox_heard" in plan for plan in plans)
+    assert [plan for plan in plans if READS_A_TABLE.match(plan)] == []
+
+
+@pytest.mark.parametrize("decision", [MessageEdit(anybody=True), MessageWithdrawal(anybody=True)])
+async def test_an_edit_and_a_deletion_find_their_message_by_an_index(
+    tmp_path: Path, decision: Decision
+):
+    store = SqliteStore(tmp_path)
+    key = ConversationKey(platform="x", root="1")
+    said = InboundMessage(
+        key=key, author=Author(id="ann"), text=SAYING, message_id="m1", dedupe=("x/1",)
+    )
+    statements: list[str] = []
+    async with store.own():
+        await store.accept(decided(said, thread="t"), lambda _: None)
+        await store.write(traced(statements.append))
+        later = replace(said, text="changed", dedupe=("x/2",))
+        await store.accept(decided(later, decision, thread="t"), lambda _: None)
+        await store.write(traced(None))
+    plans = plans_of(statements, store.path)
+    assert any("inbox_message" in plan for plan in plans)
+    assert [plan for plan in plans if READS_A_TABLE.match(plan)] == []
+
+
+def plans_of(statements: list[str], path: Path) -> list[str]:
+    """The steps by which SQLite runs these statements."""
+    with closing(sqlite3.connect(path)) as connection:
+        return [
+            str(step[3])
+            for statement in statements
+            if statement.lstrip().startswith(("SELECT", "WITH", "UPDATE", "DELETE"))
+            for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+        ]
 
 
 async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(tmp_path: Path):
@@ -323,18 +380,13 @@ async def test_a_message_is_taken_in_the_same_few_statements_however_many_wait(t
         for number in range(60):
             statements: list[str] = []
             await store.write(traced(statements.append if number in (2, 59) else None))
-            await store.accept(
-                InboundMessage(
-                    key=ConversationKey(platform="x", root="1"),
-                    author=Author(id="ann"),
-                    text=SAYING,
-                    dedupe=(f"x/{number}",),
-                ),
-                Decided(),
-                new=NewThread(id="t", team="demo", definition=""),
-                kind="message",
-                then=lambda _: None,
+            message = InboundMessage(
+                key=ConversationKey(platform="x", root="1"),
+                author=Author(id="ann"),
+                text=SAYING,
+                dedupe=(f"x/{number}",),
             )
+            await store.accept(decided(message, thread="t"), lambda _: None)
             said[number] = work_of(statements)
     # One to know what it meets, it and its key, and that it waits: two.
     assert len(said[2]) == 5
@@ -348,8 +400,9 @@ def traced(trace: Callable[[str], None] | None) -> Callable[[Any], None]:
 def work_of(statements: list[str]) -> list[str]:
     """The statements' work, sorted.
 
-    How many of them share a transaction is a matter of time.
+    How many of them share a transaction, which counts itself, is a matter of time.
     """
     words = [statement.split()[:3] for statement in statements]
-    work = ("SELECT", "INSERT", "UPDATE", "DELETE")
-    return sorted(" ".join(first) for first in words if first[0] in work)
+    work = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
+    found = sorted(" ".join(first) for first in words if first[0] in work)
+    return [each for each in found if each != "UPDATE commits SET"]

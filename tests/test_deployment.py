@@ -4,6 +4,8 @@ import configparser
 import json
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -34,7 +36,7 @@ def last_stage() -> dict[str, str]:
 
 
 def service() -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None, strict=True)
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.optionxform = str  # pyright: ignore[reportAttributeAccessIssue]
     parser.read(ROOT / "parley.service")
     return parser
@@ -45,7 +47,18 @@ def environment(text: str) -> dict[str, str]:
 
 
 def test_the_image_has_only_instructions_that_there_are():
-    known = {"FROM", "COPY", "RUN", "ENV", "USER", "WORKDIR", "VOLUME", "EXPOSE", "STOPSIGNAL"}
+    known = {
+        "ARG",
+        "FROM",
+        "COPY",
+        "RUN",
+        "ENV",
+        "USER",
+        "WORKDIR",
+        "VOLUME",
+        "EXPOSE",
+        "STOPSIGNAL",
+    }
     assert {name for name, _ in instructions()} <= known | {"HEALTHCHECK", "ENTRYPOINT", "CMD"}
     for name in ("ENTRYPOINT", "CMD", "VOLUME"):
         assert isinstance(json.loads(last_stage()[name]), list)
@@ -63,6 +76,29 @@ def test_the_image_is_made_of_what_is_there_and_of_pinned_packages():
     assert all("--require-hashes" in what or "--no-deps" in what for what in installs)
     packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     assert {f"!{name}" for name in packages["packages"]} <= given
+
+
+def test_the_image_is_made_on_a_base_that_the_builder_can_pin():
+    [(name, default), *_] = instructions()
+    assert (name, default.partition("=")[0]) == ("ARG", "PYTHON_IMAGE")
+    bases = [what.split()[0] for name, what in instructions() if name == "FROM"]
+    assert set(bases) == {"${PYTHON_IMAGE}"}
+    page = (ROOT / "docs" / "operate.md").read_text()
+    assert f"--build-arg {default}@sha256:" in page
+    assert f"docker pull {default.partition('=')[2]}\n" in page
+
+
+def test_the_image_is_run_read_only_and_without_capabilities():
+    page = (ROOT / "docs" / "operate.md").read_text().replace("\\\n", " ")
+    runs = re.findall(r"^docker run .* parley$", page, re.MULTILINE)
+    assert runs
+    for line in runs:
+        command = shlex.split(line)
+        for option in ("--read-only", "--cap-drop ALL", "--security-opt no-new-privileges"):
+            assert option in " ".join(command)
+        mounts = [command[n + 1].split(":") for n, word in enumerate(command) if word == "-v"]
+        written = [mount[1] for mount in mounts if mount[2:] != ["ro"]]
+        assert written == json.loads(last_stage()["VOLUME"])
 
 
 def test_the_image_runs_as_nobody_special_and_keeps_its_threads_in_a_volume(monkeypatch):
@@ -95,7 +131,40 @@ def test_the_service_runs_reloads_and_ends_as_the_command_says(monkeypatch):
     assert int(unit["TimeoutStopSec"]) > LimitsConfig().shutdown_seconds
     assert unit["KillMode"] == "mixed"  # as `docker stop`: the process alone is told to end
     assert unit["ExecReload"].split()[1] == "-HUP"
-    assert int(unit["RestartPreventExitStatus"]) == ExitCode.USAGE
+    final = {ExitCode.USAGE, ExitCode.DAMAGED}
+    assert {*map(int, unit["RestartPreventExitStatus"].split())} == final
     command = unit["ExecStart"].split()
     assert Path(command[0]).name == "parley"
     assert CliRunner().invoke(main, [*command[1:], "--help"]).exit_code == 0
+
+
+EXPOSURE = 3.0
+
+HARDENED = {
+    "CapabilityBoundingSet": "",
+    "NoNewPrivileges": "yes",
+    "PrivateUsers": "yes",
+    "ProtectProc": "invisible",
+    "ProtectSystem": "strict",
+    "RestrictNamespaces": "yes",
+    "SystemCallArchitectures": "native",
+}
+
+
+def test_the_service_has_no_rights_but_those_of_a_user():
+    text = (ROOT / "parley.service").read_text()
+    for name, setting in HARDENED.items():
+        assert f"\n{name}={setting}\n" in text
+    assert "\nSystemCallFilter=@system-service\n" in text
+    assert "\nSystemCallFilter=~@privileged" in text
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
+def test_the_service_is_rated_as_hardly_exposed():
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
+    unit = str(ROOT / "parley.service")
+    rated = subprocess.run([*command, unit], capture_output=True, text=True, check=False)
+    found = re.search(r"Overall exposure level for parley\.service: ([0-9.]+)", rated.stdout)
+    assert found, rated.stderr
+    assert float(found[1]) < EXPOSURE
+    assert rated.stderr == ""  # such as a setting that is not known

@@ -136,7 +136,7 @@ def test_the_team_of_the_readme_is_right_as_it_stands_there(tmp_path: Path):
     (tmp_path / "config.toml").write_text(blocks["toml", "# config.toml"])
     (tmp_path / "shop.py").write_text(blocks["python", "# shop.py"])
     check = subprocess.run(
-        [sys.executable, "-P", "-m", "gateway.cli", "check", "--offline"],
+        [sys.executable, "-P", "-m", "gateway.cli", "check", "--offline", "--trust-config"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(DOCS.parent), "OPENAI_API_KEY": "sk-docs"},
         capture_output=True,

@@ -16,7 +16,8 @@ def test_the_page_has_what_people_read_and_no_queries_or_log_lines():
         "Nothing is waiting for your approval.",
         "There is no team {name}",
         "Write a commented config",
+        "expected a condition, such as MaxMessage(30)",
     ):
         assert text in page
-    for text in ("SELECT", "(?P<", "may be set forward"):
+    for text in ("SELECT", "(?P<", "may be set forward", "keeps the connection to Discord"):
         assert text not in page

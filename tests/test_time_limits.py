@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.chaos  # each starts a run of its own, some are killed
 
 CONFTEST = """
 from tests import time_limits

@@ -6,30 +6,43 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from adapters.awaited_files import AwaitedFiles
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import BotIdentity, Channel, Payload, parse_channel
+from adapters.discord.connection.values import (
+    PLATFORM,
+    BotIdentity,
+    Channel,
+    Payload,
+    parse_channel,
+)
 from adapters.discord.conversations.channels import Channels
-from adapters.discord.conversations.threads import Spots
+from adapters.discord.conversations.threads import MessageTargets
+from adapters.discord.inbound.archived_threads import ArchivedThreads
 from adapters.discord.inbound.author_lookup import AuthorLookup
 from adapters.discord.inbound.catch_up import CatchUp
-from adapters.discord.inbound.files import FileReader
+from adapters.discord.inbound.files import Files
 from adapters.discord.inbound.interactions import InteractionHandler
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
 from adapters.discord.inbound.missed_edits import MissedEdits
+from adapters.discord.inbound.missed_messages import MissedMessages
 from adapters.discord.inbound.parse_interactions import parse_interaction
-from adapters.discord.inbound.parse_messages import parse_deletion, parse_message
+from adapters.discord.inbound.parse_messages import (
+    ParsedMessage,
+    ignored_reason,
+    parse_deletion,
+    parse_message,
+)
 from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.outbound.surface import DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
-from adapters.discord.state import PLATFORM
 from gateway.adapter import AuthError
-from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
 
@@ -38,6 +51,12 @@ if TYPE_CHECKING:
     from gateway.adapter import AdapterHost
 
 LOG = logging.getLogger("adapters.discord")
+
+UNKNOWN_SERVER = (
+    "the bot was added to the server {guild}, which no route names: it is silent there. "
+    "Add the server to a route, remove the bot from it, or set leave_unknown_servers = true."
+)
+LEFT_SERVER = "the bot left the server {guild}, which no route names."
 
 SEEN = "seen"
 """Name of the mark that says until when everything was heard."""
@@ -60,7 +79,8 @@ class DiscordAdapter:
     async def run(self, host: AdapterHost) -> None:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
         config = self._config
-        async with Rest(config.token, config.api_url) as rest:
+        told = partial(host.compare_time, PLATFORM)
+        async with Rest(config.token, config.api_url, told=told) as rest:
             me, shards = await _sign_in(rest, config)
             bot = _Bot(config, host, rest, me, shards, self._clock)
             try:
@@ -84,7 +104,7 @@ async def _sign_in(rest: Rest, config: Config) -> tuple[BotIdentity, int]:
                 shards
             )
         except (PlatformUnreachable, RateLimited, CallRejected) as error:
-            LOG.warning("Discord can't be asked who the bot is: %s", error)
+            LOG.warning("could not ask Discord for the bot's identity: %s", error)
         await asyncio.sleep(wait)
         wait = min(wait * 2, LONGEST_WAIT)
 
@@ -122,44 +142,61 @@ class _Bot:
             shards=shards,
         )
         self._cache = Cache(self._connection)
-        self._spots = Spots(rest, config.threads, host)
+        self._targets = MessageTargets(rest, config.threads, host)
         self._channels = Channels(rest, self._cache.channel)
-        knowledge = InboundContext(
+        files = Files(rest, config.api_url, lambda: host.largest_file)
+        self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self._start_task)
+        context = InboundContext(
             rest=rest,
-            spots=self._spots,
+            targets=self._targets,
             channels=self._channels,
-            people=AuthorLookup(rest, self._cache.guilds),
-            files=FileReader(rest, config.api_url, lambda: host.largest_file),
+            people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(PLATFORM)),
+            fetching=self._fetching,
             roles=self._cache.role,
+            clock=clock,
         )
-        self._handler = MessageHandler(host, knowledge)
-        self._catch_up = CatchUp(rest, self._handler, clock)
+        self._handler = MessageHandler(host, context)
+        missed = MissedMessages(
+            host,
+            context,
+            self._handler,
+            self._me_if_told,
+            lambda channel: self._events.lock(channel),
+        )
+        self._catch_up = CatchUp(host, missed, ArchivedThreads(rest), clock)
         self._missed_edits = MissedEdits(rest, host, self._handler)
         self._interactions = InteractionHandler(
             host,
-            knowledge,
+            context,
             self._handler,
-            self._catch_up,
+            missed,
             ask=config.ask,
             threads=config.threads,
         )
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
-            rest, self._spots, me.user, lambda: host.live_links, webhooks, clock=clock
+            rest, self._targets, me.user, lambda: host.live_links, webhooks, clock=clock
         )
 
     async def run(self) -> None:
-        await self._spots.load()
+        await self._targets.load()
         heard_at = await self._heard_at()
         async with (
             self._surface,
-            delivering(self._host, self._surface),
+            self._host.delivering(self._surface),
             asyncio.TaskGroup() as group,
         ):
+            self._group = group
             self._events = EventQueue(self, group, heard_at, self._clock)
+            self._start_task(self._fetching.look(), "looks for files of an earlier run")
             group.create_task(self._note_seen(), name="notes until when all was heard")
             group.create_task(self._sync_commands(), name="tells Discord of the commands")
+            group.create_task(self._catch_up.run(), name="works off what was missed")
             group.create_task(self._connection.run(), name="keeps the connection to Discord")
+
+    def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Begin what nobody waits for, and own it until its end."""
+        self._group.create_task(_log_errors(work), name=name)
 
     def on_frame(self, text: str) -> None:
         self._host.heartbeat(PLATFORM)
@@ -188,7 +225,7 @@ class _Bot:
                 try:
                     await self._host.mark(PLATFORM, SEEN, json.dumps(until))
                 except GatewayError as error:
-                    LOG.warning("until when all was heard is not noted: %s", error)
+                    LOG.warning("could not store the time of the last event: %s", error)
             await asyncio.sleep(NOTE_SECONDS if new else FIRST_WAIT)
             noted = until
 
@@ -201,33 +238,42 @@ class _Bot:
             except AuthError:
                 raise
             except CallRejected as error:
-                LOG.error("Discord does not take the commands: %s", error)  # noqa: TRY400 (the text says it all)
+                LOG.error("Discord refused the commands: %s", error)  # noqa: TRY400 (the text says it all)
                 return
             except GatewayError as error:
-                LOG.warning("Discord was not told of the commands: %s", error)
+                LOG.warning("could not register the commands: %s", error)
             else:
                 return
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
     async def on_message(self, payload: Payload) -> None:
-        if payload.get("author", {}).get("id") == self._me.user:
-            if nonce := payload.get("nonce"):
-                self._surface.note_nonce(str(nonce), str(payload["id"]))
-            return
+        if payload.get("author", {}).get("id") == self._me.user and (nonce := payload.get("nonce")):
+            self._surface.note_nonce(str(nonce), str(payload["id"]))
         me = self._me_in(payload)
-        said = parse_message(payload, me)
-        if said is not None:
-            await self._handler.handle(said, me)
+        if parsed := self._parsed(payload, me):
+            await self._handler.handle(parsed, me)
+
+    def _parsed(self, payload: Payload, me: BotIdentity) -> ParsedMessage | None:
+        """The message, if somebody wrote it; what is ignored is counted."""
+        if (reason := ignored_reason(payload, me)) is not None:
+            self._host.count_ignored(reason)
+        return parse_message(payload, me)
+
+    def on_malformed(self) -> None:
+        self._host.count_ignored("malformed")
+
+    async def on_failure(self, channel: str, since: float) -> None:
+        await self._catch_up.note_lost(channel, since)
 
     async def on_edit(self, payload: Payload) -> None:
         # A preview that appears below a message, or a pin, is no edit of its author's.
         if payload.get("edited_timestamp") is None or "author" not in payload:
+            self._host.count_ignored("no change")
             return
         me = self._me_in(payload)
-        said = parse_message(payload, me)
-        if said is not None:
-            await self._handler.handle_edit(said, me)
+        if parsed := self._parsed(payload, me):
+            await self._handler.handle_edit(parsed, me)
 
     async def on_deletion(self, payload: Payload) -> None:
         await self._handler.handle_deletion(parse_deletion(payload))
@@ -237,26 +283,42 @@ class _Bot:
         if channel:
             self._channels.learn(parse_channel(channel, str(payload.get("guild_id") or "")))
         done = parse_interaction(payload)
-        if done is not None:
-            await self._interactions.handle(done, self._me_in(payload))
+        if done is None:
+            self._host.count_ignored("unknown kind")
+            return
+        await self._interactions.handle(done, self._me_in(payload))
 
     async def on_ready(self, since: float) -> None:
-        direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._spots.direct)]
-        await self._catch_up.read(direct, since, self._me)
+        direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._targets.direct)]
+        await self._catch_up.note(direct, since)
         await self._missed_edits.read("", since, self._me)
 
     async def on_guild(self, payload: Payload, since: float) -> None:
-        if payload.get("unavailable"):
-            return
         guild = str(payload["id"])
         channels = [
             (parse_channel(each, guild), str(each.get("last_message_id") or ""))
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
         ]
-        heard = [(channel, last) for channel, last in channels if last]
-        me = self._me_in({"guild_id": guild})
-        await self._catch_up.read(heard, since, me)
-        await self._missed_edits.read(guild, since, me)
+        if not self._host.serves(PLATFORM, guild, [channel.id for channel, _ in channels]):
+            await self._meet_unknown(guild)
+            return
+        readable = [each for each in channels if self._cache.may_read(each[0].id)]
+        await self._catch_up.note(readable, since, guild)
+        await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
+
+    async def _meet_unknown(self, guild: str) -> None:
+        """Announce a server that no route names; leave it if so set."""
+        told = UNKNOWN_SERVER
+        if self._config.leave_unknown_servers:
+            try:
+                await self._rest.call("DELETE", f"/users/@me/guilds/{guild}")
+                told = LEFT_SERVER
+            except AuthError:
+                raise
+            except GatewayError as error:
+                LOG.warning("could not leave the server %s: %s", guild, error)
+        self._host.remark(PLATFORM, told.format(guild=guild))
+        LOG.warning(told.format(guild=guild))
 
     async def on_thread(self, payload: Payload) -> None:
         """A thread that waits for somebody's answer does not fall asleep."""
@@ -265,10 +327,24 @@ class _Bot:
             return
         channel = parse_channel(payload)
         self._channels.learn(channel)
-        key = self._spots.key_of_thread(channel.guild, channel.parent, channel.id)
+        key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
+    def _me_if_told(self, guild: str) -> BotIdentity | None:
+        """The bot in a server; None while that is unknown."""
+        return self._cache.me_in(self._me, guild) if self._cache.tells_of(guild) else None
+
     def _me_in(self, payload: Payload) -> BotIdentity:
         return self._cache.me_in(self._me, str(payload.get("guild_id") or ""))
+
+
+async def _log_errors(work: Coroutine[Any, Any, None]) -> None:
+    """Run a task to its end and log its errors."""
+    try:
+        await work
+    except GatewayError as error:
+        LOG.warning("%s", error)
+    except Exception:
+        LOG.exception("a task has failed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
@@ -16,6 +16,8 @@ Threads: TypeAlias = Literal["public", "private", "none"]
 
 class Config(Section):
     """The bot, as the Discord developer portal knows it."""
+
+    strangers_add_it: ClassVar[bool] = True
 
     token: SecretStr
     """The bot's token, from the page "Bot" of the developer portal."""
@@ -32,6 +34,9 @@ class Config(Section):
 
     ask: str = Field(default="ask", pattern=r"^[a-z0-9_-]{1,32}$")
     """Name of the slash command that asks the team."""
+
+    leave_unknown_servers: bool = False
+    """Leave a server at once if no route is for it. Otherwise the bot stays there and is silent."""
 
     webhooks: bool = False
     """Each agent writes under a name of its own, where the bot may manage webhooks."""

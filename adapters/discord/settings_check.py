@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.state import PLATFORM
+from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import CheckResult
 from gateway.config.routes import ANYWHERE, Route
 from gateway.errors import GatewayError
@@ -26,6 +26,11 @@ PERMISSIONS: Mapping[str, int] = {
     "Read Message History": 1 << 16,
     "Send Messages in Threads": 1 << 38,
 }
+PUBLIC_BOT = (
+    "anybody can add this bot to a server of their own. In the developer portal, set the Install "
+    'Link to "None" on the page "Installation", then switch off Public Bot on the page "Bot"'
+)
+
 PUBLIC, PRIVATE = ("Create Public Threads", 1 << 35), ("Create Private Threads", 1 << 36)
 WEBHOOKS = ("Manage Webhooks", 1 << 29)
 
@@ -59,18 +64,20 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     try:
         async with Rest(config.token, config.api_url) as rest:
             user = await rest.call("GET", "/users/@me")
-            application = await rest.call("GET", "/oauth2/applications/@me")
+            application = await rest.call("GET", "/applications/@me")
             problems = _check_intents(config, application)
-            looking = _RouteCheck(rest, config, str(user["id"]))
+            route_check = _RouteCheck(rest, config, str(user["id"]))
             for route in mine:
-                problems += await looking.check_route(route)
+                problems += await route_check.check_route(route)
+            warnings = [PUBLIC_BOT] if application.get("bot_public") else []
+            warnings += _check_servers(mine, await rest.call("GET", "/users/@me/guilds"))
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
     if problems:
-        problems.append(f"the bot is let in, or allowed more, at {link}")
-    text = f"{user['username']} ({user['id']}); let it in at {link}"
-    return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)))
+        problems.append(f"add the bot, or give it permissions, at {link}")
+    text = f"{user['username']} ({user['id']}); add it to a server at {link}"
+    return CheckResult(text=text, problems=tuple(dict.fromkeys(problems)), warnings=tuple(warnings))
 
 
 def _check_intents(config: Config, application: Payload) -> list[str]:
@@ -83,6 +90,19 @@ def _check_intents(config: Config, application: Payload) -> list[str]:
     ]
 
 
+def _check_servers(routes: Sequence[Route], joined: Sequence[Payload]) -> list[str]:
+    """Servers that the bot is in although no route names them."""
+    if not routes or not all(route.workspace for route in routes):
+        return []
+    named = {server for route in routes for server in route.workspace}
+    return [
+        f"the bot is in the server {server}, which no route names: remove it there, or set "
+        "leave_unknown_servers = true"
+        for server in (str(guild["id"]) for guild in joined)
+        if server not in named
+    ]
+
+
 @dataclass(slots=True)
 class _RouteCheck:
     rest: Rest
@@ -91,9 +111,11 @@ class _RouteCheck:
 
     async def check_route(self, route: Route) -> list[str]:
         """Mistakes in the places of a route."""
-        problems: list[str] = []
-        if route.workspace and not await self._get(f"/guilds/{route.workspace}"):
-            problems.append(f"the bot is not in the server {route.workspace}")
+        problems = [
+            f"the bot is not in the server {server}"
+            for server in route.workspace
+            if not await self._get(f"/guilds/{server}")
+        ]
         for channel in route.channels:
             if channel != ANYWHERE:
                 problems += await self._check_channel(channel)
@@ -102,19 +124,19 @@ class _RouteCheck:
     async def _check_channel(self, channel: str) -> list[str]:
         found = await self._get(f"/channels/{channel}")
         if found is None:
-            return [f"the bot does not see the channel {channel}"]
+            return [f"the bot can't see the channel {channel}"]
         guild = found.get("guild_id")
         if not guild:
             return []
         roles = await self.rest.call("GET", f"/guilds/{guild}/roles")
         member = await self.rest.call("GET", f"/guilds/{guild}/members/{self.user}")
-        held = granted_permissions(found, str(guild), roles, member, self.user)
-        lacking = [
-            name for name, bit in required_permissions(self.config).items() if not held & bit
+        permissions = granted_permissions(found, str(guild), roles, member, self.user)
+        missing = [
+            name for name, bit in required_permissions(self.config).items() if not permissions & bit
         ]
-        if not lacking:
+        if not missing:
             return []
-        return [f"in #{found.get('name', channel)} the bot lacks {', '.join(lacking)}"]
+        return [f"in #{found.get('name', channel)} the bot lacks {', '.join(missing)}"]
 
     async def _get(self, path: str) -> Payload | None:
         try:
@@ -130,15 +152,15 @@ def granted_permissions(
 
     Roles come first, then the channel's overwrites for everyone, for the roles and for the member.
     """
-    held = {guild, *map(str, member.get("roles", ()))}
+    role_ids = {guild, *map(str, member.get("roles", ()))}
     base = 0
     for role in roles:
-        if str(role["id"]) in held:
+        if str(role["id"]) in role_ids:
             base |= int(role["permissions"])
     if base & ADMINISTRATOR:
         return EVERYTHING
     overwrites = channel.get("permission_overwrites") or ()
-    for group in ({guild}, held - {guild}, {user}):
+    for group in ({guild}, role_ids - {guild}, {user}):
         rules = [each for each in overwrites if str(each["id"]) in group]
         for rule in rules:
             base &= ~int(rule["deny"])

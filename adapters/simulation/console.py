@@ -1,12 +1,13 @@
-"""The console of a simulated platform: acting as people, line by line."""
+"""The console of a simulated platform: acting as people, line by line.
+
+The command /NAME is the method `_do_NAME`, called with the rest of the line.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import ClassVar, Protocol, TypeAlias
-
-Command: TypeAlias = Callable[[str], Awaitable[object]]
+from collections.abc import AsyncIterator, Callable
+from typing import ClassVar, Protocol
 
 
 class ConsoleScreen(Protocol):
@@ -25,9 +26,8 @@ class Console(ABC):
     refusals: ClassVar[tuple[type[Exception], ...]] = (LookupError, OSError, ValueError)
     """Errors that are printed, not raised."""
 
-    def __init__(self, write: Callable[[str], None], commands: Mapping[str, Command]) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._commands = {"help": self._help, **commands}
 
     @property
     @abstractmethod
@@ -67,13 +67,13 @@ class Console(ABC):
             await self._slash(line[2:])
         elif line.startswith("/"):
             name, _, rest = line[1:].partition(" ")
-            if (do := self._commands.get(name)) is None:
+            if (do := getattr(self, f"_do_{name}", None)) is None:
                 raise LookupError(self.UNKNOWN.format(name=name))
             await do(rest.strip())
         elif line:
             await self._post(line)
 
-    async def _help(self, _: str) -> None:
+    async def _do_help(self, _: str) -> None:
         self._write(self.HELP)
 
 

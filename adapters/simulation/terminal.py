@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import click
 
 from adapters.simulation.console import Console
+from gateway.render.sanitize import sanitize
 
 CLEAR_LINE = "\r\x1b[K"
 
@@ -25,6 +26,7 @@ class Terminal:
 
     def write(self, line: str) -> None:
         """Write a line, in place of the prompt."""
+        line = sanitize(line)
         click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
 
     async def talk(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:

@@ -5,56 +5,52 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 
+from adapters.awaited_files import AwaitedFiles
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.bolt_app import bolt_app
 from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
-from adapters.slack.connection.installs import Install, Installs
+from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.oauth import OAuth
 from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.catch_up import UNSTORED, CatchUp
-from adapters.slack.inbound.deliveries import Mentions, mention_in, parse_payload
+from adapters.slack.inbound.catch_up import ALIVE, CatchUp
 from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.files import AwaitedFiles, Files
-from adapters.slack.inbound.handler import InboundHandler
+from adapters.slack.inbound.files import Files
+from adapters.slack.inbound.handler import InboundHandler, place_in
 from adapters.slack.inbound.history import History
+from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
+from adapters.slack.inbound.missed_pages import MissedPages
+from adapters.slack.inbound.read_rates import ReadRates
+from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
-from gateway.delivery.service import delivering
+from gateway.base.clock import Clock, WallClock
+from gateway.base.describe import describe
 from gateway.errors import GatewayError, causes
 from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.slack")
 
-ALIVE = "alive"
-"""The mark of when the app was last connected, in seconds since the epoch."""
 MARK_EVERY = 30.0
-OVERLAP = 10.0
-"""Seconds before that mark from which on it is looked for what was missed: what arrived just then
-may not have been stored, and Slack's clock is another one.
-"""
 MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
 class SlackAdapter:
-    """One Slack app, in all its workspaces.
+    """One Slack app, in all its workspaces."""
 
-    `clock` is in seconds since the epoch.
-    """
-
-    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, config: Config, *, clock: Clock | None = None) -> None:
         self._config = config
-        self._clock = clock
+        self._clock = clock or WallClock()
 
     @property
     def name(self) -> str:
@@ -80,21 +76,23 @@ class SlackAdapter:
     async def _run(self, host: AdapterHost, stack: AsyncExitStack) -> None:
         installs = None
         if self._config.client_id:
-            installs = Installs(self._config, host.tokens, clock=self._clock)
-        clients = await self._signed_in(stack, installs)
+            installs = Installations(self._config, host.tokens, clock=self._clock.time)
+        clients = await self._signed_in(stack, host, installs)
         surface = SlackSurface(clients, live_links=lambda: host.live_links)
         await stack.enter_async_context(surface.maintained())
-        await stack.enter_async_context(delivering(host, surface))
+        await stack.enter_async_context(host.delivering(surface))
         async with asyncio.TaskGroup() as group:
             service = _Service(self._config, host, clients, installs, group, self._clock)
             await service.run()
 
-    async def _signed_in(self, stack: AsyncExitStack, installs: Installs | None) -> SlackClients:
+    async def _signed_in(
+        self, stack: AsyncExitStack, host: AdapterHost, installs: Installations | None
+    ) -> SlackClients:
         """The clients, once Slack can be reached. Raises AuthError."""
-        failures = 0
+        failures, told = 0, partial(host.compare_time, PLATFORM)
         while True:
             try:
-                return await stack.enter_async_context(SlackClients(self._config, installs))
+                return await stack.enter_async_context(SlackClients(self._config, installs, told))
             except PlatformUnreachable as error:
                 failures += 1
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))
@@ -110,9 +108,9 @@ class _Service:
         config: Config,
         host: AdapterHost,
         clients: SlackClients,
-        installs: Installs | None,
+        installs: Installations | None,
         group: asyncio.TaskGroup,
-        clock: Callable[[], float],
+        clock: Clock,
     ) -> None:
         self._config = config
         self._host = host
@@ -127,16 +125,19 @@ class _Service:
         self._open_gaps = 0
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
-        history = History(calls)
-        drafts = Drafts(host, calls, history)
+        rates = ReadRates(calls, clock)
+        history = History(rates)
+        drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.largest_file)
-        self._fetching = AwaitedFiles(host, files, self.start_task)
-        self._catch_up = CatchUp(host, calls, drafts, history, self._fetching, clock=clock)
-        self._intake = InboundHandler(
-            host, calls, config, drafts, self._catch_up, self._fetching, service=self
+        self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self.start_task)
+        replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
+        missed = MissedMessages(host, calls, drafts, history, self._fetching, replies, clock)
+        pages = MissedPages(host, rates, missed, clock)
+        self._catch_up = CatchUp(host, clients, pages, self.start_task, clock)
+        self._handler = InboundHandler(
+            host, calls, config, drafts, missed, self._fetching, replies, service=self
         )
-        self._mentions = Mentions()
-        self._app = bolt_app(clients, self._handle)
+        self._app = bolt_app(clients, self._handle, host.count_ignored)
         self._sockets = self._make_sockets()
 
     async def run(self) -> None:
@@ -159,7 +160,7 @@ class _Service:
                 if self._sockets is not None:
                     group.create_task(self._sockets.run(), name="slack sockets")
 
-    async def _load(self, installs: Installs) -> None:
+    async def _load(self, installs: Installations) -> None:
         """Load the installed workspaces.
 
         A workspace whose token can't be renewed is tried again when it is needed.
@@ -204,10 +205,7 @@ class _Service:
 
     async def _handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:
-            async with self._mentions.claim(mention_in(body, me)) as is_new:
-                if not is_new:
-                    return None
-                return await self._intake.handle(parse_payload(body, self._config, me))
+            return await self._handler.handle(body, me)
         except (*UNSTORED, TimeoutError):
             self._store_failed = True
             raise
@@ -215,10 +213,24 @@ class _Service:
             if not self._fatal.done():
                 self._fatal.set_exception(error)
             raise
+        except GatewayError:
+            await self._note_lost(body, me)
+            raise
+
+    async def _note_lost(self, body: Payload, me: Workspace) -> None:
+        """Note a failed message as missed: Slack may give it up."""
+        place, at = place_in(body, me)
+        if not place.channel:
+            return
+        try:
+            await self._catch_up.note_lost(place, at)
+        except GatewayError as error:
+            LOG.warning("a message that failed was not noted: %s", error)
+            self._store_failed = True
 
     def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
-        self._group.create_task(_log_errors(work), name=name)
+        self._group.create_task(_log_errors(work, name), name=name)
 
     def _heartbeat(self) -> None:
         self._host.heartbeat(PLATFORM)
@@ -227,17 +239,15 @@ class _Service:
         self.start_task(self._catch_up_now(), "slack catch-up")
 
     async def _catch_up_now(self) -> None:
-        """Catch up since the last mark; never at the first start."""
+        """Note what may have been missed, and look for it."""
         async with self._catch_up_lock:
-            self._store_failed, began = False, self._clock()
+            self._store_failed = False
             try:
-                alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
-                if alive:
-                    await self._catch_up.run(float(alive) - OVERLAP)
-                await self._set_mark(began)
+                await self._catch_up.note_pause()
             except UNSTORED:
                 self._store_failed = True
                 raise
+        self._catch_up.work()
 
     async def _mark(self) -> None:
         """Set the mark now and then while the app is connected.
@@ -247,7 +257,7 @@ class _Service:
         """
         while True:
             await asyncio.sleep(MARK_EVERY)
-            connected = self._sockets is None or self._sockets.standing > 0
+            connected = self._sockets is None or self._sockets.open_count > 0
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
             if not connected or self._catch_up_lock.locked() or self._open_gaps:
@@ -255,8 +265,9 @@ class _Service:
             if self._store_failed:
                 self._start_catch_up()
                 continue
+            self._catch_up.work()  # should an error have ended it
             try:
-                await self._set_mark(self._clock())
+                await self._set_mark(self._clock.time())
             except GatewayError as error:
                 LOG.warning("%s", error)
                 self._store_failed = True
@@ -274,7 +285,7 @@ class _Service:
 
     async def _end_gap(self, end: float) -> None:
         try:
-            await asyncio.sleep(max(0.0, end - self._clock()))
+            await asyncio.sleep(max(0.0, end - self._clock.time()))
         finally:
             self._open_gaps -= 1
         await self._move_mark_back(end - MINUTE)
@@ -286,7 +297,7 @@ class _Service:
         if not alive or float(alive) > at:
             await self._set_mark(at)
 
-    def _installed(self, install: Install) -> None:
+    def _installed(self, install: Installation) -> None:
         self._clients.add(install.workspace(install.id), install.token)
 
     async def forget_workspace(self, team: str, why: str) -> None:
@@ -302,11 +313,11 @@ async def _fail_with(fatal: asyncio.Future[None]) -> None:
     await fatal
 
 
-async def _log_errors(work: Coroutine[Any, Any, None]) -> None:
+async def _log_errors(work: Coroutine[Any, Any, None], name: str) -> None:
     """Run a task to its end and log its errors."""
     try:
         await work
     except (GatewayError, TimeoutError) as error:
-        LOG.warning("%s", error or "it took too long")
+        LOG.warning("%s: %s", name, describe(error))
     except Exception:
-        LOG.exception("a task has failed")
+        LOG.exception("%s has failed", name)

@@ -27,6 +27,7 @@ def manifest(read: SettingsReader, name: str, description: str) -> None:
     """
     from adapters.slack.config import without_tokens  # imported late: a chat paints before
     from adapters.slack.manifest import manifest_of, manifest_text
+    from gateway.render.sanitize import sanitize_json
 
     written = read()
     try:
@@ -36,4 +37,5 @@ def manifest(read: SettingsReader, name: str, description: str) -> None:
             f"[adapters.slack] has mistakes; `parley check` lists them: {error}"
         ) from error
     groups = any(route.groups for route in written.routes)
-    click.echo(manifest_text(manifest_of(used, name=name, description=description, groups=groups)))
+    text = manifest_text(manifest_of(used, name=name, description=description, groups=groups))
+    click.echo(sanitize_json(text))

@@ -167,7 +167,7 @@ class Config(Section):
 
     def _can_install(self) -> Self:
         if self.bot_token is not None:
-            raise _at("client_id", "given beside bot_token; a workspace has one or the other")
+            raise _at("client_id", "given together with bot_token; only one of them may be set")
         for name in ("client_secret", "public_url"):
             if getattr(self, name) is None:
                 raise _at(name, "is missing beside client_id")

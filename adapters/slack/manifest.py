@@ -16,14 +16,18 @@ REASONS: dict[str, str] = {
     "app_mentions:read": "to receive mentions",
     "assistant:write": "to answer as an agent, with a status and a stop button",
     "channels:history": "to receive replies in its threads in public channels",
+    "channels:read": "to find what was missed in public channels after a pause",
     "chat:write": "to write messages",
     "chat:write.customize": "to write under each agent's name",
     "commands": "for the slash command and the message shortcut",
     "files:read": "to receive attached files",
     "files:write": "to upload agents' files and long texts",
     "groups:history": "to receive replies in its threads in private channels",
+    "groups:read": "to find what was missed in private channels after a pause",
     "im:history": "to receive direct messages",
+    "im:read": "to find what was missed in direct messages after a pause",
     "mpim:history": "to receive replies in its threads in group messages",
+    "mpim:read": "to find what was missed in group messages after a pause",
     "reactions:read": "to receive emoji reactions",
     "usergroups:read": "to know the members of user groups in routes",
     "users:read": "to know people's names and time zones, and who is a guest",
@@ -66,7 +70,7 @@ def manifest_of(
     config: Config, *, name: str = "Parley", description: str = "", groups: bool = True
 ) -> dict[str, Any]:
     """The app's manifest. `description` is what people read about the agent."""
-    said = description or "A team of agents that answers in threads."
+    description = description or "A team of agents that answers in threads."
     address = urljoin(config.public_url or "https://YOUR.HOST/", "slack/events")
     over_http = config.mode == "http"
     request_url = {"request_url": address} if over_http else {}
@@ -78,11 +82,11 @@ def manifest_of(
         ]
     prompts = [{"title": text, "message": text} for text in config.suggested_prompts]
     return {
-        "display_information": {"name": name, "description": said},
+        "display_information": {"name": name, "description": description},
         "features": {
             "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
             "bot_user": {"display_name": name, "always_online": True},
-            "agent_view": {"agent_description": said, "suggested_prompts": prompts},
+            "agent_view": {"agent_description": description, "suggested_prompts": prompts},
             "slash_commands": [
                 {
                     "command": config.command,

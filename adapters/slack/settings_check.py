@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.connection.workspace import Workspace, code_of
+from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
 from adapters.slack.manifest import REASONS, events_of, scopes_of
 from gateway.adapter import CheckResult
 from gateway.config.routes import Route
@@ -29,7 +28,8 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
             for workspace in clients.workspaces:
                 about.append(f"{workspace.name or workspace.id} ({workspace.id})")
                 problems += missing_scopes(config, workspace, mine)
-            problems += elsewhere(config, [each.id for each in clients.workspaces], mine)
+            problems += _unknown_bots(mine)
+            problems += unserved_workspaces(config, [each.id for each in clients.workspaces], mine)
             if config.mode == "socket":
                 problems += await _sockets(config, clients)
     except GatewayError as error:
@@ -37,7 +37,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     where = ", ".join(about) or "installs by others"
     events = ", ".join(events_of(config))
     return CheckResult(
-        text=f"{where}; Slack does not report the events of an app; they must be {events}",
+        text=f"{where}. Slack does not show which events an app receives. Subscribe to: {events}",
         problems=tuple(problems),
     )
 
@@ -53,15 +53,26 @@ def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]
     ]
 
 
-def elsewhere(config: Config, teams: Sequence[str], routes: Sequence[Route]) -> list[str]:
+def unserved_workspaces(config: Config, teams: Sequence[str], routes: Sequence[Route]) -> list[str]:
     """Routes of workspaces for which there is no token."""
     if config.client_id:
         return []
-    named = dict.fromkeys(route.workspace for route in routes if route.workspace)
+    named = dict.fromkeys(team for route in routes for team in route.workspace)
     return [
         f"a route names the workspace {team}, but bot_token has no token for it"
         for team in named
         if team not in teams
+    ]
+
+
+def _unknown_bots(routes: Sequence[Route]) -> list[str]:
+    """Bots of routes that are not named by an id."""
+    named = dict.fromkeys(bot for route in routes for bot in route.bots)
+    return [
+        f"a route lets in the bot {bot!r}, which is no id: give the id of the bot (B...) or of its "
+        "user (U...)"
+        for bot in named
+        if not bot.rpartition(":")[2].startswith(("B", "U", "W"))
     ]
 
 
@@ -77,6 +88,6 @@ async def _sockets(config: Config, clients: SlackClients) -> list[str]:
             f"Slack refused a connection for app_token ({why}): it needs the scope "
             "connections:write, and Socket Mode has to be on"
         ]
-    except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
-        return [f"Slack could not be reached ({type(error).__name__})"]
+    except UNREACHABLE as error:
+        return [str(unreachable(error))]
     return []

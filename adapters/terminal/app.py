@@ -40,7 +40,7 @@ class ChatApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (66, "-narrow"), (100, "-wide")]  # noqa: RUF012 (typed by the base)
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "interrupt", "Copy, or leave", show=False, priority=True)
+        Binding("ctrl+c", "interrupt", "Copy, or quit", show=False, priority=True)
     ]
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
@@ -69,10 +69,7 @@ class ChatApp(App[int]):
         return theme_variables(dark=self.current_theme.dark)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Paint, unless the terminal is too slow.
-
-        Its driver has all painted once it keeps up.
-        """
+        """Paint, unless the terminal is too slow: its driver does that later."""
         if not (isinstance(self._driver, TerminalDriver) and self._driver.behind):
             super()._display(screen, renderable)
 
@@ -106,7 +103,7 @@ class ChatApp(App[int]):
         """The gateway is gone."""
         self._wake.set()
 
-    def left(self) -> None:
+    def disconnect(self) -> None:
         """The screen is given back; the line to the gateway may go."""
         self._left = True
         self._wake.set()
@@ -114,7 +111,7 @@ class ChatApp(App[int]):
 
     def _is_worth_retrying(self, error: Exception) -> bool:
         """True if a shown thread may only be changing its owner."""
-        from gateway.errors import GatewayClosed, StoreInUse
+        from gateway.errors import GatewayClosed, StoreInUse  # not before the first paint
 
         return self._shown and isinstance(error, GatewayClosed | StoreInUse)
 
@@ -152,7 +149,7 @@ class ChatApp(App[int]):
         elif self._leave_key.press():
             self.exit(0)
         else:
-            self.notify("Press ctrl+c again to leave.", timeout=SECOND_PRESS, markup=False)
+            self.notify("Press ctrl+c again to quit.", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""
@@ -164,12 +161,12 @@ class ChatApp(App[int]):
             name = "_enable_mouse_support" if self._mouse else "_disable_mouse_support"
             driver._mouse = True  # pyright: ignore[reportPrivateUsage]
             getattr(driver, name, do_nothing)()
-        shown = (
+        notice = (
             "Parley uses the mouse again."
             if self._mouse
             else "The terminal uses the mouse: select text with it."
         )
-        self.notify(shown, markup=False)
+        self.notify(notice, markup=False)
 
     def on_markdown_link_clicked(self, event: events.Event) -> None:
         """Copy a link's address; no link opens by itself."""

@@ -52,11 +52,11 @@ def run_chat(
     the history of prompts.
     """
     if plain or not _has_screen():
-        from adapters.terminal.plain import PlainChat
+        from adapters.terminal.plain import PlainChat  # neither mode loads the other
 
         chat = PlainChat(thread=thread, new=new)
         return asyncio.run(_by_line(chat, connect))
-    from adapters.terminal.app import ChatApp
+    from adapters.terminal.app import ChatApp  # as above: it loads Textual
     from adapters.terminal.settings import Settings
 
     settings = Settings(data_dir=data_dir, thread=thread, new=new)
@@ -80,7 +80,7 @@ async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
             line = group.create_task(app.hold(connect), name="line to the gateway")
             result = await app.run_async(mouse=mouse)
             leaving.begin()
-            app.left()
+            app.disconnect()
             await asyncio.wait([line], timeout=GRACE)
             line.cancel()
         return leaving.code or (app.return_code or 0 if result is None else result)
@@ -90,7 +90,7 @@ async def _by_line(chat: PlainChat, connect: Connect) -> int:
     with _Shutdown() as leaving:
         async with asyncio.TaskGroup() as group:
             run = group.create_task(chat.run(connect), name="line mode")
-            leaving.on_signal(lambda _: chat.leave())
+            leaving.on_signal(lambda _: chat.quit())
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, chat.interrupt)
             await asyncio.wait([run])
         return leaving.code or run.result()

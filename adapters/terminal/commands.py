@@ -1,7 +1,5 @@
 """Slash commands of the palette, the help page and the line mode."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -28,7 +26,7 @@ LOCAL = (
     Command("copy", "Copy the last reply", keys="ctrl+o"),
     Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
     Command("help", "Show keys and commands", keys="F1"),
-    Command("quit", "Leave; the team's work is saved", keys="ctrl+c ctrl+c"),
+    Command("quit", "Quit; the team's work is saved", keys="ctrl+c ctrl+c"),
 )
 
 

@@ -1,7 +1,4 @@
-"""`Conversation`: one thread over any `Client`, without Textual.
-
-It follows the thread's events into a `ThreadModel`, and sends messages in order.
-"""
+"""`Conversation`: one thread over any `Client`, without Textual."""
 
 from __future__ import annotations
 
@@ -160,10 +157,7 @@ class Conversation:
         return await self.client.withdraw(self.thread.id, inbox)
 
     async def answer(self, request: str, kind: AnswerKind, text: str = "") -> str | None:
-        """Answer a request; None, or a refusal as a sentence.
-
-        Raises GatewayError.
-        """
+        """Answer a request; None, or a refusal as a sentence. Raises GatewayError."""
         return await self.client.answer(request, Answer(kind=kind, text=text))
 
     async def stop(self) -> bool:
@@ -189,9 +183,9 @@ class Conversation:
             self.thread = await self.client.create_thread(team=self._team)
             self._opened()
             model.title = model.title or _clean(self.thread.title)
-        shown = self.thread
-        receipt = await self.client.send(shown.id, text)
-        if receipt.thread != shown.id and self.thread is shown:
+        thread = self.thread
+        receipt = await self.client.send(thread.id, text)
+        if receipt.thread != thread.id and self.thread is thread:
             self.open(await self.client.thread(receipt.thread))
         if receipt.reply:
             command = text if text.startswith("/") else ""

@@ -4,8 +4,6 @@ Textual's own driver waits for a slow terminal, and for ever for one that is gon
 program; a byte that is no UTF-8 ends it.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
@@ -88,10 +86,7 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def behind(self) -> bool:
-        """True while the terminal is too slow.
-
-        Once it keeps up again, all is painted anew.
-        """
+        """True while the terminal is too slow; later all is painted anew."""
         return self._output is not None and self._output.behind
 
     @property

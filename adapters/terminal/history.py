@@ -1,7 +1,5 @@
 """The prompt history: sent messages, kept over restarts."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress
@@ -31,10 +29,7 @@ class History:
         self._at = len(self._entries)
 
     def older(self, draft: str) -> str | None:
-        """The previous prompt; None at the oldest.
-
-        `draft` returns after the newest.
-        """
+        """The previous prompt, or None; `newer` ends with this `draft`."""
         if not self._at:
             return None
         if self._at == len(self._entries):
@@ -64,7 +59,7 @@ def _read(path: Path) -> list[str]:
     entries: list[str] = []
     with suppress(OSError):
         for line in path.read_text("utf-8", errors="replace").splitlines():
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 entry = json.loads(line)
                 if isinstance(entry, str):
                     entries.append(entry)

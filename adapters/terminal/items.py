@@ -4,8 +4,6 @@ A changed item is a new value under the same key, so a view redraws what is not 
 All text in them is sanitised. No Textual, no gateway.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -130,10 +128,7 @@ def is_shown_for(item: Item, agent: str) -> bool:
 
 
 def weight(item: Item) -> int:
-    """Approximate number of widgets that the item needs.
-
-    Markdown mounts one per block, more for lists.
-    """
+    """Approximate number of widgets for an item: Markdown mounts one per block."""
     match item:
         case AgentItem(text=text):
             return 3 + text.count("\n\n") + 4 * len(_LIST_ITEM.findall(text)) + text.count("|")

@@ -1,7 +1,5 @@
 """Guards against accidental keys: focus delays and second presses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 
@@ -41,7 +39,7 @@ class TypingGuard:
         self._last_key = clock.time() - QUIET
         self._focused_at = clock.time()
 
-    def key(self) -> None:
+    def note_key(self) -> None:
         """A key was pressed, anywhere."""
         self._last_key = self._clock.time()
 
@@ -49,7 +47,7 @@ class TypingGuard:
         """Seconds until typing counts as paused; 0 or less if so."""
         return self._last_key + QUIET - self._clock.time()
 
-    def focus(self) -> None:
+    def note_focus(self) -> None:
         """The card took the focus."""
         self._focused_at = self._clock.time()
 

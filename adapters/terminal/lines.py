@@ -1,7 +1,5 @@
 """The transcript of the line mode: plain lines, each printed once."""
 
-from __future__ import annotations
-
 from adapters.terminal.items import (
     AgentItem,
     HandoffItem,
@@ -74,14 +72,14 @@ class LineTranscript:
 
     def _message_lines(self, item: AgentItem) -> list[str]:
         """Whole lines as they are finished, the rest with the message."""
-        said = self._printed.get(item.key, 0)
+        printed = self._printed.get(item.key, 0)
         end = len(item.text) if not item.open else item.text.rfind("\n") + 1
-        if end <= said:
+        if end <= printed:
             return []
         self._printed[item.key] = end
-        text = item.text[said:end]
+        text = item.text[printed:end]
         text = text.removesuffix("\n") if item.open else text.rstrip("\n")
-        return [text if said else f"{item.agent.name}: {text}"]
+        return [text if printed else f"{item.agent.name}: {text}"]
 
 
 def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
@@ -91,8 +89,8 @@ def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | Notic
         case ThoughtItem(agent=agent, text=text):
             line = f"{agent.name} thinks: {shorten(one_line(text), WIDTH)}"
         case HandoffItem(agent=agent, target=target, text=text):
-            said = f": {one_line(text)}" if text else ""
-            line = f"hand-off: {agent.name} to {target.name}{said}"
+            message = f": {one_line(text)}" if text else ""
+            line = f"hand-off: {agent.name} to {target.name}{message}"
         case RequestItem(outcome=outcome, agent=agent):
             line = f"answered {agent.name}: {outcome}" if outcome else f"{agent.name} asks you"
         case NoticeItem(text=text, level=level, incident=incident):

@@ -5,12 +5,10 @@ them, and takes its place when it is finished; so a replay and a live run end in
 All foreign text is sanitised here, once.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 from adapters.terminal.items import (
     Agent,
@@ -25,8 +23,12 @@ from adapters.terminal.items import (
     ToolItem,
     ToolState,
 )
-from adapters.terminal.stream_sanitizer import StreamSanitizer
-from adapters.terminal.text import one_line, one_line_arguments, pretty_arguments
+from adapters.terminal.text import (
+    StreamSanitizer,
+    one_line,
+    one_line_arguments,
+    pretty_arguments,
+)
 from gateway.events import (
     FileMade,
     HumanText,
@@ -57,6 +59,10 @@ COLOURS = 8
 USUAL_HANDOFF = "Transferred to {target}, adopting the role of {target} immediately."
 """The default text of a hand-off, which the row already says."""
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
+ThreadEvent: TypeAlias = (
+    MessageQueued | MessageWithdrawn | MessageJoined | ThreadRenamed | Notice | FileMade | Usage
+    | InputSupported | InputReminded
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -133,16 +139,6 @@ class ThreadModel:
 
     def _apply(self, event: SessionEvent) -> None:
         match event:
-            case (
-                MessageQueued()
-                | MessageWithdrawn()
-                | MessageJoined()
-                | ThreadRenamed()
-                | Notice()
-                | FileMade()
-                | Usage()
-            ):
-                self._apply_to_thread(event)
             case TurnStarted() | TurnFinished() | SpeakerStarted():
                 self._apply_to_turn(event)
             case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
@@ -151,21 +147,10 @@ class ThreadModel:
                 self._apply_tool_call(event)
             case InputRequested() | InputResolved():
                 self._apply_request(event)
-            case InputSupported() | InputReminded():
-                self._seal_request_notice(event)
             case _:
-                assert_never(event)
+                self._apply_to_thread(event)
 
-    def _apply_to_thread(
-        self,
-        event: MessageQueued
-        | MessageWithdrawn
-        | MessageJoined
-        | ThreadRenamed
-        | Notice
-        | FileMade
-        | Usage,
-    ) -> None:
+    def _apply_to_thread(self, event: ThreadEvent) -> None:
         match event:
             case MessageQueued(message=message):
                 self.queued[message.inbox] = sanitize(message.text)
@@ -176,18 +161,15 @@ class ThreadModel:
             case ThreadRenamed(title=title):
                 self.title = one_line(sanitize(title))
             case FileMade(path=path, size=size):
-                text = sanitize(f"New file: {path} ({size:,} bytes)")
-                self._seal(NoticeItem(key=f"file-{event.seq}", text=text, level="info"))
+                self._seal_notice(event, f"New file: {path} ({size:,} bytes)")
+            case InputSupported(by=by, approved=approved, quorum=quorum):
+                text = f"{by or 'Somebody'} approved: {approved} of {quorum} who have to."
+                self._seal_notice(event, text)
+            case InputReminded(text=text):
+                self._seal_notice(event, text)
             case Notice(text=text, level=level, incident=incident, command=command):
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
-                self._seal(
-                    NoticeItem(
-                        key=f"notice-{event.seq}",
-                        text=sanitize(f"{text}{what_to_do}"),
-                        level=level,
-                        incident=sanitize(incident),
-                    )
-                )
+                self._seal_notice(event, f"{text}{what_to_do}", level, incident)
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
@@ -226,7 +208,7 @@ class ThreadModel:
             return
         level: Level = "error" if event.outcome == "failed" else "warning"
         text = event.outcome if reason in ("", event.outcome) else f"{event.outcome}: {reason}"
-        self._seal(NoticeItem(key=f"end-{event.seq}", text=text, level=level))
+        self._seal_notice(event, text, level)
 
     def _apply_message(self, event: TextDelta | MessageFinished | Thought | WorkHandedOff) -> None:
         agent = self._add_agent(event.agent)
@@ -322,14 +304,6 @@ class ThreadModel:
                 if not self.requests:
                     self._resume_decided_calls()
 
-    def _seal_request_notice(self, event: InputSupported | InputReminded) -> None:
-        match event:
-            case InputSupported(by=by, approved=approved, quorum=quorum):
-                text = f"{by or 'Somebody'} approved: {approved} of {quorum} who have to."
-            case InputReminded(text=text):
-                pass
-        self._seal(NoticeItem(key=f"notice-{event.seq}", text=sanitize(text), level="info"))
-
     def _append_delta(self, event: TextDelta, agent: AgentState) -> None:
         known = self.items.get(event.message)
         if event.message in self._sealed:
@@ -380,6 +354,12 @@ class ThreadModel:
                 text=sanitize(message.text),
             )
         )
+
+    def _seal_notice(
+        self, event: SessionEvent, text: str, level: Level = "info", incident: str = ""
+    ) -> None:
+        key, text, incident = f"notice-{event.seq}", sanitize(text), sanitize(incident)
+        self._seal(NoticeItem(key=key, text=text, level=level, incident=incident))
 
     def _seal(self, item: Item) -> None:
         self.items[item.key] = item

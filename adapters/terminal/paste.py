@@ -4,8 +4,6 @@ Textual reads an escape sequence within a bracketed paste as keys, so that a few
 terminal output, pasted, would send themselves to the team line by line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from textual._xterm_parser import XTermParser

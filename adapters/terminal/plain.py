@@ -53,7 +53,7 @@ class PlainChat:
         self._interactive = self._in.isatty()
         self._input: deque[str | None] = deque()
         self._news = asyncio.Event()
-        self._left = False
+        self._quitting = False
         self._failed = False
         self._sent = False
         self._unread = False
@@ -67,7 +67,7 @@ class PlainChat:
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self, connect: Callable[[], AbstractAsyncContextManager[Client]]) -> int:
-        """Chat until the input ends, /quit, or `leave`; the exit code."""
+        """Chat until the input ends, /quit, or `quit`; the exit code."""
         try:
             async with connect() as client, asyncio.TaskGroup() as self._group:
                 code = await self._chat(client)
@@ -78,9 +78,9 @@ class PlainChat:
             return getattr(error, "exit_code", ExitCode.FAILED)
         return ExitCode.BROKEN_PIPE if self._unread else code
 
-    def leave(self) -> None:
+    def quit(self) -> None:
         """End the chat; what the team does is kept."""
-        self._left = True
+        self._quitting = True
         self._news.set()
 
     def interrupt(self) -> None:
@@ -88,13 +88,13 @@ class PlainChat:
         if self._conversation and self._group and not self._conversation.model.settled:
             self._group.create_task(self._attempt(self._conversation.stop()), name="stop")
         elif self._interrupted:
-            self.leave()
+            self.quit()
         else:
             self._interrupted = True
-            self._print_error("Press ctrl+c again to leave.")
+            self._print_error("Press ctrl+c again to quit.")
 
     async def _chat(self, client: Client) -> int:
-        from adapters.terminal.conversation import Conversation
+        from adapters.terminal.conversation import Conversation  # it loads the gateway
 
         conversation = Conversation(
             client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
@@ -105,7 +105,7 @@ class PlainChat:
         if self._interactive:
             await conversation.load_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
-            self._print_line(f"Parley in line mode{on}. /help lists commands, /quit leaves.")
+            self._print_line(f"Parley in line mode{on}. /help lists commands, /quit ends the chat.")
             if conversation.attached:
                 self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
@@ -117,7 +117,7 @@ class PlainChat:
                 self._failed = not self._interactive
             if not self._interactive:
                 await self._wait_until(lambda: conversation.model.settled)
-        if conversation.model.requests and not self._interactive and not self._left:
+        if conversation.model.requests and not self._interactive and not self._quitting:
             self._print_error("The team waits for your answer. Answer later in the same thread.")
             return ExitCode.WAITING
         gave_up = self._sent and conversation.model.failed and not self._interactive
@@ -145,7 +145,7 @@ class PlainChat:
         while True:
             await self._wait_until(lambda: bool(self._input))
             self._prompted = False
-            line = self._input.popleft() if self._input and not self._left else None
+            line = self._input.popleft() if self._input and not self._quitting else None
             if line is None:
                 return "\n".join(parts) or None
             line = line.rstrip("\r\n")
@@ -154,67 +154,62 @@ class PlainChat:
                 return "\n".join(parts).strip()
 
     async def _wait_until(self, ready: Callable[[], bool]) -> None:
-        while not ready() and not self._left:
+        while not ready() and not self._quitting:
             self._news.clear()
             await self._news.wait()
 
-    # what a line means
+    # lines
 
     async def _handle_line(self, conversation: Conversation, commands: Commands, text: str) -> bool:
         """Do what the line says; False when that failed."""
-        if local := commands.local(text):
-            return await self._run_command(conversation, commands, *local)
-        for request in conversation.model.requests.values():
-            if answer := parse_answer(request, text):
-                return await self._answer(conversation, request, *answer)
-            break
-        return await self._send(conversation, text)
-
-    async def _send(self, conversation: Conversation, text: str) -> bool:
+        request = next(iter(conversation.model.requests.values()), None)
         try:
-            receipt = await conversation.send(text)
-            self._sent = True
+            if local := commands.local(text):
+                await self._run_command(conversation, commands, *local)
+            elif request is not None and (answer := parse_answer(request, text)):
+                return await self._answer(conversation, request, *answer)
+            else:
+                await self._send(conversation, text)
         except Exception as error:
             self._print_error(error)
             return False
+        return True
+
+    async def _send(self, conversation: Conversation, text: str) -> None:
+        receipt = await conversation.send(text)
+        self._sent = True
         waits = receipt.outcome in ("queued", "merged") and not self._interactive
         if waits or receipt.outcome == "turn":
             key = f"human-{receipt.inbox}"
             model = conversation.model  # whoever is asked may have to answer first
             await self._wait_until(lambda: key in model.items or bool(model.requests))
-        return True
 
     async def _answer(
         self, conversation: Conversation, request: RequestItem, kind: AnswerKind, text: str
     ) -> bool:
-        try:
-            refusal = await conversation.answer(request.request, kind, text)
-        except Exception as error:
-            self._print_error(error)
-            return False
-        if refusal:
+        if refusal := await conversation.answer(request.request, kind, text):
             self._print_error(refusal)
-        else:
-            await self._wait_until(lambda: request.request not in conversation.model.requests)
-        return refusal is None
+            return False
+        await self._wait_until(lambda: request.request not in conversation.model.requests)
+        return True
 
     async def _run_command(
         self, conversation: Conversation, commands: Commands, command: Command, rest: str
-    ) -> bool:
+    ) -> None:
         thread = conversation.thread
         match command.name:
             case "quit":
-                self.leave()
+                self.quit()
             case "new":
                 conversation.open(None, team=rest)
             case "sessions":
-                return await self._list_threads(conversation, rest)
+                await self._list_threads(conversation, rest)
             case "stop":
-                return await self._attempt(conversation.stop())
+                await conversation.stop()
             case "rename" if thread and rest:
-                return await self._attempt(conversation.rename(thread.id, rest))
+                await conversation.rename(thread.id, rest)
             case "delete" if thread and rest == "yes":
-                return await self._attempt(conversation.delete(thread.id))
+                await conversation.delete(thread.id)
             case "delete":
                 self._print_line("Type “/delete yes” to delete this thread with all its messages.")
             case "help":
@@ -223,23 +218,17 @@ class PlainChat:
                 self._print_line(
                     f"/{name} needs an argument or the full screen. /help lists commands."
                 )
-        return True
 
-    async def _list_threads(self, conversation: Conversation, rest: str) -> bool:
+    async def _list_threads(self, conversation: Conversation, rest: str) -> None:
         """List threads, or open the one with this number of the list."""
         if rest.isdigit() and 0 < int(rest) <= len(self._listed):
             conversation.open(self._listed[int(rest) - 1])
-            return True
-        try:
-            self._listed = await conversation.client.threads(search=rest, limit=LISTED)
-        except Exception as error:
-            self._print_error(error)
-            return False
+            return
+        self._listed = await conversation.client.threads(search=rest, limit=LISTED)
         for number, thread in enumerate(self._listed, 1):
             ago = format_age(time.time() - thread.updated_at)
             self._print_line(f"{number}. {thread_title(thread)}, {thread.state}, {ago}")
         self._print_line("Type /sessions and a number to open one.")
-        return True
 
     async def _attempt(self, doing: Awaitable[object]) -> bool:
         try:
@@ -252,7 +241,7 @@ class PlainChat:
     # output
 
     def _on_opened(self) -> None:
-        from adapters.terminal.lines import LineTranscript
+        from adapters.terminal.lines import LineTranscript  # it loads the gateway
 
         if self._conversation is None or self._group is None:
             return
@@ -266,7 +255,7 @@ class PlainChat:
         if self._conversation is not None:
             self._print_error(self._conversation.trouble)
         self._failed = True
-        self.leave()
+        self.quit()
 
     def _on_changed(self) -> None:
         self._news.set()
@@ -278,14 +267,9 @@ class PlainChat:
                 return
             self._replaying = False
             lines.skip(keep=TAIL)
-            self._print_new(lines)
-            lines.echo = not self._interactive
-        else:
-            self._print_new(lines)
-
-    def _print_new(self, lines: LineTranscript) -> None:
         for line in lines.new_lines():
             self._print_line(line)
+        lines.echo = not self._interactive  # what the person types stands there already
 
     def _print_help(self, commands: Commands) -> None:
         for command in commands:
@@ -296,7 +280,7 @@ class PlainChat:
         self._print_line("End a line with a backslash to continue on the next line.")
 
     def _prompt(self) -> None:
-        if not self._input and not self._left:
+        if not self._input and not self._quitting:
             self._write(self._out, "> ")
             self._prompted = True
 
@@ -318,7 +302,7 @@ class PlainChat:
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             self._unread = True
-            self.leave()
+            self.quit()
 
 
 def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:

@@ -1,7 +1,5 @@
 """The pace of redrawing, adapted to the machine's speed."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
@@ -12,10 +10,7 @@ LONGEST = 0.5
 
 
 def pause_after(cpu: float) -> float:
-    """Seconds to wait after a redraw that took `cpu` seconds.
-
-    At most a quarter of the time goes into drawing.
-    """
+    """Seconds to wait after a redraw: drawing takes a quarter at most."""
     return min(LONGEST, max(SHORTEST, 3 * cpu))
 
 

@@ -1,8 +1,10 @@
-"""Pure functions over text: how arguments, numbers, times and titles are shown."""
+"""Text on the screen: safe while it grows, short, and for people."""
 
 from __future__ import annotations
 
 import json
+import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from gateway.render.sanitize import sanitize
@@ -10,8 +12,72 @@ from gateway.render.sanitize import sanitize
 if TYPE_CHECKING:
     from gateway.client import ThreadInfo
 
+MOST_LINES = 200
+"""Drawn lines of an open code fence or table: each further one draws all of them again."""
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _TENTHS_BELOW = 10
 _SHORTEST = 0.05
+# What may begin something longer than one character: escapes, C1 controls, a carriage return.
+_INTRODUCER = re.compile("[\x1b\x80-\x9f\r]")
+
+
+class StreamSanitizer:
+    """Sanitises a text in pieces, independently of the cuts.
+
+    From a control character on, text is held back to the end of its line: a sequence must not be
+    judged by its first half.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+
+    def feed(self, piece: str) -> str:
+        """Text that is safe to show now."""
+        if not self._held and not _INTRODUCER.search(piece):
+            return sanitize(piece)
+        lines = piece.split("\n")
+        shown: list[str] = []
+        for line in lines[:-1]:
+            shown.append(sanitize("".join([*self._held, line, "\n"])))
+            self._held.clear()
+        rest = lines[-1]
+        if not self._held:
+            introducer = _INTRODUCER.search(rest)
+            start = introducer.start() if introducer else len(rest)
+            shown.append(sanitize(rest[:start]))
+            rest = rest[start:]
+        if rest:
+            self._held.append(rest)
+        return "".join(shown)
+
+
+def drawable_length(text: str) -> int:
+    """Number of characters of a growing text to draw now.
+
+    The rest of a long code fence or table is drawn when the block is closed.
+    """
+    lines = text.splitlines(keepends=True)
+    start = _find_open_block(lines)
+    if len(lines) - start <= MOST_LINES:
+        return len(text)
+    return sum(map(len, lines[: start + MOST_LINES]))
+
+
+def _find_open_block(lines: list[str]) -> int:
+    """The first line of an open fence or table, or the end."""
+    fence, start = "", 0
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark is None:
+            continue
+        if not fence:
+            fence, start = mark[1], number
+        elif mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+    if fence:
+        return start
+    rows = takewhile(lambda line: line.lstrip().startswith("|"), reversed(lines))
+    return len(lines) - sum(1 for _ in rows)
 
 
 def pretty_arguments(arguments: str) -> str:
@@ -23,26 +89,26 @@ def pretty_arguments(arguments: str) -> str:
     """
     try:
         parsed = json.loads(arguments, object_pairs_hook=_check_unique)
-    except ValueError:
+        if not isinstance(parsed, dict):
+            return arguments
+        return "\n".join(
+            f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parsed.items()
+        )
+    except (ValueError, RecursionError):
         return arguments
-    if not isinstance(parsed, dict):
-        return arguments
-    return "\n".join(
-        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parsed.items()
-    )
 
 
 def one_line_arguments(arguments: str) -> str:
     """Arguments in one line; the result still needs sanitising."""
     try:
         parsed = json.loads(arguments)
-    except ValueError:
+        if not isinstance(parsed, dict):
+            return one_line(arguments)
+        if len(parsed) == 1:
+            return one_line(str(next(iter(parsed.values()))))
+        return one_line("  ".join(f"{name}={value}" for name, value in parsed.items()))
+    except (ValueError, RecursionError):
         return one_line(arguments)
-    if not isinstance(parsed, dict):
-        return one_line(arguments)
-    if len(parsed) == 1:
-        return one_line(str(next(iter(parsed.values()))))
-    return one_line("  ".join(f"{name}={value}" for name, value in parsed.items()))
 
 
 def one_line(text: str) -> str:

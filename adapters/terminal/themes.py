@@ -1,7 +1,5 @@
 """Parley's two themes, and colours that every theme has."""
 
-from __future__ import annotations
-
 from textual.theme import Theme
 
 DARK_AGENTS = (

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
-from gateway.app.serve import eased_collector
+from gateway.app.serve import rare_collections
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -42,7 +42,7 @@ async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gate
             teams,
             limits=Limits(**limits),  # pyright: ignore[reportArgumentType]
         ) as gateway:
-            with eased_collector():
+            with rare_collections():
                 yield gateway, store
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.conversation import Author
-from gateway.factory.ownership import held_by
+from gateway.factory.ownership import holdings_of
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -79,7 +79,7 @@ class OneTeam:
     async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
         """A fresh one."""
         team = self._make()
-        return BuiltTeam(team=team, holds=held_by(team))
+        return BuiltTeam(team=team, holds=holdings_of(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """Everything is allowed."""

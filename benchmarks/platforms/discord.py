@@ -62,6 +62,7 @@ async def start(count: int) -> Figures:
     async with DiscordSimulator() as discord:
         table = (
             '[[routes]]\nadapter = "discord"\nchannels = "*"\nusers = "members"\n'
+            f'guild = "{discord.home.id}"\n'
             f'[adapters.discord]\ntoken = "{discord.token}"\napi_url = "{discord.api_url}"\n'
             f'gateway_url = "{discord.gateway_url}"\n'
         )
@@ -104,7 +105,7 @@ async def calls(streams: int) -> Figures:
                 await alice.mentions(general, f"question {number}")
             await until(lambda: gateway.vitals.turns["done"] == streams)
             ended = time.perf_counter()
-            while await gateway.store.untold("discord"):
+            while await gateway.store.undelivered_threads("discord"):
                 pass
             late = time.perf_counter() - ended
         made = discord.calls()

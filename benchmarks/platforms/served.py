@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
-from gateway.access.authority import OperatorAccess
+from gateway.access.authority import Access
 from gateway.adapter import Adapter
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -46,7 +46,7 @@ async def served(
         teams = OneTeam(lambda: solo(model, stream=stream))
         limits = Limits(parallel_turns=parallel, shutdown=0.1)
         store = SqliteStore(Path(folder))
-        access = OperatorAccess([person])
+        access = Access([person])
         async with (
             Gateway(store, teams, access=access, limits=limits) as gateway,
             asyncio.TaskGroup() as group,

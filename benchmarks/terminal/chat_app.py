@@ -99,7 +99,7 @@ async def main(folder: Path, scene: str) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(app.hold(connect))
         await app.run_async()
-        app.left()
+        app.disconnect()
     (folder / "measured.json").write_text(watch.report())
 
 

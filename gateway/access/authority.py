@@ -1,21 +1,27 @@
 """Access of people: the one authority over every event.
 
-It follows the operators and routes of the config.
-
-It judges the actor of the event, the same for messages, edits, commands, clicks, modals, reactions,
-shortcuts, files and the stop button, over values and without any IO. Default deny: what no route
-matches is refused.
+It follows the operators and routes of the config, and judges the actor, the same for messages,
+edits, commands, clicks, modals, reactions, shortcuts, files and the stop button, over values and
+without any IO. Default deny: what no route matches is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.config.settings import LimitsConfig
-from gateway.conversation import LOCAL, LOCAL_OPERATOR, Author, ConversationKey, InboundMessage
+from gateway.conversation import (
+    LOCAL,
+    LOCAL_OPERATOR,
+    Author,
+    AuthorKind,
+    ConversationKey,
+    InboundMessage,
+)
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request
 from gateway.values import value
@@ -51,11 +57,7 @@ class Operators:
         )
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        """People who may answer the request.
-
-        Its approvers, or else the operators; for anything but an approval, the person whose message
-        the team works on.
-        """
+        """People named for the request, by the same rule as `may_answer`."""
         asker = {request.asker} - {""}
         if request.kind != "approval":
             return tuple(asker)
@@ -94,12 +96,56 @@ class Denial:
 Verdict: TypeAlias = Admission | Denial
 
 
-class Access(Protocol):
-    """Judge of the actor of each event."""
+class Access:
+    """Access of the operators, and of the people whom routes name.
 
-    def judge(self, message: InboundMessage) -> Verdict:
-        """The verdict on whether the author may write there, whatever the event."""
-        ...
+    `limits` are those of routes without their own, `groups` what else depends on groups or roles,
+    `approvals` the channels to which approvals are copied.
+    """
+
+    def __init__(
+        self,
+        operators: Collection[str] = (),
+        *,
+        routes: Sequence[Route] = (),
+        limits: LimitsConfig | None = None,
+        live_links: Collection[str] = (),
+        groups: Collection[str] = (),
+        approvals: Collection[str] = (),
+    ) -> None:
+        self._routes = tuple(routes)
+        self._limits = limits or LimitsConfig()
+        self.operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
+        """Those that were given, and whoever owns the machine."""
+        self.live_links = frozenset(host.lower() for host in live_links)
+        """Hosts whose links stay links while an answer is being written."""
+        self.approval_places = tuple(map(_channel, approvals))
+        """Channels where approvals are shown besides their threads."""
+        named = (group for route in self._routes for group in (*route.roles, *route.groups))
+        self.groups = frozenset((*groups, *named))
+        """Groups and roles that rules depend on."""
+
+    def workspaces(self, platform: str) -> tuple[str, ...]:
+        """The workspaces that a platform's routes name, in their order."""
+        there = [route for route in self._routes if route.adapter == platform]
+        return tuple(dict.fromkeys(name for route in there for name in route.workspace))
+
+    def serves(self, platform: str, workspace: str, channels: Collection[str]) -> bool:
+        """True if a route is for this workspace or its channels."""
+        if any(
+            (place.platform, place.workspace) == (platform, workspace)
+            for place in self.approval_places
+        ):
+            return True
+        return any(
+            _reaches(route, workspace, channels)
+            for route in self._routes
+            if route.adapter == platform
+        )
+
+    def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
+        """The routes of a place."""
+        return [route for route in self._routes if _is_there(route, key, direct=direct)]
 
     def addressed(
         self,
@@ -110,36 +156,46 @@ class Access(Protocol):
         mentioned: bool,
         in_thread: bool,
     ) -> bool:
-        """True if a message there is meant for the team.
-
-        An adapter ignores others.
+        """True if something said there is meant for the team.
 
         `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
         """
-        ...
+        if self.operators.include(author):
+            return direct or mentioned or in_thread
+        there = self.at(key, direct=direct)
+        if author.kind == "bot":
+            there = [route for route in there if _lets_in(route, author, key)]
+        wanted = {route.mention for route in there}
+        if "always" in wanted or (in_thread and "thread" in wanted):
+            return True
+        return bool(wanted) and (direct or mentioned)
 
-    @property
-    def live_links(self) -> frozenset[str]:
-        """Hosts whose links stay links while an answer is being written."""
-        ...
+    def judge(self, message: InboundMessage) -> Verdict:
+        """Verdict of the first matching route; operators need none."""
+        author, there = message.author, self.at(message.key, direct=message.direct)
+        if self.operators.include(author):
+            mine = next((route for route in there if _lets_in(route, author, message.key)), None)
+            route = mine or next(iter(there), None)
+            return Admission(team=route.team, mode=route.mode) if route else Admission()
+        if message.key.is_local or author.id.partition(":")[0] == LOCAL:
+            return Denial()
+        for route in there:
+            if _lets_in(route, author, message.key):
+                return self._allowed(route)
+        pairing = next((route for route in there if route.pairing), None)
+        if pairing is None or not message.direct or author.kind == "bot":
+            return Denial()
+        return Denial(once_paired=self._allowed(pairing))
 
-    @property
-    def groups(self) -> frozenset[str]:
-        """Groups and roles that rules depend on.
-
-        An adapter need not know of others.
-        """
-        ...
-
-    @property
-    def operators(self) -> Operators:
-        """Operators, as a value for decisions elsewhere."""
-        ...
-
-    @property
-    def approval_places(self) -> tuple[ConversationKey, ...]:
-        """Where approvals are shown besides their threads."""
-        ...
+    def _allowed(self, route: Route) -> Admission:
+        own, general = route.limits, self._limits
+        limits = PersonLimits(
+            parallel=own.parallel_turns or general.person_parallel_turns,
+            turns=own.turns or general.person_turns,
+        )
+        return Admission(
+            team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
+        )
 
 
 @value
@@ -160,8 +216,8 @@ class Judgement:
 def judge(message: InboundMessage, access: Access) -> Judgement:
     """The valid verdict that the message carries, or a fresh one.
 
-    One is good for the same author in the same place, while the same authority is in use: whatever
-    else a message carries is not looked at, so that no adapter can let anybody in.
+    One is good for the same author in any thread of the same place, while the same authority is in
+    use: whatever else a message carries is not looked at, so that no adapter can let anybody in.
     """
     carried = message.ruling
     if isinstance(carried, Judgement) and _is_good(carried, message, access):
@@ -180,117 +236,10 @@ def judge(message: InboundMessage, access: Access) -> Judgement:
 def _is_good(carried: Judgement, message: InboundMessage, access: Access) -> bool:
     return (
         carried.by is access
-        and carried.key == message.key
+        and replace(carried.key, root="") == replace(message.key, root="")
         and carried.author == message.author
         and carried.direct == message.direct
     )
-
-
-class OperatorAccess:
-    """Nobody but the operators: what holds where nothing else is configured."""
-
-    def __init__(self, operators: Collection[str] = ()) -> None:
-        self.operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
-        """Those that were given, and whoever owns the machine."""
-        self.live_links: frozenset[str] = frozenset()
-        """Hosts whose links stay links while an answer is being written."""
-        self.groups: frozenset[str] = frozenset()
-        """Groups and roles that rules depend on."""
-        self.approval_places: tuple[ConversationKey, ...] = ()
-        """Where approvals are shown besides their threads."""
-
-    def judge(self, message: InboundMessage) -> Verdict:
-        """Admission for an operator, a denial for everybody else."""
-        return Admission() if self.operators.include(message.author) else Denial()
-
-    def addressed(
-        self,
-        key: ConversationKey,
-        author: Author,
-        *,
-        direct: bool,
-        mentioned: bool,
-        in_thread: bool,
-    ) -> bool:
-        """True if an operator speaks to the bot."""
-        return self.operators.include(author) and (direct or mentioned or in_thread)
-
-
-class RoutedAccess(OperatorAccess):
-    """Access of operators and of people whom routes name.
-
-    `limits` are those of routes without their own, `groups` what else depends on groups or roles,
-    `approvals` the channels to which approvals are copied.
-    """
-
-    def __init__(
-        self,
-        routes: Sequence[Route],
-        operators: Collection[str] = (),
-        limits: LimitsConfig | None = None,
-        *,
-        live_links: Collection[str] = (),
-        groups: Collection[str] = (),
-        approvals: Collection[str] = (),
-    ) -> None:
-        super().__init__(operators)
-        self._routes = tuple(routes)
-        self._limits = limits or LimitsConfig()
-        self.live_links = frozenset(host.lower() for host in live_links)
-        self.approval_places = tuple(map(_channel, approvals))
-        named = (group for route in self._routes for group in (*route.roles, *route.groups))
-        self.groups = frozenset((*groups, *named))
-
-    def at(self, key: ConversationKey, *, direct: bool) -> list[Route]:
-        """The routes of a place."""
-        return [route for route in self._routes if _is_there(route, key, direct=direct)]
-
-    def addressed(
-        self,
-        key: ConversationKey,
-        author: Author,
-        *,
-        direct: bool,
-        mentioned: bool,
-        in_thread: bool,
-    ) -> bool:
-        """True if the place's routes say that the team is meant."""
-        if self.operators.include(author):
-            return direct or mentioned or in_thread
-        there = self.at(key, direct=direct)
-        if author.kind == "bot":
-            there = [route for route in there if _lets_in(route, author)]
-        wanted = {route.mention for route in there}
-        if "always" in wanted or (in_thread and "thread" in wanted):
-            return True
-        return bool(wanted) and (direct or mentioned)
-
-    def judge(self, message: InboundMessage) -> Verdict:
-        """Verdict of the first matching route; operators need none."""
-        author, there = message.author, self.at(message.key, direct=message.direct)
-        if self.operators.include(author):
-            mine = next((route for route in there if _lets_in(route, author)), None)
-            route = mine or next(iter(there), None)
-            return Admission(team=route.team, mode=route.mode) if route else Admission()
-        if message.key.is_local or author.id.partition(":")[0] == LOCAL:
-            return Denial()
-        for route in there:
-            if _lets_in(route, author):
-                return self._allowed(route)
-        pairing = next((route for route in there if route.pairing), None)
-        if pairing is None or not message.direct or author.kind == "bot":
-            return Denial()
-        return Denial(once_paired=self._allowed(pairing))
-
-    def _allowed(self, route: Route) -> Admission:
-        own, general = route.limits, self._limits
-        limits = PersonLimits(
-            parallel=own.parallel_turns or general.person_parallel_turns,
-            turns=own.turns or general.person_turns,
-        )
-        return Admission(
-            team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
-        )
 
 
 def _channel(text: str) -> ConversationKey:
@@ -299,23 +248,39 @@ def _channel(text: str) -> ConversationKey:
 
 
 def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:
-    if route.adapter != key.platform or route.workspace not in ("", key.workspace):
+    if route.adapter != key.platform:
         return False
+    if route.workspace and key.workspace not in route.workspace:
+        # Direct messages of some platforms are in no workspace: there the person counts.
+        return direct and route.dm and not key.workspace
     if direct:
         return route.dm
     return ANYWHERE in route.channels or key.channel in route.channels
 
 
-def _lets_in(route: Route, author: Author) -> bool:
+def _reaches(route: Route, workspace: str, channels: Collection[str]) -> bool:
+    if route.workspace:
+        return workspace in route.workspace
+    return route.dm or ANYWHERE in route.channels or not set(route.channels).isdisjoint(channels)
+
+
+def _kind_for(route: Route, author: Author, key: ConversationKey) -> AuthorKind:
+    """The author's kind: outside of all of the route's workspaces, an outsider."""
+    if author.kind == "bot" or key.workspace or not route.workspace:
+        return author.kind
+    return "external" if author.workspaces.isdisjoint(route.workspace) else author.kind
+
+
+def _lets_in(route: Route, author: Author, key: ConversationKey) -> bool:
     """True if the route is for this author.
 
     Guests and people from outside need to be named, or a route that is for them, too; another bot
     always needs to be named.
     """
     names = {author.id, author.id.rpartition(":")[2]}
-    match author.kind:
+    match _kind_for(route, author, key):
         case "bot":
-            return not names.isdisjoint(route.bots)
+            return not (names | author.aliases).isdisjoint(route.bots)
         case "guest" if not route.guests:
             return not names.isdisjoint(route.users)
         case "external" if not route.external:

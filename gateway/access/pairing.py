@@ -13,7 +13,7 @@ from gateway.store.decisions import PairingCode
 from gateway.values import value
 
 LIFETIME = 3600.0
-"""Seconds."""
+"""Seconds for which a code is good."""
 LENGTH = 8
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Without those that are taken for each other."""
@@ -21,10 +21,7 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 @value
 class DrawnCode:
-    """A fresh code that nobody knows yet.
-
-    It is hashed once it is told, since hashing takes long.
-    """
+    """A fresh code; it is hashed later, since hashing takes long."""
 
     text: str = field(repr=False)
     salt: bytes
@@ -37,12 +34,14 @@ class DrawnCode:
 
 @value
 class TypedCode:
-    """A code typed by an operator.
-
-    Spaces, dashes and small letters do not matter.
-    """
+    """A code as an operator types it; case and dashes are ignored."""
 
     code: str = field(repr=False)
+
+    @property
+    def lifetime(self) -> float:
+        """Seconds for which it was good."""
+        return LIFETIME
 
     def hashed(self, salt: bytes) -> bytes:
         """Its hash with the salt of a code that waits."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from gateway.base.patterns import matches_whole
 from gateway.config.policies import OPERATORS, Policies, ToolCase
 from gateway.conversation import LOCAL_OPERATOR, Author
-from gateway.registry import ToolRule
+from gateway.registry import ToolOutput, ToolRule
 from teams.base import ToolCall
 from teams.code_executor import EXECUTE_CODE
 
@@ -18,22 +18,16 @@ HOUR = 3600.0
 CODE_TOOLS = frozenset({EXECUTE_CODE, "CodeExecutor"})
 """Tools that run a model's code: denied unless they have a policy."""
 
-LONGEST_MATCHED = 10_000
-"""Characters of an argument that patterns are tried on; a longer one fits none."""
-
 
 def tool_rule(
     policies: Policies, team: str, call: ToolCall, asker: Author, *, usual: ToolRule | None = None
 ) -> ToolRule:
-    """Rule for a call that a team makes for the asker.
-
-    `usual` holds where the tool has no policy of its own, instead of the default.
-    """
+    """Rule for a call on the asker's behalf; `usual` replaces the default."""
     if call.handoff:
-        return ToolRule(action="allow", idempotent=True, read_only=True)
-    own = policies.tools.of(call.name)
+        return ToolRule(action="allow", idempotent=True, read_only=True, output="trusted")
+    own = policies.tools.of(call.full_name)
     if own is None:
-        if usual is not None:
+        if usual is not None and not call.server:
             return usual
         code = call.name in CODE_TOOLS
         return ToolRule(
@@ -41,6 +35,7 @@ def tool_rule(
             idempotent=call.idempotent,
             read_only=call.read_only,
             reason="code is not executed here" if code else "policies.tools.default",
+            output=_output_of(call),
         )
     roles = _roles(policies, asker)
     case = next((case for case in own.cases if _fits(case, team, call, roles)), None)
@@ -48,12 +43,18 @@ def tool_rule(
         action=own.action if case is None else case.action,
         idempotent=call.idempotent if own.idempotent is None else own.idempotent,
         read_only=call.read_only if own.read_only is None else own.read_only,
-        reason=f"policies.tools.{call.name}",
+        reason=f"policies.tools.{call.full_name}",
+        output=own.output or _output_of(call),
         approvers=tuple(own.approvers),
         always_allowed=own.always_allowed,
         quorum=own.quorum,
         expires=None if own.expires_hours is None else own.expires_hours * HOUR,
     )
+
+
+def _output_of(call: ToolCall) -> ToolOutput:
+    """The tool's own promise about its results."""
+    return "trusted" if call.own_output else "foreign"
 
 
 def _roles(policies: Policies, asker: Author) -> frozenset[str]:
@@ -70,10 +71,7 @@ def _fits(case: ToolCase, team: str, call: ToolCall, roles: frozenset[str]) -> b
 
 
 def _matched(patterns: Mapping[str, str], arguments: Mapping[str, Any] | None) -> bool:
-    """True if each argument is present and fits.
-
-    Broken arguments never do.
-    """
+    """True if each argument is present and fits; broken ones never do."""
     if arguments is None:
         return False
     for name, pattern in patterns.items():
@@ -81,6 +79,6 @@ def _matched(patterns: Mapping[str, str], arguments: Mapping[str, Any] | None) -
             return False
         value = arguments[name]
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if len(text) > LONGEST_MATCHED or not re.fullmatch(pattern, text):
+        if not matches_whole(pattern, text):
             return False
     return True

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import create_model
 
@@ -39,7 +38,7 @@ def read_adapters(
     `written` is [adapters] as it stands in the file.
     """
     problems: list[Problem] = []
-    found: dict[str, _Platform] = {}
+    found: dict[str, Any] = {}
     for name in tables:
         try:
             found[name] = _resolve(name)
@@ -47,31 +46,26 @@ def read_adapters(
             problems.append(Problem(path=("adapters", name), text=str(error)))
     if not found:
         return {}, problems
-    fields: dict[str, Any] = {name: (each.kind | None, None) for name, each in found.items()}
+    fields: dict[str, Any] = {name: (module.Config | None, None) for name, module in found.items()}
     whole = create_model("Adapters", __base__=Section, **fields)
     data = {name: tables[name] for name in found}
     valid, wrong = validate(whole, data, written=dict(written), folder=folder)
     problems += [Problem(path=("adapters", *each.path), text=each.text) for each in wrong]
     settings = {
-        name: AdapterSettings(name=name, config=config, build=each.build, check=each.check)
-        for name, each in found.items()
+        name: AdapterSettings(
+            name=name, config=config, build=module.build, check=getattr(module, "check", None)
+        )
+        for name, module in found.items()
         if (config := getattr(valid, name)) is not None
     }
     return settings, problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Platform:
-    kind: type[Section]
-    build: Callable[[Any], Adapter]
-    check: SettingsCheck | None
-
-
-def _resolve(name: str) -> _Platform:
-    """The exports of the adapter's module. Raises AdapterError."""
+def _resolve(name: str) -> Any:
+    """The adapter's module, which has a Config and a build. Raises AdapterError."""
     module = find_adapter(name)
     kind: Any = getattr(module, "Config", None)
-    build: Any = getattr(module, "build", None)
-    if not (isinstance(kind, type) and issubclass(kind, Section) and callable(build)):
-        raise AdapterError(f"{name!r} is no chat platform that could be served")
-    return _Platform(kind, cast("Callable[[Any], Adapter]", build), getattr(module, "check", None))
+    is_table = isinstance(kind, type) and issubclass(kind, Section)
+    if not (is_table and callable(getattr(module, "build", None))):
+        raise AdapterError(f"{name!r} is not a chat platform that Parley can serve")
+    return module

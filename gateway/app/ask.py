@@ -72,9 +72,9 @@ def question(request: InputRequested) -> str:
             )
             return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
         case "approval":
-            return (
-                f"{agent} wants to use {visible(request.tool)}:\n  {visible(request.arguments)}\n"
-            )
+            reason = f"{sanitize(request.reason)}\n" if request.reason else ""
+            call = f"{visible(request.tool)}:\n  {visible(request.arguments)}"
+            return f"{agent} wants to use {call}\n{reason}"
 
 
 def understand(request: InputRequested, line: str) -> Answer | None:

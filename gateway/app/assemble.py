@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.app.ask import TerminalAsker
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
@@ -17,19 +17,20 @@ from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import log_json, log_to
 from gateway.base.paths import store_folder
-from gateway.base.redaction import REDACTION, secrets_of, secrets_of_environment
 from gateway.client import Client, ThreadInfo
 from gateway.config.root import Config
+from gateway.content.attachments import MB
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.errors import GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
+from gateway.missed import MissedRules
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 
 LOG_FILE = "parley.log"
-HOUR, DAY = 3600.0, 86400.0
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 async def load(path: Path | None) -> LoadedConfig:
@@ -44,7 +45,6 @@ async def load(path: Path | None) -> LoadedConfig:
 
 def begin_log(loaded: LoadedConfig) -> None:
     """Send this process's log where the config says, without its secrets."""
-    hide_secrets(loaded)
     settings = loaded.config.logging
     log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
 
@@ -56,7 +56,6 @@ def begin_json_log(loaded: LoadedConfig) -> None:
 
     Raises GatewayError if it can't be written there.
     """
-    hide_secrets(loaded)
     settings = loaded.config.logging
     try:
         log_json(settings.file, settings.level)
@@ -64,14 +63,6 @@ def begin_json_log(loaded: LoadedConfig) -> None:
         raise GatewayError(
             f"The log {str(settings.file)!r} can't be written: {error.strerror}."
         ) from error
-
-
-def hide_secrets(loaded: LoadedConfig) -> None:
-    """Keep the config's secrets out of everything this process writes."""
-    REDACTION.add(secrets_of(loaded.config))
-    for adapter in loaded.adapters.values():
-        REDACTION.add(secrets_of(adapter.config))
-    REDACTION.add(secrets_of_environment())
 
 
 def store_of(loaded: LoadedConfig) -> SqliteStore:
@@ -92,14 +83,14 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
     )
 
 
-def access_of(config: Config) -> RoutedAccess:
+def access_of(config: Config) -> Access:
     """The access rules of the config."""
     policies = config.policies
     cases = (case for tool in policies.tools.named().values() for case in tool.cases)
-    return RoutedAccess(
-        config.routes,
+    return Access(
         policies.operators,
-        config.limits,
+        routes=config.routes,
+        limits=config.limits,
         live_links=policies.live_links,
         approvals=policies.approvals,
         groups=[role for case in cases for role in case.roles],
@@ -112,9 +103,15 @@ def limits_of(config: Config) -> Limits:
     return Limits(
         parallel_turns=config.limits.parallel_turns,
         crowd_turns=_crowd_turns(config),
+        live_bytes=config.limits.live_teams_mb * MB,
         retention=days * DAY if days else None,
+        retention_share=config.store.retention_share,
         waiting_messages=config.limits.waiting_messages,
         collect=config.limits.collect_seconds,
+        missed=MissedRules(
+            answer=config.policies.answer_missed_minutes * MINUTE,
+            offer=config.policies.missed_days * DAY,
+        ),
         requests_expire=config.policies.expires_hours * HOUR or None,
         attachments=config.attachments,
         budgets=tuple(config.budgets),

@@ -7,12 +7,16 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.access.tool_policy import CODE_TOOLS
 from gateway.adapter import CheckResult, SettingsCheck
 from gateway.app.assemble import store_of, team_factory
+from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
+from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import ToolConfig
@@ -22,22 +26,31 @@ from gateway.config.agents import (
     MessageFilterConfig,
     UserProxyConfig,
 )
+from gateway.config.allowances import covers, toml_entry
 from gateway.config.nesting import teams_inside
+from gateway.config.policies import Policies
 from gateway.config.problems import toml_path
+from gateway.config.root import Config
 from gateway.config.table import Section
-from gateway.config.teams import GraphTeam, GroupTeam, SelectorTeam, TeamConfig
+from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath
 from gateway.errors import GatewayError, NotFound
-from gateway.factory.models import ModelClients, resolve
-from gateway.factory.parts import make_tool
+from gateway.factory.component_files import needs_of, read_component
+from gateway.factory.ownership import TeamTools, tools_of
+from gateway.factory.parts import ModelClients, make_tool, resolve
 from gateway.factory.teams import TeamFactory
 from gateway.render.sanitize import sanitize
-from gateway.sessions.live_team import affected
+from gateway.sessions.live_team import changed_threads
 from teams.base import Team
-from teams.models import ModelError, UserMessage
+from teams.models import UserMessage
 from teams.tools import FunctionTool
 
 PROBE_SECONDS = 30.0
+
+NO_TOOL = (
+    "warning: no team has a tool of its own with this name; the rule for a server's tool is \"NAME/"
+    '{tool}", with the name of the server'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +70,24 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     """
     teams = _factory(loaded)
     try:
-        findings = [await _built(teams, name) for name in teams.names()]
+        findings: list[Finding] = []
+        for name in teams.names():
+            findings += await _check_tools(teams, loaded.config.policies, name)
+        findings += _check_component_files(loaded.config.teams)
+        findings += await _check_rules(teams, loaded.config)
     finally:
         await teams.aclose()
     if not offline:
-        findings += await _probe_all(loaded)
+        findings += await _check_models(loaded)
         for settings in loaded.adapters.values():
             if settings.check is not None:
-                findings += await _asked(settings.name, settings.check, settings.config, loaded)
+                findings += await _check_adapter(
+                    settings.name, settings.check, settings.config, loaded
+                )
     return findings
 
 
-async def _asked(
+async def _check_adapter(
     name: str, check: SettingsCheck, config: Section, loaded: LoadedConfig
 ) -> list[Finding]:
     """Findings about a chat platform: its problems, or that there are none."""
@@ -77,18 +96,67 @@ async def _asked(
             checked = await check(config, loaded.config.routes)
     except TimeoutError:
         checked = CheckResult(text="", problems=(f"no answer within {PROBE_SECONDS:.0f} seconds",))
+    warned = [
+        Finding(kind="chat", name=name, good=True, text=f"warning: {text}")
+        for text in checked.warnings
+    ]
     if not checked.problems:
-        return [Finding(kind="chat", name=name, good=True, text=checked.text)]
-    return [Finding(kind="chat", name=name, good=False, text=text) for text in checked.problems]
+        return [Finding(kind="chat", name=name, good=True, text=checked.text), *warned]
+    return warned + [
+        Finding(kind="chat", name=name, good=False, text=text) for text in checked.problems
+    ]
 
 
-async def _built(teams: TeamFactory, name: str) -> Finding:
+async def _check_tools(teams: TeamFactory, policies: Policies, name: str) -> list[Finding]:
+    """Findings about a team: its agents, and its tools that will ask."""
+    finding, team = await _built_team(teams, name)
+    asks = asking_tools(teams, policies, name, team) if team is not None else ""
+    told = [Finding(kind="team", name=name, good=True, text=f"note: {asks}")] if asks else []
+    return [finding, *told]
+
+
+async def _check_team(teams: TeamFactory, name: str) -> Finding:
+    return (await _built_team(teams, name))[0]
+
+
+async def _built_team(teams: TeamFactory, name: str) -> tuple[Finding, Team | None]:
     try:
         team, _ = await build_twice(teams, name)
     except GatewayError as error:
-        return Finding(kind="team", name=name, good=False, text=str(error))
+        return Finding(kind="team", name=name, good=False, text=str(error)), None
     agents = ", ".join(teams.info(name).participants) or team.name
-    return Finding(kind="team", name=name, good=True, text=agents)
+    return Finding(kind="team", name=name, good=True, text=agents), team
+
+
+async def _check_rules(teams: TeamFactory, config: Config) -> list[Finding]:
+    """Rules that match no tool of ours, where servers have tools."""
+    found: list[TeamTools] = []
+    for name in teams.names():
+        with suppress(GatewayError):  # its own line says what is wrong
+            found.append(tools_of(await _build(teams, name)))
+    if any(each.has_others for each in found) or not any(each.has_servers for each in found):
+        return []
+    own = CODE_TOOLS.union(*(each.own for each in found))
+    return [
+        Finding(kind="rule", name=tool, good=True, text=NO_TOOL.format(tool=tool))
+        for tool in config.policies.tools.named()
+        if "/" not in tool and tool not in own
+    ]
+
+
+def _check_component_files(teams: Mapping[str, TeamConfig]) -> Iterator[Finding]:
+    """All that component files want, allowed or not."""
+    for name, team in teams.items():
+        if not isinstance(team, ComponentTeam):
+            continue
+        try:
+            needs = needs_of(read_component(team))
+        except Exception:  # a trusted module may raise anything; the team's own line says it
+            continue
+        for need in needs:
+            good = covers(team.allow, need)
+            text = f"{toml_entry(need)} is {'allowed' if good else 'not in `allow` of the team'}"
+            yield Finding(kind="wants", name=name, good=good, text=text)
 
 
 async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
@@ -107,12 +175,12 @@ async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Te
         return built.team
 
 
-async def _probe_all(loaded: LoadedConfig) -> list[Finding]:
+async def _check_models(loaded: LoadedConfig) -> list[Finding]:
     models = ModelClients(loaded.config, loaded.imports)
     try:
         async with asyncio.TaskGroup() as group:
             probes = [
-                group.create_task(_probe(models, loaded, name), name=f"probe {name}")
+                group.create_task(_check_model(models, loaded, name), name=f"probe {name}")
                 for name in loaded.config.models
             ]
     finally:
@@ -120,7 +188,7 @@ async def _probe_all(loaded: LoadedConfig) -> list[Finding]:
     return [probe.result() for probe in probes]
 
 
-async def _probe(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
+async def _check_model(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
     if resolve(loaded.config.models[name]).provider == "demo":
         text = "the built-in demo model; set OPENAI_API_KEY for a real one"
         return Finding(kind="model", name=name, good=True, text=text)
@@ -133,9 +201,7 @@ async def _probe(models: ModelClients, loaded: LoadedConfig, name: str) -> Findi
         text = f"no answer within {PROBE_SECONDS:.0f} seconds"
         return Finding(kind="model", name=name, good=False, text=text)
     except Exception as error:  # a client class of the user's may raise anything
-        clear = isinstance(error, ModelError | ValueError)
-        text = str(error) if clear else f"{type(error).__name__}: {error}"
-        return Finding(kind="model", name=name, good=False, text=text)
+        return Finding(kind="model", name=name, good=False, text=describe(error))
     text = f"{models.label(name)} answered in {time.monotonic() - started:.1f} s"
     return Finding(kind="model", name=name, good=True, text=text)
 
@@ -158,8 +224,8 @@ async def affected_threads(loaded: LoadedConfig) -> str:
     teams = _factory(loaded)
     try:
         for name in teams.names():
-            await _built(teams, name)  # a team from Python is known once it was built
-        found = await affected(store_of(loaded), teams)
+            await _check_team(teams, name)  # a team from Python is known once it was built
+        found = await changed_threads(store_of(loaded), teams)
     finally:
         await teams.aclose()
     lines = [
@@ -167,7 +233,7 @@ async def affected_threads(loaded: LoadedConfig) -> str:
         f"{' '.join(sanitize(thread.title or thread.preview).split())}".rstrip()
         for thread, fate in found
     ]
-    return "\n".join(lines) or "Changes of the teams affect no thread."
+    return "\n".join(lines) or "No thread is affected by changes of the teams."
 
 
 async def team_table(loaded: LoadedConfig) -> str:
@@ -179,7 +245,7 @@ async def team_table(loaded: LoadedConfig) -> str:
     lines: list[str] = []
     try:
         for name in teams.names():
-            finding = await _built(teams, name)
+            finding = await _check_team(teams, name)
             info = teams.info(name)
             mark = "*" if name == teams.default else " "
             about = f"  {info.description}" if info.description else ""
@@ -208,7 +274,7 @@ async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
     """
     teams = _factory(loaded)
     if name not in teams.names():
-        hint = did_you_mean(name, teams.names()) or f"there is {', '.join(teams.names())}"
+        hint = did_you_mean(name, teams.names()) or f"the teams are {', '.join(teams.names())}"
         raise NotFound(f"There is no team {name!r}; {hint}")
     try:
         team = await _build(teams, name, portable=True)
@@ -275,6 +341,9 @@ def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
             for at, tool in enumerate(agent.tools):
                 if isinstance(tool, ToolConfig) and tool.strict:
                     yield (*path, "tools", at, "strict")
+            for at, server in enumerate(agent.mcp):
+                if "name" in server.model_fields_set:
+                    yield (*path, "mcp", at, "name")
         case UserProxyConfig() if agent.input_func:
             yield (*path, "input_func")
         case _:

@@ -26,11 +26,11 @@ def changes(old: Config, new: Config) -> list[str]:
             continue
         later = "  (at the next start)" if _waits(name) else ""
         if was is _MISSING:
-            lines.append(f"+ {name} = {_shown(name, now)}{later}")
+            lines.append(f"+ {name} = {_value_text(name, now)}{later}")
         elif now is _MISSING:
-            lines.append(f"- {name} = {_shown(name, was)}{later}")
+            lines.append(f"- {name} = {_value_text(name, was)}{later}")
         else:
-            lines.append(f"~ {name} = {_shown(name, was)} -> {_shown(name, now)}{later}")
+            lines.append(f"~ {name} = {_value_text(name, was)} -> {_value_text(name, now)}{later}")
     return lines
 
 
@@ -50,7 +50,7 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _shown(name: str, value: Any) -> str:
+def _value_text(name: str, value: Any) -> str:
     # The tables of platforms are not typed here: any of their texts may be a token.
     if isinstance(value, SecretStr) or name.startswith("adapters."):
         return "(secret)"

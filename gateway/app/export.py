@@ -108,7 +108,7 @@ def _fenced(text: str) -> str:
 def _one_line(arguments: str) -> str:
     try:
         return json.dumps(json.loads(arguments), ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return " ".join(arguments.split())
 
 
@@ -132,10 +132,10 @@ class Replay:
         at = local_time(event.at, self._zone)
         clock = at.strftime("%Y-%m-%d %H:%M:%S.") + f"{at.microsecond // 1000:03}"
         head = f"{clock} {gap:+9.3f}s {event.seq:>5} {event.turn or '-':12} {event.kind:16}"
-        return f"{head} {_shown(event)}".rstrip()
+        return f"{head} {_fields(event)}".rstrip()
 
 
-def _shown(event: SessionEvent) -> str:
+def _fields(event: SessionEvent) -> str:
     fields: dict[str, Any] = json.loads(dump_event(event))
     said = " ".join(
         f"{name}={json.dumps(value, ensure_ascii=False)}"

@@ -48,8 +48,8 @@ def find_adapter(name: str) -> Any:
     own = _own(name) if _is_name(name) else None
     if own is not None and points:
         raise AdapterError(
-            f"{name!r} is an adapter of Parley's own, and {_origins(points)} has one of that name; "
-            f"uninstall {_origins(points)}, or give its adapter another name"
+            f"{name!r} is a name of Parley's own, and {_origins(points)} has an adapter of that "
+            f"name; uninstall {_origins(points)}, or give its adapter another name"
         )
     if own is not None:
         return own
@@ -57,7 +57,7 @@ def find_adapter(name: str) -> Any:
         hint = did_you_mean(name, filter(_can_be_served, adapter_names()))
         raise AdapterNotFound(f"there is no chat platform {name!r}; {hint}".rstrip("; "))
     if len(points) > 1:
-        raise AdapterError(f"there are several adapters {name!r}: of {_origins(points)}")
+        raise AdapterError(f"{_origins(points)} have an adapter {name!r}; keep only one of them")
     return _load(points[0])
 
 

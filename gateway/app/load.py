@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from gateway.app.adapters import AdapterSettings, read_adapters
 from gateway.base.imports import Imports
 from gateway.base.paths import find_config
+from gateway.base.redaction import (
+    HIDDEN,
+    REDACTION,
+    Redaction,
+    secrets_in,
+    secrets_of,
+    secrets_of_environment,
+    without_tokens,
+)
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
-from gateway.config.toml import KeyPath, substitute
+from gateway.config.routes import MEMBERS, Route
+from gateway.config.toml import KeyPath, read_toml, substitute, variables_in
 from gateway.config.validation import validate
+
+OPEN_ROUTE = (
+    '"members" needs the servers whose members may write: anybody can add the bot to a server of '
+    'their own. Add guild = "ID of your server" to this route, or a list of ids'
+)
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
@@ -51,8 +66,8 @@ def load_config(
     problems: list[Problem] = []
 
     def missing(place: KeyPath, variable: str) -> None:
-        said = f"the environment variable {variable} is not set (for the text itself, write $${{)"
-        problems.append(Problem(path=place, text=said))
+        text = f"the environment variable {variable} is not set (for a plain ${{, write $${{)"
+        problems.append(Problem(path=place, text=text))
 
     data = substitute(written, missing)
     config, wrong = validate(Config, data, written=written, folder=folder)
@@ -63,12 +78,42 @@ def load_config(
 
         problems += check_references(config, written, imports)
         tables = written.get("adapters")
-        shown = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
-        adapters, wrong = read_adapters(config.adapters, shown, folder)
+        tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
+        adapters, wrong = read_adapters(config.adapters, tables, folder)
         problems += wrong
+        problems += _open_routes(config.routes, adapters)
+    REDACTION.add(secrets_of(config))
+    for adapter in adapters.values():
+        REDACTION.add(secrets_of(adapter.config))
+    REDACTION.add(secrets_of_environment())
     if problems:
+        problems = list(_without_secrets(problems, written))
         raise ConfigError(problems, source=_name(source), text=text)
     return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters)
+
+
+def _open_routes(
+    routes: Sequence[Route], adapters: Mapping[str, AdapterSettings]
+) -> Iterator[Problem]:
+    """Routes for the members of any server, also of strangers."""
+    for number, route in enumerate(routes):
+        settings = adapters.get(route.adapter)
+        if settings is None or not settings.config.strangers_add_it:
+            continue
+        if MEMBERS in route.users and not route.workspace:
+            yield Problem(path=("routes", number, "users"), text=OPEN_ROUTE)
+
+
+def _without_secrets(problems: Iterable[Problem], written: object) -> Iterator[Problem]:
+    """The mistakes without values of variables and without secrets."""
+    values = {name: os.environ.get(name, "") for name in variables_in(written)}
+    named = Redaction(secrets_in(written))
+    for problem in problems:
+        text = problem.text
+        for name, value in sorted(values.items(), key=lambda item: len(item[1]), reverse=True):
+            text = text.replace(repr(value), f"${{{name}}}") if value else text
+            text = Redaction([value]).known(text).replace(HIDDEN, f"${{{name}}}")
+        yield replace(problem, text=without_tokens(REDACTION.known(named.known(text))))
 
 
 def _read(source: Path) -> str:
@@ -85,11 +130,11 @@ def _read(source: Path) -> str:
 
 def _parse(text: str, source: Path | None) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return read_toml(text)
+    except ValueError as error:
         found = _PLACE.fullmatch(str(error))
-        said = f"{found['place']}: {found['what']}" if found else str(error)
-        problem = Problem(path=(), text=f"not valid TOML, {said}")
+        mistake = f"{found['place']}: {found['what']}" if found else str(error)
+        problem = Problem(path=(), text=f"is not valid TOML: {mistake}")
         raise ConfigError([problem], source=_name(source)) from error
 
 

@@ -1,31 +1,44 @@
-"""Store access of `parley sessions`, `status` and `pair`: mostly reads, few changes."""
+"""Changes and figures of a store, with or without a running gateway."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.access.pairing import TypedCode
-from gateway.app.threads import age
+from gateway.app.threads import age, owner_of
 from gateway.base.calendar import local_time
 from gateway.control.socket_client import SocketClient
-from gateway.errors import GatewayClosed, GatewayError
+from gateway.errors import GatewayError
+from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.store.protocols import SessionReader
 from gateway.store.records import Counts, PairedPerson
 from gateway.store.sqlite.store import SqliteStore
 
 
+@asynccontextmanager
+async def _writable(store: SqliteStore) -> AsyncGenerator[SocketClient | SqliteStore]:
+    """The gateway that owns the store; without one, the store, owned here."""
+    if owner := await owner_of(store):
+        yield owner
+    else:
+        async with store.own():
+            yield store
+
+
+async def delete_thread(store: SqliteStore, thread: str) -> None:
+    """Remove the thread and everything it has."""
+    async with _writable(store) as writable:
+        await writable.delete_thread(thread)
+
+
 async def delete_person(store: SqliteStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        async with store.own():
-            return await store.delete_person(person)
-    return await owner.delete_person(person)
+    async with _writable(store) as writable:
+        return await writable.delete_person(person)
 
 
 async def reload(store: SqliteStore, *, dry_run: bool) -> str:
@@ -36,7 +49,13 @@ async def reload(store: SqliteStore, *, dry_run: bool) -> str:
     return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
 
 
-BEGIN_ANEW = 60.0
+VERDICTS: Mapping[str, str] = {
+    "answer": "answered",
+    "offer": "offered on cards",
+    "too_old": "too old for a card",
+}
+"""The fates of missed messages, for people."""
+RESTART_SECONDS = 60.0
 """Seconds that an owner has to end its turns and begin anew."""
 
 
@@ -45,12 +64,7 @@ async def backup(store: SqliteStore, path: Path) -> None:
 
     Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
     """
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        await store.backup(path)
-    else:
-        await owner.backup(path)
+    await (await owner_of(store) or store).backup(path)
 
 
 async def restore(store: SqliteStore, path: Path) -> str:
@@ -60,50 +74,42 @@ async def restore(store: SqliteStore, path: Path) -> str:
 
     Raises NotFound, StoreError or StoreFull, and GatewayError if the owner does not begin anew.
     """
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
+    owner = await owner_of(store)
+    if owner is None:
         await store.stage(path)
         await store.restore()
         return f"The old store, if there was one, is kept as {store.kept}."
     await owner.restore(path)
     try:
-        async with asyncio.timeout(BEGIN_ANEW):
-            await _begun_anew(store, owner.boot)
+        async with asyncio.timeout(RESTART_SECONDS):
+            await _wait_for_restart(store, owner.boot)
     except TimeoutError as error:
         raise GatewayError(
             f"Parley (process {owner.owner()}) ended for the restore but did not restart within "
-            f"{BEGIN_ANEW:.0f} seconds; see its log."
+            f"{RESTART_SECONDS:.0f} seconds; see its log."
         ) from error
     return f"Parley runs on it. The old store is kept as {store.kept}."
 
 
-async def _begun_anew(store: SqliteStore, boot: str) -> None:
+async def _wait_for_restart(store: SqliteStore, boot: str) -> None:
     while True:
-        with suppress(GatewayClosed):
-            if (await SocketClient.connect(store.folder)).boot != boot:
-                return
+        if (owner := await owner_of(store)) and owner.boot != boot:
+            return
         await asyncio.sleep(0.1)
 
 
 async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
     """Let in the person who was told this code."""
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        async with store.own():
-            return await store.redeem(TypedCode(code=code))
-    return await owner.pair(code)
+    if owner := await owner_of(store):
+        return await owner.pair(code)
+    async with store.own():
+        return await store.redeem(TypedCode(code=code))
 
 
 async def unpair(store: SqliteStore, person: str) -> bool:
     """Shut out again somebody who was let in with a code."""
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        async with store.own():
-            return await store.unpair(person)
-    return await owner.unpair(person)
+    async with _writable(store) as writable:
+        return await writable.unpair(person)
 
 
 async def people_table(store: SessionReader) -> str:
@@ -112,7 +118,7 @@ async def people_table(store: SessionReader) -> str:
     return "\n".join(map(_person, people)) or "No one was let in with a code."
 
 
-def let_in(person: PairedPerson) -> str:
+def paired_sentence(person: PairedPerson) -> str:
     """Sentence about the person who may write from now on."""
     return f"{_person(person)} may now write to the teams."
 
@@ -126,22 +132,24 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
 
     Times are in the zone ("": this machine's).
     """
-    try:
-        status = await (await SocketClient.connect(store.folder)).status()
-    except GatewayClosed:
+    owner = await owner_of(store)
+    if owner is None:
         return False, f"Parley is not running.\n{_counts(await store.counts())}"
+    status = await owner.status()
     since = local_time(status.since, zone)
+    ignored = f"\nIgnored events{_listed(status.ignored)}." if status.ignored else ""
     remarks = "".join(f"\n{said} ({age(ago)})" for said, ago in status.remarks.items())
+    troubles = "".join(f"Degraded: {trouble}\n" for trouble in status.troubles)
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{_number(status.running, 'turn')} running.\n"
-        f"{_counts(status.counts)}{sanitize(remarks)}"
+        f"{troubles}{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(remarks)}"
     )
 
 
 def _counts(counts: Counts) -> str:
     threads = _number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
-    lines = [f"{threads}, {_number(counts.open_requests, 'open question')}."]
+    lines = [f"{threads}, {_number(counts.open_requests, 'open request')}."]
     if counts.inbox:
         total = _number(sum(counts.inbox.values()), "message")
         lines.append(f"{total} accepted{_listed(counts.inbox)}.")
@@ -156,6 +164,19 @@ def _counts(counts: Counts) -> str:
         used = ", ".join(_used(when, counts) for when in counts.tokens)
         lines.append(f"Models: {used}.")
     return "\n".join(lines)
+
+
+def _missed(counts: MissedCounts) -> str:
+    """The rest of the work after a pause, and the messages found."""
+    lines: list[str] = []
+    if counts.unread:
+        places = _number(sum(counts.unread.values()), "conversation")
+        lines.append(f"After a pause, {places} still to be read{_listed(counts.unread)}.")
+    if counts.found:
+        found = {VERDICTS[verdict]: n for verdict, n in counts.found.items()}
+        total = _number(sum(counts.found.values()), "missed message")
+        lines.append(f"{total} found{_listed(found)}.")
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _used(when: str, counts: Counts) -> str:

@@ -34,7 +34,7 @@ class PlainText:
         """True if the text ends in the middle of a message."""
         return any(message.written for message in self._messages.values())
 
-    def take(self, event: SessionEvent) -> str:
+    def append(self, event: SessionEvent) -> str:
         """The text that the event adds."""
         match event:
             case TextDelta():

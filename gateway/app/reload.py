@@ -6,13 +6,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from gateway.app.assemble import access_of, hide_secrets, limits_of, team_factory
+from gateway.app.assemble import access_of, limits_of, team_factory
 from gateway.app.config_diff import changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.base.redaction import REDACTION
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.sessions.live_team import affected
+from gateway.sessions.live_team import changed_threads
 
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 
@@ -33,19 +33,18 @@ class Reloader:
         self._loaded = loaded
         self._teams = teams
         self._check = check
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def reload(self, *, dry_run: bool) -> str:
         """Use the current config, unless `dry_run`; the differences, for people.
 
         Raises ConfigError or another GatewayError, and then nothing has changed.
         """
-        async with self._one_at_a_time:
+        async with self._lock:
             loaded = await asyncio.to_thread(load_config, self._loaded.source)
-            hide_secrets(loaded)
             teams = team_factory(loaded, self._gateway.store.folder)
             try:
-                text = await self._tried(loaded, teams)
+                text = await self._check_and_compare(loaded, teams)
                 if not dry_run:
                     access, limits = access_of(loaded.config), limits_of(loaded.config)
                     await self._gateway.reconfigure(teams, access=access, limits=limits)
@@ -58,10 +57,10 @@ class Reloader:
             self._loaded, self._teams = loaded, teams
             return text
 
-    async def _tried(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
+    async def _check_and_compare(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
         await self._check(loaded, teams)
         lines = changes(self._loaded.config, loaded.config) or ["The settings did not change."]
-        fates = Counter(fate for _, fate in await affected(self._gateway.store, teams))
+        fates = Counter(fate for _, fate in await changed_threads(self._gateway.store, teams))
         lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]
         return REDACTION.all("\n".join(lines))
 

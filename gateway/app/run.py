@@ -11,7 +11,7 @@ from typing import TextIO, cast
 from gateway.app.ask import Asker, question
 from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Client, Receipt, ThreadInfo
+from gateway.client import Answer, Client, Receipt, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
     InputRequested,
@@ -29,8 +29,8 @@ from gateway.render.sanitize import sanitize
 STOP_SECONDS = 4.0
 """Time limit for stopping the turn when the run is cut short."""
 
-_KEPT = "the team waits for your answer; it can be given later, with --session or in the chat"
-_NOT_KEPT = "the team waits for your answer; without --session it can't be given later"
+_KEPT = "The team waits for your answer. Give it later, with --session or in the chat."
+_NOT_KEPT = "The team waits for your answer. Without --session you can't give it later."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class _Run:
     answered: set[str] = field(default_factory=set)
     handed: WorkHandedOff | None = None
     """The team's last word, by which it handed the work to people."""
-    told: bool = False
+    failure_shown: bool = False
     """True once `err` says what went wrong."""
 
     async def go(self, text: str) -> ExitCode:
@@ -137,7 +137,7 @@ class _Run:
                     case MessageJoined(message=joined):
                         mine = mine or joined.inbox == receipt.inbox
                     case Notice(level="error"):
-                        self.told = True
+                        self.failure_shown = True
                     case TurnFinished(outcome="waiting"):
                         self.output.pause()
                         if not await self._ask():
@@ -176,12 +176,7 @@ class _Run:
         for request in list(self.open.values()):
             if request.request in self.answered:
                 continue  # the event that says so is still to come
-            try:
-                if self.asker is None:
-                    raise EOFError  # noqa: TRY301 (nobody there is the same as nobody willing)
-                answer = await self.asker.ask(request)
-            except EOFError:
-                self._say(f"{question(request)}parley: {self.where_to_answer}")
+            if (answer := await self._answer_of(request)) is None:
                 return False
             self.answered.add(request.request)
             if refused := await self.client.answer(request.request, answer):
@@ -198,12 +193,7 @@ class _Run:
             agent=handed.agent,
             prompt=handed.text or "over to you",
         )
-        try:
-            if self.asker is None:
-                raise EOFError  # noqa: TRY301 (as in _ask)
-            answer = await self.asker.ask(asked)
-        except EOFError:
-            self._say(f"{question(asked)}parley: {self.where_to_answer}")
+        if (answer := await self._answer_of(asked)) is None:
             return None
         receipt = await self.client.send(self.thread.id, answer.text)
         if receipt.outcome in ("command", "refused"):
@@ -211,10 +201,18 @@ class _Run:
             return None
         return receipt
 
+    async def _answer_of(self, request: InputRequested) -> Answer | None:
+        """The person's answer; without one, `err` has the question."""
+        with suppress(EOFError):
+            if self.asker is not None:
+                return await self.asker.ask(request)
+        self._say(f"{question(request)}parley: {self.where_to_answer}")
+        return None
+
     def _end(self, event: TurnFinished) -> ExitCode:
         if event.outcome == "done":
             return ExitCode.DONE
-        if not self.told:
+        if not self.failure_shown:
             self._say(f"parley: {event.reason or f'the turn was {event.outcome}'}")
         return ExitCode.FAILED
 

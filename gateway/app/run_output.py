@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Protocol, TextIO
 
 from gateway.app.plain_text import PlainText
+from gateway.base.redaction import REDACTION
 from gateway.events import (
     InputRequested,
     Notice,
@@ -16,7 +16,7 @@ from gateway.events import (
     TurnFinished,
     dump_event,
 )
-from gateway.render.sanitize import sanitize
+from gateway.render.sanitize import sanitize, sanitize_json
 
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -41,9 +41,7 @@ class JsonOutput:
 
     def show(self, event: SessionEvent) -> None:
         """Write the event."""
-        line = dump_event(event).decode()
-        if self._out.isatty():  # where characters beyond ASCII could steer the terminal
-            line = json.dumps(json.loads(line))
+        line = sanitize_json(REDACTION.known(dump_event(event).decode()))
         self._out.write(f"{line}\n")
         self._out.flush()
 
@@ -61,12 +59,11 @@ class TextOutput:
         self._out = out
         self._err = err
         self._text = PlainText(names=names)
-        self._safe = out.isatty()
         self._progress = Progress(err)
 
     def show(self, event: SessionEvent) -> None:
         """Write what the event adds."""
-        if text := self._text.take(event):
+        if text := self._text.append(event):
             self._progress.clear()
             self._write(text)
         match event:
@@ -89,7 +86,7 @@ class TextOutput:
         self._write(self._text.close())
 
     def _write(self, text: str) -> None:
-        self._out.write(sanitize(text) if self._safe else text)
+        self._out.write(sanitize(text))
         self._out.flush()
 
 

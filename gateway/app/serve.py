@@ -18,7 +18,6 @@ from gateway.adapter import Adapter, AuthError
 from gateway.app.assemble import (
     access_of,
     begin_json_log,
-    hide_secrets,
     limits_of,
     store_of,
     team_factory,
@@ -35,6 +34,7 @@ from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
+from gateway.runtime.loop_watch import watch_loop
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of
 
@@ -56,13 +56,13 @@ class ServeError(GatewayError):
 def serve_config(loaded: LoadedConfig) -> ExitCode:
     """Serve until a signal says to end.
 
-    Raises NotServable, StoreError and WrongKey before it begins.
+    Raises ServeError, StoreError and WrongKey before it begins.
     """
     check_servable(loaded)
     begin_json_log(loaded)
     try:
         while (ended := asyncio.run(until_signal(loaded))) is None:
-            loaded = _as_it_is_now(loaded)
+            loaded = _reread(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
         if errors.split(GatewayError)[1] is not None:
@@ -72,34 +72,33 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     return ended
 
 
-def _as_it_is_now(loaded: LoadedConfig) -> LoadedConfig:
+def _reread(loaded: LoadedConfig) -> LoadedConfig:
     try:
         now = load_config(loaded.source)
         check_servable(now)
     except GatewayError as error:
-        LOG.error("the config is as it was at the start, not as it is now: %s", error)  # noqa: TRY400 (the text says it all)
+        LOG.error("restarting with the earlier config, because the file can't be used: %s", error)  # noqa: TRY400 (the text says it all)
         return loaded
-    hide_secrets(now)
     return now
 
 
 def check_servable(loaded: LoadedConfig) -> None:
     """Check that there is a platform and that somebody may reach it.
 
-    Raises NotServable.
+    Raises ServeError.
     """
     config = loaded.config
     if not loaded.adapters:
         raise ServeError(
-            "there is nothing to serve: the config names no chat platform. "
-            "`parley chat` talks to the teams in the terminal."
+            "The config names no chat platform, so there is nothing to serve. Add one as "
+            "[adapters.NAME]; `parley chat` opens the teams in the terminal."
         )
     routed = {route.adapter for route in config.routes}
     for name in loaded.adapters:
         if name not in routed:
             raise ServeError(
-                f"nobody could write to the teams on {name!r}: it has no route. For example:\n\n"
-                f"{_example(name, config)}"
+                f"No route leads to {name!r}, so nobody can write to the teams there. "
+                f"For example:\n\n{_example(name, config)}"
             )
 
 
@@ -117,14 +116,14 @@ def _example(adapter: str, config: Config) -> str:
 async def check_teams(config: Config, teams: TeamFactory) -> None:
     """Build every team that a route leads to.
 
-    Raises NotServable for one that threads would share something of, or that would run people's
+    Raises ServeError for one that threads would share something of, or that would run people's
     code on this machine.
     """
     for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
         team, _ = await build_twice(teams, name)
         if not config.policies.local_code and (where := local_executors(team)):
             raise ServeError(
-                f"the team {name!r} executes code on this machine itself ({', '.join(where)}), and "
+                f"The team {name!r} runs code on this machine itself ({', '.join(where)}), and "
                 "other people can reach it. Let it use a container, or set local_code = true in "
                 "[policies]."
             )
@@ -164,7 +163,7 @@ class _Process(FixedProcess):
 
 
 @asynccontextmanager
-async def served(
+async def open_service(
     loaded: LoadedConfig, store: SqliteStore, restore: Restore | None = None
 ) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter], Reload]]:
     """The config's gateway, its adapters (not yet running), and its reloader.
@@ -222,7 +221,7 @@ async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None
     if not config.port:
         yield
         return
-    async with serve_health(gateway, config.host, config.port):
+    async with serve_health(gateway, config.host, config.port, names=config.hosts):
         yield
 
 
@@ -234,9 +233,9 @@ async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
         try:
             text = await reload(dry_run=False)
         except GatewayError as error:
-            LOG.error("the config was not taken, the last good one stays: %s", error)  # noqa: TRY400 (the text says it all)
+            LOG.error("the config was not reloaded, the last good one stays in use: %s", error)  # noqa: TRY400 (the text says it all)
         else:
-            LOG.info("the config was read anew:\n%s", text)
+            LOG.info("the config was reloaded:\n%s", text)
 
 
 async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
@@ -250,7 +249,7 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
     end = _End()
     loop, wanted = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end.signalled)
+        loop.add_signal_handler(number, end.signal)
     loop.add_signal_handler(signal.SIGHUP, wanted.set)
 
     async def restore(backup: Path) -> None:
@@ -258,10 +257,10 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
         end.for_restore()
 
     try:
-        async with served(loaded, store, restore) as (gateway, adapters, reload):
+        async with open_service(loaded, store, restore) as (gateway, adapters, reload):
             end.hurry = gateway.hurry
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
-            with eased_collector():
+            with rare_collections(), watch_loop(gateway.vitals):
                 async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
                     reloading = group.create_task(_reload_on(wanted, reload), name="config reload")
                     await run_adapters(gateway, adapters)
@@ -270,13 +269,13 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
         if not end.wanted:
             raise
     else:
-        LOG.error("no chat platform is left to serve")
+        LOG.error("no chat platform is left")
         return ExitCode.FAILED
     finally:
-        end.came()
+        end.finish()
     if end.restores:
         await store.restore()
-        LOG.info("a backup has taken the place of the store, which is kept as %s", store.kept)
+        LOG.info("restored the backup; the old store is kept as %s", store.kept)
     return ExitCode.DONE if end.signals else None
 
 
@@ -297,7 +296,7 @@ class _End:
         self.restores = False
         self.hurry: Callable[[], None] | None = None
 
-    def signalled(self) -> None:
+    def signal(self) -> None:
         """End; the second time at once."""
         self.signals += 1
         if self.signals == 1:
@@ -315,16 +314,16 @@ class _End:
     def _begin(self, why: str) -> None:
         if not self.wanted:
             self.wanted = True
-            LOG.info("%s: nothing is taken any more, turns may reach a safe point", why)
+            LOG.info("%s: no new messages; running turns reach a safe point", why)
             self._task.cancel()
 
-    def came(self) -> None:
+    def finish(self) -> None:
         """It has ended."""
         self._at_once.cancel()
 
 
 @contextmanager
-def eased_collector() -> Generator[None]:
+def rare_collections() -> Generator[None]:
     """Make the garbage collector's work rare and small.
 
     What a turn makes goes as soon as nobody refers to it; the collector is there for the rare

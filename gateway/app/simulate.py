@@ -17,7 +17,7 @@ from gateway.adapter import Simulation
 from gateway.app.assemble import begin_log
 from gateway.app.find_adapters import AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.serve import run_adapters, served
+from gateway.app.serve import open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
 from gateway.base.suggest import did_you_mean
 from gateway.config.routes import MEMBERS, Route
@@ -52,7 +52,7 @@ async def simulate(
         loaded = _load(name, path, simulation)
         begin_log(loaded)
         store = await stack.enter_async_context(temporary_store())
-        gateway, adapters, _ = await stack.enter_async_context(served(loaded, store))
+        gateway, adapters, _ = await stack.enter_async_context(open_service(loaded, store))
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(run_adapters(gateway, adapters), name="adapters")
             talking = group.create_task(simulation.talk(), name="talk")
@@ -68,7 +68,7 @@ def _find(name: str) -> SimulationStart:
     found = _simulator(name)
     if found is None:
         simulated = [each for each in adapter_names() if _simulator(each) is not None]
-        hint = did_you_mean(name, simulated) or f"there is {', '.join(simulated)}"
+        hint = did_you_mean(name, simulated) or f"simulators are {', '.join(simulated)}"
         raise SimulatorNotFound(f"there is no simulator of {name!r}; {hint}")
     return found
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 
-from gateway.access.authority import OperatorAccess
+from gateway.access.authority import Access
 from gateway.app.export import markdown
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
@@ -18,9 +18,9 @@ from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import AcceptedMessage, NewThread
-from gateway.store.ids import next_id
 from gateway.store.protocols import SessionReader
-from gateway.store.records import AuditRow, OldState, Thread
+from gateway.store.records import AuditRow, OldState, Thread, next_id
+from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -34,11 +34,16 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
         for each in threads
     ]
     rows.insert(0, ("ID", "USED", "STATE", "TEAM", "TITLE"))
-    shown = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Lines with a column for each cell, as wide as needed."""
+    cells = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
-        "  ".join([*(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)), row[4]])
-        for row in shown
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
     )
 
 
@@ -94,48 +99,32 @@ def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
         for row in rows
     ]
     lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
-    shown = [[" ".join(sanitize(cell).split()) for cell in line] for line in lines]
-    widths = [max(len(line[column]) for line in shown) for column in range(6)]
-    return "\n".join(
-        "  ".join(
-            [*(f"{cell:{width}}" for cell, width in zip(line, widths, strict=False)), line[6]]
-        ).rstrip()
-        for line in shown
-    )
-
-
-async def delete_thread(store: SqliteStore, thread: str) -> None:
-    """Remove the thread: through the store's owner if there is one."""
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        async with store.own():
-            await store.delete_thread(thread)
-    else:
-        await owner.delete_thread(thread)
+    return _columns(lines)
 
 
 async def retry(store: SqliteStore, thread: str) -> str:
     """Let the thread's failed or parked turn be tried again; the result."""
-    try:
-        owner = await SocketClient.connect(store.folder)
-    except GatewayClosed:
-        async with store.own():
-            accepted = await _accept(store, await store.thread(thread), "/retry")
-        later = " Parley is not running; it continues when Parley starts."
-        return accepted.reply + (later if accepted.wake else "")
-    return (await owner.send(thread, "/retry")).reply
+    if owner := await owner_of(store):
+        return (await owner.send(thread, "/retry")).reply
+    async with store.own():
+        accepted = await _accept(store, await store.thread(thread), "/retry")
+    later = " Parley is not running; it continues when Parley starts."
+    return accepted.reply + (later if accepted.wake else "")
+
+
+async def owner_of(store: SqliteStore) -> SocketClient | None:
+    """The gateway that owns the store; None if none runs."""
+    with suppress(GatewayClosed):
+        return await SocketClient.connect(store.folder)
+    return None
 
 
 async def _accept(store: SqliteStore, thread: Thread, command: str) -> AcceptedMessage:
     new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
     message = InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command)
+    rules = usual_rules(message, Access(), now=time.time())
     return await store.accept(
-        message,
-        usual_rules(message, OperatorAccess(), now=time.time()),
-        new=new,
-        kind="command",
-        then=lambda _: None,
+        JudgedMessage(message=message, rulebook=rules, new=new, kind="command"), lambda _: None
     )
 
 

@@ -40,8 +40,5 @@ def _start(window: CalendarWindow, at: float) -> datetime:
 
 
 def local_time(seconds: float, zone: str) -> datetime:
-    """The time in the zone of this name.
-
-    `at` is in seconds since the epoch; "" is this machine's zone.
-    """
+    """Local time of seconds since the epoch; zone "" is this machine's."""
     return datetime.fromtimestamp(seconds, UTC).astimezone(ZoneInfo(zone) if zone else None)

@@ -18,6 +18,9 @@ class ExitCode(IntEnum):
     WAITING = 3
     """The team waits for a human's answer, and there is no terminal to ask at."""
 
+    DAMAGED = 4
+    """The store is damaged; to start again does not help."""
+
     INTERRUPTED = 130
     """Stopped by ctrl+c. Other signals likewise end with 128 and their number."""
 

@@ -17,10 +17,7 @@ class ImportPathError(ValueError):
 
 
 class Imports:
-    """Imports from the config file's folder and from installed packages.
-
-    Installed packages come first.
-    """
+    """Imports from installed packages, then from the config file's folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder

@@ -26,10 +26,7 @@ class _Pulse:
 
 
 class Metrics:
-    """Counters of messages, turns and frames.
-
-    `clock` is in seconds and never goes back.
-    """
+    """Counters of messages, turns and frames, by a steady `clock` in seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -38,7 +35,9 @@ class Metrics:
         self.accepted: Counter[str] = Counter()
         """Messages by their outcome when they were accepted."""
         self.ignored: Counter[str] = Counter()
-        """Messages that were not for the team, by the reason."""
+        """Events of platforms that adapters dropped, by the reason."""
+        self.missed: Counter[str] = Counter()
+        """Messages found after a pause: to "answer", to "offer", or "too_old"."""
         self.parts: Counter[str] = Counter()
         """Messages written to platforms: posted, posted though an earlier try may have arrived
         ("unsure"), or failed.
@@ -51,6 +50,10 @@ class Metrics:
         """Tokens that models read ("input") and wrote ("output")."""
         self.cost = 0.0
         """Their cost by the config's prices."""
+        self.stalls = 0
+        """Times that the event loop stood still."""
+        self.stalled_seconds = 0.0
+        """Seconds that it stood still together."""
         self._remarks: dict[str, float] = {}
 
     @property
@@ -69,6 +72,11 @@ class Metrics:
         self.tokens["output"] += written
         self.cost += cost
 
+    def stalled(self, seconds: float) -> None:
+        """The event loop stood still for so many seconds."""
+        self.stalls += 1
+        self.stalled_seconds += seconds
+
     def adapter_began(self, adapter: str) -> None:
         """The connection to a platform is being made."""
         self._pulses[adapter] = _Pulse()
@@ -78,10 +86,7 @@ class Metrics:
         self._pulses[adapter].running = False
 
     def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator about a refusal of a platform.
-
-        `text` has nothing of people's.
-        """
+        """Tell the operator about a platform's refusal, without words of people."""
         said = f"{adapter}: {text}"
         self._remarks.pop(said, None)
         self._remarks[said] = self._clock()

@@ -10,10 +10,7 @@ from typing import Any
 
 
 def find_config() -> Path | None:
-    """The config file to use, or None.
-
-    $PARLEY_CONFIG, ./config.toml, or the user's own.
-    """
+    """The config to use: $PARLEY_CONFIG, ./config.toml or the user's; or None."""
     if named := os.environ.get("PARLEY_CONFIG"):
         return Path(named)
     places = (Path("config.toml"), user_config())
@@ -32,10 +29,7 @@ def store_folder() -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScreen:
-    """Settings that the terminal needs before it paints.
-
-    See [terminal] and [store] of the config.
-    """
+    """Settings of [terminal] and [store] needed before the first screen."""
 
     store: Path
     theme: str = ""

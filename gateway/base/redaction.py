@@ -5,12 +5,15 @@ They are those of the config, and texts that look like tokens.
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, SecretStr
 
@@ -29,7 +32,7 @@ _TOKENS = re.compile(
   | \bsk-[\w-]{8,}
   | \b[MNO][\w-]{22,40}\.[\w-]{5,8}\.[\w-]{25,60}
   | \b(?:gh[pousr]_|github_pat_|glpat-|AIza|AKIA|hf_)[\w-]{12,}
-  | \beyJ[\w-]{10,500}\.[\w-]{10,4000}\.[\w-]*
+  | \beyJ[\w-]{10,500}+\.[\w-]{10,4000}+\.[\w-]*+
   | \bgAAAAA[\w-]{40,}=*
   | (?<=hooks\.slack\.com/)[\w/-]{10,}
   | (?<=/webhooks/)\d+/[\w-]{20,}
@@ -51,32 +54,80 @@ _CALLED_ONE = re.compile(
 )
 
 
+_LINE_END = re.compile(r"[\r\n]++")
+_SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
+_LINE_BREAK = r"[\r\n]*+"
+_PASSWORDS = (
+    re.compile(r"://[^/\s?#:@]*+:(?P<password>[^/\s?#@]++)@"),
+    re.compile(r"://[^/\s?#:@]*+:(?P<password>\S+)@"),  # with characters that ought to be quoted
+)
+
+
 class Redaction:
-    """The known secrets of the process, to hide them."""
+    """The known secrets of the process, to hide them.
+
+    Also as addresses, quoted texts and JSON write them, in capitals, and in base64 or hex, alone or
+    inside of something longer.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets: set[str] = set()
-        self._known: re.Pattern[str] | None = None
+        self._secrets: frozenset[str] = frozenset()
+        self._forms: frozenset[str] = frozenset()
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Know these, too, also as they stand in addresses and quoted texts."""
-        for secret in secrets:
-            forms = {secret, quote(secret, safe=""), repr(secret)[1:-1], *secret.split()}
-            self._secrets.update(form for form in forms if len(form) >= SHORTEST)
-        longest_first = sorted(self._secrets, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        """Know these, too."""
+        new = {*secrets} - self._secrets
+        forms = {_look(form) for secret in new for form in _forms(secret)}
+        # Other threads may be searching: both are replaced, not changed.
+        self._forms |= {form for form in forms if len(form) >= SHORTEST}
+        self._secrets |= new
 
     def known(self, text: str) -> str:
         """The text without the secrets that are known."""
-        return self._known.sub(HIDDEN, text) if self._known else text
+        # Few texts have any, and searching for a plain text is fast.
+        look = _look(text)
+        found = sorted((form for form in self._forms if form in look), key=len, reverse=True)
+        if not found:
+            return text
+        broken = (_LINE_BREAK.join(map(re.escape, form)) for form in found)
+        return re.sub("|".join(broken), HIDDEN, text, flags=re.IGNORECASE | re.ASCII)
 
     def all(self, text: str) -> str:
         """The text without known secrets and without likely ones."""
         text = _CALLED_ONE.sub(
             lambda found: f"{found['name']}{found['quote'] or ''}{HIDDEN}", self.known(text)
         )
-        return _TOKENS.sub(HIDDEN, text)
+        return without_tokens(text)
+
+
+def _look(text: str) -> str:
+    """The text in one line, with ASCII letters small."""
+    return _LINE_END.sub("", text.lower() if text.isascii() else text.translate(_SMALL))
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Ways to write a secret or a word of it."""
+    for part in (secret, *secret.split()):
+        if len(part) >= SHORTEST:
+            yield from _forms_of_part(part)
+
+
+def _forms_of_part(secret: str) -> Iterator[str]:
+    data = secret.encode("utf-8", "surrogatepass")
+    for text in (secret, secret.upper(), secret.lower()):
+        yield from (text, quote(text, safe="", errors="replace"), repr(text)[1:-1])
+        yield from (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    yield data.hex()
+    for before in range(3):  # bytes of something else in the first group of three
+        whole = base64.b64encode(bytes(before) + data).decode()
+        inner = whole[(before * 8 + 5) // 6 : (before + len(data)) * 8 // 6]
+        yield from (inner, inner.replace("+", "-").replace("/", "_"))
+
+
+def without_tokens(text: str) -> str:
+    """The text without what looks like a token."""
+    return _TOKENS.sub(HIDDEN, text)
 
 
 REDACTION = Redaction()
@@ -91,34 +142,64 @@ class RedactingFormatter(logging.Formatter):
         return REDACTION.all(super().format(record))
 
 
+def names_secret(name: str) -> bool:
+    """True for a name like those of secrets, such as `GITHUB_TOKEN`."""
+    return _NAMED_LIKE_ONE.search(name.upper()) is not None
+
+
 def secrets_of(config: BaseModel) -> Iterator[str]:
     """Every secret in a config, at any depth."""
     for name in type(config).model_fields:
-        yield from _secrets_in(getattr(config, name))
+        yield from secrets_in(getattr(config, name))
     for value in (config.__pydantic_extra__ or {}).values():
-        yield from _secrets_in(value)
+        yield from secrets_in(value)
 
 
 def secrets_of_environment() -> Iterator[str]:
-    """Values of variables with names like secrets, which SDKs may read."""
+    """Values of variables with names like secrets, and passwords in addresses."""
     for name, value in os.environ.items():
-        if _NAMED_LIKE_ONE.search(name.upper()):
+        if names_secret(name):
             yield value
+        yield from _passwords(value)
 
 
-def _secrets_in(value: Any) -> Iterator[str]:
+def _passwords(text: str) -> Iterator[str]:
+    """The passwords of all addresses in a text, quoted and unquoted."""
+    for pattern in _PASSWORDS:
+        for found in pattern.finditer(text):
+            yield from (found["password"], unquote(found["password"]))
+
+
+def secrets_in(value: Any) -> Iterator[str]:
+    """Every secret in a value of a config, at any depth."""
     match value:
         case SecretStr():
             yield value.get_secret_value()
         case BaseModel():
             yield from secrets_of(value)
+        case str():
+            yield from _passwords(value)
         case dict():
             for key, each in cast("Mapping[Any, Any]", value).items():
-                if isinstance(each, str) and _NAMED_LIKE_ONE.search(str(key).upper()):
-                    yield each
-                yield from _secrets_in(each)
+                yield from secrets_in(each)
+                if names_secret(str(key)):
+                    yield from _texts_in(each)
         case list() | tuple():
             for each in cast("list[Any]", value):
-                yield from _secrets_in(each)
+                yield from secrets_in(each)
+        case _:
+            pass
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in cast("Mapping[Any, Any]", value).values():
+                yield from _texts_in(each)
+        case list() | tuple():
+            for each in cast("list[Any]", value):
+                yield from _texts_in(each)
         case _:
             pass

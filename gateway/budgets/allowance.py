@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from teams.base import ModelRequest
 
 
-def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
+def scope_names(thread: Thread | None, asker: Author) -> dict[Scope, str]:
     """Names that count a turn: the thread's and the asker's."""
     return {
         "thread": thread.id if thread else "",
@@ -29,10 +29,7 @@ def counted_for(thread: Thread | None, asker: Author) -> dict[Scope, str]:
 def budgets_of(
     budgets: Iterable[Budget], names: Mapping[Scope, str], *, exempt: bool
 ) -> Iterator[tuple[Budget, str]]:
-    """Budgets that hold, with their names.
-
-    `exempt`: without the person's own.
-    """
+    """Budgets that hold, with their names; `exempt`: without the person's own."""
     for budget in budgets:
         name = names[budget.per]
         if budget.per == "person" and exempt:
@@ -83,10 +80,7 @@ class UsageSum:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A budget of a turn, and the sum counted against it.
-
-    People read times in the `zone`.
-    """
+    """A budget of a turn, its sum, and people's time zone."""
 
     budget: Budget
     name: str

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Metrics
-from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, counted_for
-from gateway.budgets.messages import nearly_used, used_up
+from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, scope_names
+from gateway.budgets.messages import nearly_used_notice, used_up_notice
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
@@ -87,12 +87,14 @@ class Ledger:
 
     async def meter(self, work: ClaimedTurn) -> Meter:
         """Meter of a new turn. Raises GatewayError where the store does."""
-        names = counted_for(work.thread, work.asker)
+        if not self.budgets:
+            return Meter(self, work, [])
+        names = scope_names(work.thread, work.asker)
         held = [
             Allowance(budget, name, await self._sum(budget, name, work.used), self.zone)
             for budget, name in budgets_of(self.budgets, names, exempt=self._exempt(work.asker))
         ]
-        return Meter(self, names, work, held)
+        return Meter(self, work, held)
 
     async def _sum(self, budget: Budget, name: str, of_turn: UsageTotals) -> UsageSum:
         if budget.window == "turn":
@@ -128,7 +130,7 @@ class Ledger:
     def expects(self, request: ModelRequest) -> tuple[int, float]:
         """Most tokens that a request may take, and their cost."""
         model = model_label(request.client)
-        written = request.most_written()
+        written = request.max_answer_tokens()
         if written is None:
             written = max(LONG_ANSWER, self._longest.get(model, 0))
         read = _prompt_tokens(request)
@@ -153,19 +155,15 @@ def _prompt_tokens(request: ModelRequest) -> int:
 
 
 class Meter:
-    """Counter of one turn's usage, which ends it at a limit.
-
-    It is the `ModelWatch` of the turn's run.
+    """Counter of a turn's usage (a `ModelWatch`), which enforces its budgets.
 
     A request waits while others, of this turn or of those beside it, may use up what is left: so
     all of them together exceed a budget by no more than one of them would.
     """
 
-    def __init__(
-        self, ledger: Ledger, names: Mapping[Scope, str], work: ClaimedTurn, held: list[Allowance]
-    ) -> None:
+    def __init__(self, ledger: Ledger, work: ClaimedTurn, held: list[Allowance]) -> None:
         self._ledger = ledger
-        self._names = names
+        self._thread = work.thread
         self._asker = work.asker
         self._counted = bool(work.used.turns)
         self._held = held
@@ -181,7 +179,7 @@ class Meter:
         limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]
         return min(limits, default=None)
 
-    async def asks(self, request: ModelRequest) -> None:
+    async def before_request(self, request: ModelRequest) -> None:
         """Count the turn, once. Raises BudgetSpent where a budget is used up."""
         self._check()
         with suppress(TimeoutError):
@@ -204,14 +202,16 @@ class Meter:
             held.roll(now)
             for what, used, limit in held.parts():
                 if used >= limit and (what != "turns" or not self._counted):
-                    raise BudgetSpent(used_up(held, what, limit, self._asker), held.budget.per)
+                    raise BudgetSpent(
+                        used_up_notice(held, what, limit, self._asker), held.budget.per
+                    )
 
-    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
         """Count what a model has read and written."""
         self._settle(request)
         self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
 
-    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+    def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """Count the approximate use of an answer that broke off."""
         self._settle(request)
         if written is not None:
@@ -224,11 +224,12 @@ class Meter:
     def _count(self, client: ChatCompletionClient, read: int, written: int) -> None:
         model = model_label(client)
         cost = self._ledger.charge(model, read, written)
+        names = scope_names(self._thread, self._asker)
         use = ModelUse(
             model=model,
-            person=self._names["person"],
-            team=self._names["team"],
-            workspace=self._names["workspace"],
+            person=names["person"],
+            team=names["team"],
+            workspace=names["workspace"],
             prompt_tokens=read,
             completion_tokens=written,
             cost=cost,
@@ -256,7 +257,7 @@ class Meter:
         held.sum.turns += turns
         for (what, used, limit), below in zip(held.parts(), before, strict=True):
             if below and WARN_AT * limit <= used < limit:
-                self._notices.append(nearly_used(held, what, used, limit, self._asker))
+                self._notices.append(nearly_used_notice(held, what, used, limit, self._asker))
 
     def drain(self) -> tuple[list[ModelUse], list[str]]:
         """Usage and notices since the last call."""
@@ -276,4 +277,4 @@ class Meter:
             (held for held in self._held if held.budget.seconds is not None),
             key=lambda held: held.budget.seconds or inf,
         )
-        return used_up(held, "seconds", held.budget.seconds or 0.0, self._asker)
+        return used_up_notice(held, "seconds", held.budget.seconds or 0.0, self._asker)

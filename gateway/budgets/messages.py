@@ -26,7 +26,7 @@ _FOR: dict[Window, str] = {
 }
 
 
-def used_up(held: Allowance, what: str, limit: float, asker: Author) -> str:
+def used_up_notice(held: Allowance, what: str, limit: float, asker: Author) -> str:
     """Why a turn ends before its next request to a model."""
     budget = held.budget
     said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used up"
@@ -36,13 +36,13 @@ def used_up(held: Allowance, what: str, limit: float, asker: Author) -> str:
     )
 
 
-def nearly_used(held: Allowance, what: str, used: float, limit: float, asker: Author) -> str:
+def nearly_used_notice(held: Allowance, what: str, used: float, limit: float, asker: Author) -> str:
     """Warning about a budget that is mostly used."""
     budget = held.budget
-    said = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]} is used to"
-    whole_again = _whole_again(budget, held.ends, held.zone)
+    whose = f"{_whose(budget, held.name, asker)} {_FOR[budget.window]}"
     amount = f"{plain_amount(what, used)} of {_amount(what, limit)}"
-    return f"{said} {used / limit:.0%}: {amount}. {whole_again}"
+    whole_again = _whole_again(budget, held.ends, held.zone)
+    return f"{whose} is {used / limit:.0%} used: {amount}. {whole_again}"
 
 
 def _whose(budget: Budget, name: str, asker: Author) -> str:
@@ -84,7 +84,7 @@ def plain_amount(what: str, value: float) -> str:
             return f"{value:,.0f}"
 
 
-def left_of(budget: Budget, used: UsageTotals, ends: float, zone: str) -> Iterator[str]:
+def budget_lines(budget: Budget, used: UsageTotals, ends: float, zone: str) -> Iterator[str]:
     """Usage of a budget, one line per limit."""
     whose = "Your budget" if budget.per == "person" else f"Budget of this {budget.per}"
     for what, value, limit in amounts(budget, used.tokens, used.cost, used.turns):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
-from gateway.budgets.allowance import budgets_of, counted_for
-from gateway.budgets.messages import left_of, plain_amount
+from gateway.budgets.allowance import budgets_of, scope_names
+from gateway.budgets.messages import budget_lines, plain_amount
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
 from gateway.store.decisions import UsageQuery
@@ -40,7 +40,7 @@ class UsageRules:
         lines = [f"{said}: {_used(used[query])}." for said, query in self._mine(thread)]
         for budget, name in self._held(thread):
             ends = window_end(_window(budget), self.now)
-            lines += left_of(budget, used[self._query(budget, name)], ends, self.zone)
+            lines += budget_lines(budget, used[self._query(budget, name)], ends, self.zone)
         lines += [f"{said}: {_used(used[query])}." for said, query in self._everybody()]
         return "\n".join(lines)
 
@@ -64,7 +64,7 @@ class UsageRules:
         """Budgets over time of the asker in the thread, named."""
         if thread is None:
             return []
-        names = counted_for(thread, self.asker)
+        names = scope_names(thread, self.asker)
         held = budgets_of(self.budgets, names, exempt=self.operator)
         return [(budget, name) for budget, name in held if budget.window != "turn"]
 

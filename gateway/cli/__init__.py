@@ -14,9 +14,10 @@ from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
-from gateway.cli.serve import backup, reload, restore, serve, status
+from gateway.cli.serve import reload, serve, status
 from gateway.cli.sessions import sessions
 from gateway.cli.simulate import simulate
+from gateway.cli.store import backup, restore, store
 from gateway.cli.teams import teams
 
 __all__ = ["main"]
@@ -35,6 +36,7 @@ __all__ = ["main"]
         teams,
         status,
         reload,
+        store,
         restore,
         backup,
         pair,
@@ -51,5 +53,5 @@ def main() -> None:
     answers; `parley init` writes a config to start from.
 
     Exit codes: 0 done, 1 failed, 2 wrong command line or config, 3 the team waits for an answer,
-    130 stopped by ctrl+c.
+    4 the store is damaged, 130 stopped by ctrl+c.
     """

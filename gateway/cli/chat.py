@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import trusted_config_option
 
 if TYPE_CHECKING:
     from gateway.client import Client
 
 
 @click.command()
-@config_option
+@trusted_config_option
 @click.option("--session", metavar="ID", help="Open this thread instead of the last one.")
-@click.option("--new", is_flag=True, help="Begin a new thread.")
+@click.option("--new", is_flag=True, help="Start a new thread.")
 @click.option("--plain", is_flag=True, help="Line by line, for screen readers and pipes.")
 @click.option("--no-mouse", is_flag=True, help="Do not capture the mouse.")
 @click.pass_context

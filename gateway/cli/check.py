@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.cli.group import config_option
+from gateway.cli.group import say, trusted_config_option
 
 
 @click.command()
-@config_option
+@trusted_config_option
 @click.option(
     "--offline", is_flag=True, help="Build the teams without calling models and platforms."
 )
@@ -35,11 +35,11 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
     from gateway.app.load import load_config
 
     loaded = load_config(config)
-    click.echo(f"config  {loaded.source or 'built in; `parley init` writes one to start from'}")
+    say(f"config  {loaded.source or 'built in; `parley init` writes one to start from'}")
     findings = asyncio.run(check_config(loaded, offline=offline))
-    click.echo(table(findings))
+    say(table(findings))
     if against_store:
-        click.echo(asyncio.run(affected_threads(loaded)))
+        say(asyncio.run(affected_threads(loaded)))
     ctx.exit(ExitCode.DONE if all(each.good for each in findings) else ExitCode.FAILED)
 
 
@@ -64,4 +64,4 @@ def init(path: Path) -> None:
         if made:
             path.unlink(missing_ok=True)
         raise click.ClickException(f"{path} can't be written: {error.strerror}.") from error
-    click.echo(f"Wrote {path}. Edit it, then check it with `parley check`.")
+    say(f"Wrote {path}. Edit it, then check it with `parley check`.")

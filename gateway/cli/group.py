@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.errors import GatewayError
+from gateway.errors import BackupCorrupt, GatewayError, StoreCorrupt
+
+if TYPE_CHECKING:
+    from gateway.config.root import Config
+    from gateway.store.sqlite.store import SqliteStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,21 +41,55 @@ class ParleyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except GatewayError as error:
-            click.echo(f"parley: {_told(error)}", err=True)
-            ctx.exit(getattr(error, "exit_code", ExitCode.FAILED))
+            say(f"parley: {error}", err=True)
+            ctx.exit(_exit_code(error))
+        except click.ClickException as error:
+            vars(error)["message"] = _safe(error.message)
+            raise
         except KeyboardInterrupt:
             ctx.exit(ExitCode.INTERRUPTED)
         except BrokenPipeError:
-            leave_output()
-            ctx.exit(ExitCode.BROKEN_PIPE)
+            _end_without_output(ctx)
+        except ExceptionGroup as errors:  # of a command's tasks
+            if errors.split(BrokenPipeError)[1] is not None:
+                raise
+            _end_without_output(ctx)
 
 
-def _told(error: GatewayError) -> str:
+def _exit_code(error: GatewayError) -> ExitCode:
+    if isinstance(error, StoreCorrupt) and not isinstance(error, BackupCorrupt):
+        return ExitCode.DAMAGED
+    return getattr(error, "exit_code", ExitCode.FAILED)
+
+
+def _end_without_output(ctx: click.Context) -> NoReturn:
+    leave_output()
+    ctx.exit(ExitCode.BROKEN_PIPE)
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Write a text; this and `say_json` are all that commands write with.
+
+    Nothing in it steers a terminal, and no secret of the config is left.
+    """
+    click.echo(_safe(text), err=err, nl=nl)
+
+
+def say_json(text: str) -> None:
+    """Write JSON, so that it still says the same."""
+    # Imported late, as below.
+    from gateway.base.redaction import REDACTION
+    from gateway.render.sanitize import sanitize_json
+
+    click.echo(sanitize_json(REDACTION.known(text)))
+
+
+def _safe(text: str) -> str:
     # Imported late: a chat paints before anything heavy is read.
     from gateway.base.redaction import REDACTION
     from gateway.render.sanitize import sanitize
 
-    return REDACTION.known(sanitize(str(error)))
+    return REDACTION.known(sanitize(text))
 
 
 def leave_output() -> None:
@@ -71,6 +110,57 @@ _CONFIG_SETTINGS: dict[str, Any] = {
 def config_option(command: F) -> F:
     """Let the command take --config."""
     return click.option(*_CONFIG, **_CONFIG_SETTINGS)(command)
+
+
+def trusted_config_option(command: F) -> F:
+    """Let the command take --config and --trust-config.
+
+    A config that is only found in the current folder is asked about before the command begins.
+    """
+
+    @wraps(command)
+    def with_trust(*args: Any, config: Path | None, trust_config: bool, **given: Any) -> Any:
+        _ask_about(config, trust=trust_config)
+        return command(*args, config=config, **given)
+
+    return cast("F", config_option(_TRUST(with_trust)))
+
+
+_TRUST = click.option(
+    "--trust-config",
+    is_flag=True,
+    help="Use the config.toml of this folder without asking, until it changes.",
+)
+
+
+def _ask_about(named: Path | None, *, trust: bool) -> None:
+    from gateway.app.trust import ConfigNotTrusted, remember, untrusted_config
+
+    found = untrusted_config(named)
+    if found is None:
+        return
+    if not trust:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise ConfigNotTrusted(
+                f"{found.describe()}\nThere is no terminal to ask at. If you trust it, give "
+                "--trust-config once, or name it with --config."
+            )
+        say(found.describe(), err=True)
+        if not click.confirm("Use it? You are asked again when it changes.", err=True):
+            raise ConfigNotTrusted(f"{found.path} is not used. Name another one with --config.")
+    remember(found)
+
+
+def configured_store(path: Path | None) -> tuple[SqliteStore, Config]:
+    """The store that the config names, and the config.
+
+    Nothing that the config refers to is loaded.
+    """
+    from gateway.app.assemble import store_of
+    from gateway.app.load import load_config
+
+    loaded = load_config(path, references=False)
+    return store_of(loaded), loaded.config
 
 
 def config_parameter(given: Callable[[click.Context, click.Parameter, Any], None]) -> click.Option:

@@ -8,40 +8,38 @@ from pathlib import Path
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.cli.group import config_option
+from gateway.cli.group import config_option, configured_store, say
 
 
 @click.command()
 @config_option
 @click.argument("code", required=False)
 @click.option("--list", "list_", is_flag=True, help="List the people who were let in.")
-@click.option("--remove", metavar="PERSON", help="Shut out PERSON, an id from the list.")
+@click.option("--remove", metavar="PERSON", help="Remove PERSON, an id from the list.")
 @click.pass_context
 def pair(
     ctx: click.Context, config: Path | None, code: str | None, list_: bool, remove: str | None
 ) -> None:
-    """Let in the person whom the bot has told this CODE.
+    """Let in the person who got this CODE from the bot.
 
-    A route with `pairing = true` gives codes to unknown people in direct messages. A code is good
-    for an hour, and void after five wrong ones.
+    A route with `pairing = true` gives codes to unknown people in direct messages. A code is
+    valid for an hour; five wrong codes make it invalid.
     """
     if sum((code is not None, list_, remove is not None)) != 1:
         raise click.UsageError("Give a code, --list, or --remove.")
 
     from gateway.app import operator
-    from gateway.app.assemble import store_of
-    from gateway.app.load import load_config
 
-    store = store_of(load_config(config, references=False))
+    store, _ = configured_store(config)
     if list_:
-        click.echo(asyncio.run(operator.people_table(store)))
+        say(asyncio.run(operator.people_table(store)))
     elif remove is not None:
         gone = asyncio.run(operator.unpair(store, remove))
-        click.echo(f"{remove} is shut out." if gone else f"{remove} was not let in with a code.")
+        say(f"{remove} may no longer write." if gone else f"{remove} was not let in with a code.")
         ctx.exit(ExitCode.DONE if gone else ExitCode.FAILED)
     else:
         person = asyncio.run(operator.pair(store, code or ""))
         if person is None:
-            click.echo("parley: the code is wrong, expired or already used.", err=True)
+            say("parley: The code is wrong, expired or already used.", err=True)
             ctx.exit(ExitCode.FAILED)
-        click.echo(operator.let_in(person))
+        say(operator.paired_sentence(person))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import trusted_config_option
 
 
 @click.command()
 @click.argument("task", required=False)
-@config_option
+@trusted_config_option
 @click.option(
     "--team", default="", metavar="NAME", help="The team to use instead of the default one."
 )
@@ -20,7 +20,7 @@ from gateway.cli.group import config_option
     "--session",
     default="",
     metavar="NAME",
-    help="Continue the thread with this title or id, or begin it. Without it, nothing is kept.",
+    help="Continue or start the thread with this title or id. Without it, nothing is kept.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write each event as a line of JSON.")
 @click.pass_context
@@ -44,7 +44,7 @@ def run(
     git diff | parley run --team reviewers
     parley run --session trip "And by train?"
     """
-    text = _piped() if task is None or task == "-" else task
+    text = _read_input() if task is None or task == "-" else task
     if not text.strip():
         raise click.UsageError("The task is empty.")
 
@@ -54,7 +54,7 @@ def run(
     ctx.exit(run_once(config, Task(text=text, session=session, team=team), as_json=as_json))
 
 
-def _piped() -> str:
+def _read_input() -> str:
     if sys.stdin.isatty():
         raise click.UsageError("Give a task, or pipe one in.")
     return sys.stdin.buffer.read().decode(errors="replace").rstrip("\r\n")

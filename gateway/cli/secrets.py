@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import config_option, configured_store, say
 
 
 @click.group()
@@ -23,7 +23,7 @@ def key() -> None:
     """
     from gateway.store.tokens import new_key
 
-    click.echo(new_key())
+    say(new_key())
 
 
 @secrets.command()
@@ -31,20 +31,17 @@ def key() -> None:
 def rotate(config: Path | None) -> None:
     """Encrypt every token in the store with the first of the keys.
 
-    Afterwards the other keys can go. Parley must not be running. A key that is missing or wrong
-    ends it with exit code 2, and nothing was changed.
+    Afterwards you can remove the other keys. Parley must not be running. If a key is missing or
+    wrong, nothing changes and the exit code is 2.
     """
-    from gateway.app.assemble import store_of
-    from gateway.app.load import load_config
     from gateway.store.tokens import TokenStore, keys_of
 
-    loaded = load_config(config, references=False)
-    store = store_of(loaded)
+    store, settings = configured_store(config)
 
     async def rotated() -> int:
-        tokens = TokenStore(store, keys_of(loaded.config.store.keys))
+        tokens = TokenStore(store, keys_of(settings.store.keys))
         async with store.own():
             return await tokens.rotate()
 
     count = asyncio.run(rotated())
-    click.echo(f"{count} token{'' if count == 1 else 's'} encrypted with the first key.")
+    say(f"{count} token{'' if count == 1 else 's'} encrypted with the first key.")

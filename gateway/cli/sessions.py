@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import config_option, configured_store, say, say_json
 
 if TYPE_CHECKING:
     from gateway.store.sqlite.store import SqliteStore
@@ -27,8 +27,9 @@ def list_(config: Path | None, search: str, limit: int) -> None:
     """List threads, the last used first."""
     from gateway.app.threads import thread_table
 
-    threads = asyncio.run(_store(config).threads(search=search, limit=limit))
-    click.echo(thread_table(threads) if threads else "There are no threads.")
+    store, _ = configured_store(config)
+    threads = asyncio.run(store.threads(search=search, limit=limit))
+    say(thread_table(threads) if threads else "There are no threads.")
 
 
 @sessions.command()
@@ -38,11 +39,11 @@ def show(config: Path | None, session: str) -> None:
     """Show the thread with this id or title, as Markdown."""
     from gateway.app.threads import find_thread, transcript
 
-    async def shown() -> str:
-        store = _store(config)
+    async def text() -> str:
+        store, _ = configured_store(config)
         return await transcript(store, await find_thread(store, session))
 
-    click.echo(asyncio.run(shown()), nl=False)
+    say(asyncio.run(text()), nl=False)
 
 
 @sessions.command()
@@ -62,14 +63,14 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
     from gateway.events import dump_event
 
     async def write() -> None:
-        store = _store(config)
+        store, _ = configured_store(config)
         thread = await find_thread(store, session)
         if old_states:
             for state in await store.old_states(thread.id):
-                click.echo(old_state(state))
+                say_json(old_state(state))
             return
         async for event in stored_events(store, thread.id):
-            click.echo(dump_event(event))
+            say_json(dump_event(event).decode())
 
     asyncio.run(write())
 
@@ -87,11 +88,11 @@ def replay(config: Path | None, session: str) -> None:
     from gateway.app.threads import find_thread, stored_events
 
     async def write() -> None:
-        store, zone = _store_and_zone(config)
+        store, settings = configured_store(config)
         thread = await find_thread(store, session)
-        lines = Replay(zone)
+        lines = Replay(settings.policies.timezone)
         async for event in stored_events(store, thread.id):
-            click.echo(lines.line(event))
+            say(lines.line(event))
 
     asyncio.run(write())
 
@@ -102,17 +103,19 @@ def replay(config: Path | None, session: str) -> None:
 def audit(config: Path | None, session: str) -> None:
     """Show who decided what in a thread: approvals, answers, grants.
 
-    SESSION is its id or title. The hash is the beginning of the hash of the arguments that were
-    approved or denied.
+    SESSION is its id or title. ARGUMENTS is the start of a hash of the arguments that were approved
+    or denied.
     """
     from gateway.app.threads import audit_table, find_thread
 
-    async def shown() -> str:
-        store, zone = _store_and_zone(config)
+    async def table() -> str:
+        store, settings = configured_store(config)
         rows = await store.audit((await find_thread(store, session)).id)
-        return audit_table(rows, zone) if rows else "This thread has no questions or decisions."
+        if not rows:
+            return "This thread has no questions or decisions."
+        return audit_table(rows, settings.policies.timezone)
 
-    click.echo(asyncio.run(shown()))
+    say(asyncio.run(table()))
 
 
 @sessions.command()
@@ -126,9 +129,9 @@ def retry(config: Path | None, session: str) -> None:
     """
     from gateway.app import threads
 
-    store = _store(config)
+    store, _ = configured_store(config)
     thread = asyncio.run(threads.find_thread(store, session))
-    click.echo(asyncio.run(threads.retry(store, thread.id)))
+    say(asyncio.run(threads.retry(store, thread.id)))
 
 
 @sessions.command()
@@ -139,12 +142,12 @@ def retry(config: Path | None, session: str) -> None:
 def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:
     """Delete the thread with this id or title, and everything it has.
 
-    With --person, delete every thread in which somebody has written, asked or answered, and what
-    else is known of them. Backups are yours to delete.
+    With --person, delete every thread in which this person has written, asked or answered, and
+    everything else about them. Delete backups yourself.
     """
     if (session is None) == (person is None):
         raise click.UsageError("Name a thread, or a --person.")
-    store = _store(config)
+    store, _ = configured_store(config)
     if person is None:
         _delete_thread(store, session or "", yes=yes)
     else:
@@ -152,13 +155,14 @@ def delete(config: Path | None, session: str | None, person: str | None, yes: bo
 
 
 def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
-    from gateway.app import threads
+    from gateway.app.operator import delete_thread
+    from gateway.app.threads import find_thread
 
-    thread = asyncio.run(threads.find_thread(store, session))
+    thread = asyncio.run(find_thread(store, session))
     if not yes:
         click.confirm(f"Delete {thread.title or thread.id!r} for good?", abort=True, err=True)
-    asyncio.run(threads.delete_thread(store, thread.id))
-    click.echo(f"Deleted {thread.id}.")
+    asyncio.run(delete_thread(store, thread.id))
+    say(f"Deleted {thread.id}.")
 
 
 def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
@@ -168,21 +172,8 @@ def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
     if not yes:
         threads = asyncio.run(store.threads_of(person))
         if threads:
-            click.echo(thread_table(threads), err=True)
+            say(thread_table(threads), err=True)
         question = f"Delete {len(threads)} threads and all else of {person!r} for good?"
         click.confirm(question, abort=True, err=True)
     deleted = asyncio.run(delete_person(store, person))
-    click.echo(f"Deleted {len(deleted)} threads.")
-
-
-def _store(config: Path | None) -> SqliteStore:
-    return _store_and_zone(config)[0]
-
-
-def _store_and_zone(config: Path | None) -> tuple[SqliteStore, str]:
-    """The store, and the time zone that times are told in."""
-    from gateway.app.assemble import store_of
-    from gateway.app.load import load_config
-
-    loaded = load_config(config, references=False)
-    return store_of(loaded), loaded.config.policies.timezone
+    say(f"Deleted {len(deleted)} threads.")

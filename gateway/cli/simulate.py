@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import say, trusted_config_option
 
 
 @click.command()
-@config_option
+@trusted_config_option
 @click.option("--alone", is_flag=True, help="Start no teams; only show how to connect.")
 @click.option(
     "--port",
@@ -29,4 +29,4 @@ def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None
     """
     from gateway.app.simulate import simulate as run
 
-    asyncio.run(run(platform, config, click.echo, port=port, alone=alone))
+    asyncio.run(run(platform, config, say, port=port, alone=alone))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option
+from gateway.cli.group import say, say_json, trusted_config_option
 
 
 @click.group()
@@ -16,7 +16,7 @@ def teams() -> None:
 
 
 @teams.command(name="list")
-@config_option
+@trusted_config_option
 def list_(config: Path | None) -> None:
     """List the teams with their agents and models.
 
@@ -25,11 +25,11 @@ def list_(config: Path | None) -> None:
     from gateway.app.check import team_table
     from gateway.app.load import load_config
 
-    click.echo(asyncio.run(team_table(load_config(config))))
+    say(asyncio.run(team_table(load_config(config))))
 
 
 @teams.command()
-@config_option
+@trusted_config_option
 @click.argument("name")
 def dump(config: Path | None, name: str) -> None:
     """Print the team NAME as component JSON for compatible programs.
@@ -40,6 +40,6 @@ def dump(config: Path | None, name: str) -> None:
     from gateway.app.load import load_config
 
     dumped = asyncio.run(dump_team(load_config(config), name))
-    click.echo(dumped.text)
+    say_json(dumped.text)
     if dumped.notes:
-        click.echo(dumped.notes, err=True)
+        say(dumped.notes, err=True)

@@ -86,14 +86,16 @@ class TokenLimitedContextConfig(_Context):
     """Name of the model in [models] that counts them; default_model if not given."""
 
 
-class OwnContextConfig(Section):
-    """A context of your own."""
-
+class _OwnPart(Section):
     path: str
     """Import path of its class, or of a function that returns one; called once per thread."""
 
     options: dict[str, Any] = Field(default_factory=dict)
     """Its arguments."""
+
+
+class OwnContextConfig(_OwnPart):
+    """A context of your own."""
 
 
 ModelContextConfig = Annotated[
@@ -129,17 +131,11 @@ class ListMemoryConfig(Section):
     """Its name."""
 
 
-class OwnMemoryConfig(Section):
+class OwnMemoryConfig(_OwnPart):
     """A memory of your own.
 
     `"package.module:Class"` is short for its `path`.
     """
-
-    path: str
-    """Import path of its class, or of a function that returns one; called once per thread."""
-
-    options: dict[str, Any] = Field(default_factory=dict)
-    """Its arguments."""
 
 
 MemoryConfig = Annotated[
@@ -148,7 +144,18 @@ MemoryConfig = Annotated[
 ]
 
 
-class LocalExecutorConfig(Section):
+class _Executor(Section):
+    timeout: int = Field(default=CODE_SECONDS, ge=1)
+    """Seconds a block of code may run."""
+
+    functions: list[str] = Field(default_factory=list)
+    """Import paths of functions that the code may import."""
+
+    functions_module: str = "functions"
+    """Module that the code imports them from."""
+
+
+class LocalExecutorConfig(_Executor):
     """Code runs on this machine, with your rights.
 
     If others can reach the team, `parley serve` needs `local_code = true` in [policies] for it.
@@ -157,17 +164,8 @@ class LocalExecutorConfig(Section):
     type: Literal["local"]
     """Kind of executor."""
 
-    timeout: int = Field(default=CODE_SECONDS, ge=1)
-    """Seconds a block of code may run."""
-
     work_dir: ConfigPath | None = None
     """Folder for scripts; the thread's own folder if not given."""
-
-    functions: list[str] = Field(default_factory=list)
-    """Import paths of functions that the code may import."""
-
-    functions_module: str = "functions"
-    """Module that the code imports them from."""
 
     cleanup_temp_files: bool = True
     """Remove scripts after they ran, except those the code names itself."""
@@ -181,6 +179,9 @@ class McpConfig(Section):
 
     It needs Parley's extra `mcp`.
     """
+
+    name: str = Field(default="mcp", pattern=r"^[A-Za-z0-9_-]+$")
+    """Name in the tool policy: "NAME/TOOL" is the rule for a tool of this server."""
 
     command: str = ""
     """The program to start, once for each thread; or give `url`."""
@@ -207,13 +208,13 @@ class McpConfig(Section):
     """Seconds an answer may take."""
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
-            raise ValueError("a server has either a command or a url")
+            raise ValueError("needs a command or a url, and not both")
         return self
 
 
-class DockerExecutorConfig(Section):
+class DockerExecutorConfig(_Executor):
     """Code runs in a container of the thread's own.
 
     Unless you say otherwise, it has no network and no rights, and sees only its work folder. It
@@ -226,20 +227,11 @@ class DockerExecutorConfig(Section):
     image: str = "python:3-slim"
     """Image of the container."""
 
-    timeout: int = Field(default=CODE_SECONDS, ge=1)
-    """Seconds a block of code may run."""
-
     work_dir: ConfigPath | None = None
     """Folder for scripts; the thread's own folder if not given.
 
     In the container it is /workspace.
     """
-
-    functions: list[str] = Field(default_factory=list)
-    """Import paths of functions that the code may import."""
-
-    functions_module: str = "functions"
-    """Module that the code imports them from."""
 
     auto_remove: bool = True
     """Remove the container once it stops."""
@@ -280,15 +272,18 @@ class DockerExecutorConfig(Section):
     pids_limit: int = Field(default=256, ge=1)
     """Highest number of processes in the container."""
 
+    cpus: float = Field(default=1.0, gt=0)
+    """Processors that the container may use."""
 
-class OwnExecutorConfig(Section):
+    read_only: bool = True
+    """Keep the container's own files as they are.
+
+    /tmp, which is also the home folder, is kept in memory, at most 256 MiB.
+    """
+
+
+class OwnExecutorConfig(_OwnPart):
     """An executor of your own."""
-
-    path: str
-    """Import path of its class, or of a function that returns one; called once per thread."""
-
-    options: dict[str, Any] = Field(default_factory=dict)
-    """Its arguments."""
 
 
 ExecutorConfig = Annotated[

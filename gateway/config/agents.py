@@ -17,19 +17,21 @@ from gateway.config.agent_parts import (
     MemoryConfig,
     ModelContextConfig,
 )
-from gateway.config.table import Section, shorthand, tag_of
+from gateway.config.table import Section, setting_error, shorthand, tag_of
 
 DEFAULT_TOOL_ROUNDS = 10
 
 
-class AssistantConfig(Section):
+class _Agent(Section):
+    description: str | None = None
+    """Description for the other agents."""
+
+
+class AssistantConfig(_Agent):
     """An agent that answers with a model, tools and hand-offs."""
 
     type: Literal["assistant"] = "assistant"
     """Kind of agent."""
-
-    description: str | None = None
-    """Description for the other agents."""
 
     model: str = ""
     """Name of its model in [models]; default_model if not given."""
@@ -86,26 +88,30 @@ class AssistantConfig(Section):
     """Notes about the agent for your own use."""
 
     @model_validator(mode="after")
-    def _tools_or_workbench(self) -> Self:
+    def _check_tools(self) -> Self:
         if self.tools and self.workbench:
-            raise ValueError("an agent takes tools or a workbench, not both")
+            raise ValueError("has tools and a workbench; keep one of them")
+        names = [server.name for server in self.mcp]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise setting_error(
+                "mcp",
+                f"has two servers named {repeated[0]!r}; give each a name of its own, by which "
+                "[policies.tools] tells their tools apart",
+            )
         return self
 
 
-class UserProxyConfig(Section):
+class UserProxyConfig(_Agent):
     """A human in the team: its turns belong to the people."""
 
     type: Literal["user_proxy"]
     """Kind of agent."""
 
-    description: str | None = None
-    """Description for the other agents."""
-
     input_func: str | None = None
     """Import path of a function that answers instead of them."""
 
 
-class CodeExecutorConfig(Section):
+class CodeExecutorConfig(_Agent):
     """An agent that runs code of other agents or of its model.
 
     Its code is denied unless [policies.tools] has an `execute_code`.
@@ -113,9 +119,6 @@ class CodeExecutorConfig(Section):
 
     type: Literal["code_executor"]
     """Kind of agent."""
-
-    description: str | None = None
-    """Description for the other agents."""
 
     executor: ExecutorConfig = DockerExecutorConfig(type="docker")
     """Executor of the code; a container per thread if not given."""
@@ -154,7 +157,7 @@ class CodeExecutorConfig(Section):
     """
 
 
-class SocietyOfMindConfig(Section):
+class SocietyOfMindConfig(_Agent):
     """A team that speaks as one agent.
 
     The team discusses, and a model turns the discussion into one answer.
@@ -165,9 +168,6 @@ class SocietyOfMindConfig(Section):
 
     team: str
     """Name of the inner team, which is another one in [teams]."""
-
-    description: str | None = None
-    """Description for the other agents."""
 
     model: str = ""
     """Name of the model in [models] that answers; default_model if not given."""

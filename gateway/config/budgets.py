@@ -64,7 +64,7 @@ class Budget(Section):
     """
 
     @model_validator(mode="after")
-    def _limits_something(self) -> Self:
+    def _check_limits(self) -> Self:
         if self.seconds is not None and self.window != "turn":
             raise setting_error("seconds", 'is the length of a turn: set window = "turn"')
         if self.turns is not None and self.window == "turn":

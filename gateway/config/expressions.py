@@ -127,25 +127,25 @@ class _Parser:
 
     def _any_of(self) -> Expression:
         conditions = [self._all_of()]
-        while self._take("|"):
+        while self._accept("|"):
             conditions.append(self._all_of())
         return conditions[0] if len(conditions) == 1 else AnyOf(tuple(conditions))
 
     def _all_of(self) -> Expression:
         conditions = [self._term()]
-        while self._take("&"):
+        while self._accept("&"):
             conditions.append(self._term())
         return conditions[0] if len(conditions) == 1 else AllOf(tuple(conditions))
 
     def _term(self) -> Expression:
-        if opening := self._take("("):
+        if opening := self._accept("("):
             self._enter(opening)
             tree = self._any_of()
             self._close(")", opening)
             return tree
-        if not (name := self._take("name")):
+        if not (name := self._accept("name")):
             raise self._error("expected a condition, such as MaxMessage(30)")
-        if not (opening := self._take("(")):
+        if not (opening := self._accept("(")):
             raise self._error(f"a condition needs parentheses: {name.text}(...)", name.span)
         arguments = tuple(self._arguments(opening))
         end = self._tokens[self._next - 1].span.end
@@ -161,7 +161,7 @@ class _Parser:
                 raise self._error("an argument without a name follows a named one", argument.span)
             named |= {argument.name} - {""}
             yield argument
-            if not self._take(","):
+            if not self._accept(","):
                 break
         self._close(")", opening)
 
@@ -199,7 +199,7 @@ class _Parser:
         values: list[Value] = []
         while not self._look("]"):
             values.append(self._value())
-            if not self._take(","):
+            if not self._accept(","):
                 break
         self._close("]", opening)
         return values
@@ -208,7 +208,7 @@ class _Parser:
         try:
             return float(token.text) if re.search(r"[.eE]", token.text) else int(token.text)
         except ValueError as error:  # more digits than Python reads
-            raise self._error("a number of too many digits", token.span) from error
+            raise self._error("the number has too many digits", token.span) from error
 
     def _unescape(self, token: _Token) -> str:
         def replace(escape: re.Match[str]) -> str:
@@ -222,7 +222,7 @@ class _Parser:
     def _look(self, kind: str) -> bool:
         return self._tokens[self._next].kind == kind
 
-    def _take(self, kind: str) -> _Token | None:
+    def _accept(self, kind: str) -> _Token | None:
         if not self._look(kind):
             return None
         self._next += 1
@@ -234,7 +234,7 @@ class _Parser:
             raise self._error(f"nested more than {_DEEPEST} levels deep", opening.span)
 
     def _close(self, sign: str, opening: _Token) -> None:
-        if not self._take(sign):
+        if not self._accept(sign):
             if self._look("end"):
                 raise self._error(f"{opening.text!r} is never closed", opening.span)
             raise self._error(f"expected `,` or `{sign}`")
@@ -249,7 +249,7 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            problem = "text without its closing quote" if text[at] in "'\"" else "unexpected"
+            problem = "text without a closing quote" if text[at] in "'\"" else "unexpected"
             end = len(text) if text[at] in "'\"" else at + 1
             detail = "" if end > at + 1 else f" {text[at]!r}"
             raise ExpressionError(f"{problem}{detail}", text, Span(at, end))

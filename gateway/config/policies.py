@@ -7,16 +7,19 @@ import zoneinfo
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
-from gateway.config.table import Section, shorthand
+from gateway.base.patterns import check_pattern
+from gateway.config.table import Section, setting_error, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
+ToolOutput: TypeAlias = Literal["foreign", "trusted"]
 
 ASKER = "asker"
 """Among approvers: the author of the message."""
 OPERATORS = "operators"
 """Among approvers, and the roles of a case: the operators."""
+
+DAY_MINUTES = 24 * 60
 
 _PERSON = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+(:[^\s:]+)*")
 _PLACE = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+:[^\s:]+")
@@ -32,9 +35,11 @@ def _person(text: str) -> str:
 
 def _pattern(text: str) -> str:
     try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"found {text!r}, expected a regular expression: {error}") from error
+        check_pattern(text)
+    except ValueError as error:
+        raise ValueError(
+            f"found {text!r}, expected a pattern that RE2 can match: {error}"
+        ) from error
     return text
 
 
@@ -76,9 +81,9 @@ class ToolCase(Section):
     """
 
     arguments: dict[str, Pattern] = Field(default_factory=dict)
-    """Only if each of these arguments matches its regular expression.
+    """Only if each of these arguments matches its pattern, a regular expression of RE2.
 
-    The expression must match the whole argument. An argument that is not a text is compared as
+    The pattern must match the whole argument. An argument that is not a text is compared as
     JSON.
     """
 
@@ -103,6 +108,13 @@ class ToolPolicy(Section):
 
     read_only: bool | None = None
     """True if it changes nothing; if not given, the tool itself decides."""
+
+    output: ToolOutput | None = None
+    """"trusted" if nobody else writes its results.
+
+    Results are "foreign" text otherwise: while they are in a conversation, allowed tools that
+    change something need an approval. If not given, the tool itself decides.
+    """
 
     approvers: list[Approver] = Field(default_factory=list)
     """People who may approve its calls; the operators if empty.
@@ -177,6 +189,19 @@ class Policies(Section):
     An approval is then denied; after a question, the team goes on without an answer.
     """
 
+    answer_missed_minutes: float = Field(default=15.0, ge=0, allow_inf_nan=False)
+    """Minutes for which a message that came while Parley was away is answered by itself.
+
+    It counts how old the message was when Parley came back. For an older one, a card in its thread
+    offers an answer. At most `missed_days`.
+    """
+
+    missed_days: float = Field(default=7.0, ge=0, le=365, allow_inf_nan=False)
+    """Days for which such a card is offered; older messages are only counted in `parley status`.
+
+    At most 365.
+    """
+
     timezone: str = ""
     """Time zone, such as "Europe/Berlin"; this machine's if empty.
 
@@ -199,29 +224,36 @@ class Policies(Section):
     """Rules for tools."""
 
     @model_validator(mode="after")
-    def _enough_people(self) -> Self:
+    def _check_quorums(self) -> Self:
         for tool, policy in self.tools.named().items():
             able = _people(policy.approvers or [OPERATORS], self.operators)
             if policy.quorum > len(able):
-                raise PydanticCustomError(
-                    "setting",
-                    "{problem}",
-                    {
-                        "key": "tools",
-                        "problem": f"{tool}: {policy.quorum} people have to approve, but only "
-                        f"{len(able)} may: name more approvers or operators",
-                    },
+                raise setting_error(
+                    "tools",
+                    f"{tool}: {policy.quorum} people have to approve, but only {len(able)} may; "
+                    "name more approvers or operators",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _check_missed(self) -> Self:
+        longest = self.missed_days * DAY_MINUTES
+        if self.answer_missed_minutes > longest:
+            raise setting_error(
+                "answer_missed_minutes",
+                f"found {self.answer_missed_minutes:g}, longer than missed_days, which is "
+                f"{longest:g} minutes; shorten it, or lengthen missed_days",
+            )
         return self
 
     @field_validator("timezone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_timezone(cls, name: str) -> str:
         try:
             if name:
                 zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise ValueError(
-                f"expected a time zone such as 'Europe/Berlin', not {name!r}"
+                f"found {name!r}, expected a time zone such as 'Europe/Berlin'"
             ) from error
         return name

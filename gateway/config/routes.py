@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from gateway.config.table import Section
+from gateway.config.table import Section, setting_error
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]
@@ -49,8 +48,12 @@ class Route(Section):
     adapter: str
     """Name of the platform's table in [adapters], such as "slack"."""
 
-    workspace: str = ""
-    """Id of the workspace or guild; any if not given. `guild` is another name for it."""
+    workspace: Names = Field(default_factory=list)
+    """Id of the workspace or guild, or a list; any if not given. `guild` is another name for it.
+
+    `users = "members"` needs it on Discord, where anybody can add a bot to a server of their own.
+    In direct messages there, people who are in none of these servers count as outsiders.
+    """
 
     channels: Names = Field(default_factory=list)
     """Ids of channels, with their threads; "*" is all the bot's channels."""
@@ -78,7 +81,10 @@ class Route(Section):
     """People of other organisations in shared channels count, too."""
 
     bots: Names = Field(default_factory=list)
-    """Ids of bots that may write, at most 20 messages a minute."""
+    """Ids of bots that may write, at most 20 messages a minute.
+
+    On Slack, the id of the bot (B...) or of its user (U...).
+    """
 
     pairing: bool = False
     """Send unknown people a code for `parley pair CODE` in direct messages.
@@ -114,24 +120,22 @@ class Route(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _guild(cls, data: Any) -> Any:
+    def _rename_guild(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "guild" not in data:
             return data  # pyright: ignore[reportUnknownVariableType]
         if "workspace" in data:
-            raise _at("guild", "given beside workspace, which is the same")
+            raise setting_error("guild", "means the same as workspace; keep one of them")
         return {("workspace" if key == "guild" else key): value for key, value in data.items()}  # pyright: ignore[reportUnknownVariableType]
 
     @model_validator(mode="after")
-    def _reaches_somebody(self) -> Self:
+    def _check_reach(self) -> Self:
         if not self.channels and not self.dm:
-            raise _at("channels", "is missing: a route needs channels, or dm = true")
+            raise setting_error("channels", "is missing: give the route channels, or dm = true")
         people = (self.users, self.roles, self.groups, self.bots)
         if not any(people) and not self.pairing:
-            raise _at("users", 'is missing: a route needs users (or "members"), roles or groups')
+            problem = 'is missing: give the route users (or "members"), roles or groups'
+            raise setting_error("users", problem)
         if self.pairing and not self.dm:
-            raise _at("pairing", "codes are given in direct messages only: set dm = true, too")
+            problem = "needs dm = true, because codes are given in direct messages only"
+            raise setting_error("pairing", problem)
         return self
-
-
-def _at(key: str, problem: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{problem}", {"key": key, "problem": problem})

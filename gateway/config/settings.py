@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
@@ -11,6 +12,8 @@ from gateway.config.routes import Names
 from gateway.config.table import ConfigPath, Section
 
 KEY_BYTES = 32
+
+HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 class LimitsConfig(Section):
@@ -33,6 +36,12 @@ class LimitsConfig(Section):
 
     workspace_parallel_turns: int | None = Field(default=None, ge=1)
     """Turns of one workspace or guild; any number if not given."""
+
+    live_teams_mb: float = Field(default=256.0, ge=0)
+    """Megabytes of saved teams that stay in memory between turns.
+
+    Teams used least recently are dropped, and loaded again for their next turn.
+    """
 
     waiting_messages: int = Field(default=20, ge=1)
     """Messages that may wait in a thread.
@@ -65,6 +74,9 @@ class Attachments(Section):
     thread_mb: float = Field(default=500.0, ge=0)
     """Megabytes of all files of one thread."""
 
+    work_mb: float = Field(default=1000.0, gt=0)
+    """Megabytes of a thread's work folder; code that writes more there is stopped."""
+
     types: Names = Field(default_factory=lambda: ["*"])
     """Media types that are taken, such as "image/*" or "text/plain"."""
 
@@ -90,6 +102,12 @@ class StoreConfig(Section):
     Everything that belongs to the thread is deleted with it.
     """
 
+    retention_share: float = Field(default=0.2, gt=0, le=1)
+    """Largest share of all threads that a round deletes, but always five threads.
+
+    What is left has to wait for the next round, an hour later: time to notice a mistake.
+    """
+
     keys: SecretStr | None = None
     """Keys for the platforms' tokens, as `parley secrets key` prints them.
 
@@ -99,7 +117,7 @@ class StoreConfig(Section):
 
     @field_validator("keys")
     @classmethod
-    def _are_keys(cls, keys: SecretStr | None) -> SecretStr | None:
+    def _check_keys(cls, keys: SecretStr | None) -> SecretStr | None:
         for entry in keys.get_secret_value().replace(",", " ").split() if keys else ():
             name, _, key = entry.partition(":")
             try:
@@ -129,6 +147,23 @@ class HealthConfig(Section):
 
     host: str = "127.0.0.1"
     """The address; "0.0.0.0" for all networks, as in a container."""
+
+    hosts: Names = Field(default_factory=list)
+    """Names in addresses of requests, such as "parley.internal".
+
+    Requests by IP address or to localhost are always answered, those by other names never.
+    """
+
+    @field_validator("hosts")
+    @classmethod
+    def _check_hosts(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if not HOST_NAME.fullmatch(host):
+                raise ValueError(
+                    f"{host!r} is not a host name: write it without scheme, port and wildcards, "
+                    'such as "parley.internal"'
+                )
+        return hosts
 
 
 class LoggingConfig(Section):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, ClassVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +22,10 @@ from pydantic_core import PydanticCustomError
 
 from gateway.base.suggest import did_you_mean
 
+# What is shown of a wrong reference to a secret: nothing that may be the secret itself.
+_VARIABLE = re.compile(r"[A-Z]{1,20}|(?=.{1,64}$)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_KEY = re.compile(r"[^/.]{16,}|(?:sk|xox.|xapp)-.*")
+
 
 class Section(BaseModel):
     """One table.
@@ -31,6 +36,12 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=False
     )
+
+    strangers_add_it: ClassVar[bool] = False
+    """True for a platform where anybody may add the bot to a workspace of their own.
+
+    Its routes for `users = "members"` have to name their workspaces.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -44,7 +55,7 @@ class Section(BaseModel):
                     value = read(key, table.pop(key), info)
                     if name in table:
                         raise setting_error(
-                            key, f"given beside another {name}, expected only one of them"
+                            key, f"gives {name} a second time; keep one of the settings"
                         )
                     table[name] = value
         return table
@@ -62,7 +73,8 @@ class Section(BaseModel):
     def settings(cls) -> list[str]:
         """Every key the table may have."""
         references = [f"{name}_{kind}" for name in cls.secrets() for kind in ("env", "file")]
-        return [*cls.model_fields, *references]
+        names = [field.alias or name for name, field in cls.model_fields.items()]
+        return [*names, *references]
 
 
 def config_folder(info: ValidationInfo) -> Path:
@@ -127,12 +139,12 @@ def template(*fields: str) -> AfterValidator:
             found = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
         except ValueError as error:
             raise ValueError(
-                f"expected a text with {known}: {error}; write a brace that is meant as one twice"
+                f"expected a text with {known}: {error}; for a plain brace, write it twice"
             ) from error
         for field in sorted(found - {*fields}):
             hint = did_you_mean(field, fields) or f"known are {known}"
             raise ValueError(
-                f"there is no field {{{field}}}; {hint} (write a brace that is meant as one twice)"
+                f"there is no field {{{field}}}; {hint} (for a plain brace, write it twice)"
             )
         return text
 
@@ -142,9 +154,15 @@ def template(*fields: str) -> AfterValidator:
 def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
     if not isinstance(variable, str) or not variable:
         raise setting_error(key, "expected the name of an environment variable")
-    if not (value := os.environ.get(variable)):
+    if value := os.environ.get(variable):
+        return value
+    if _VARIABLE.fullmatch(variable):
         raise setting_error(key, f"the environment variable {variable} is not set")
-    return value
+    raise setting_error(
+        key,
+        "no environment variable has this name. It is not shown, as it may be a secret: put the "
+        f"secret into a variable, and the variable's name here, such as {key.upper()[:-4]}",
+    )
 
 
 def _from_file(key: str, name: object, info: ValidationInfo) -> str:
@@ -155,7 +173,8 @@ def _from_file(key: str, name: object, info: ValidationInfo) -> str:
         value = path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise setting_error(key, f"cannot read {path}: {reason}") from error
+        shown = "the file, whose name may be a secret" if _KEY.fullmatch(name) else path
+        raise setting_error(key, f"cannot read {shown}: {reason}") from error
     if not value:
         raise setting_error(key, f"{path} is empty")
     return value

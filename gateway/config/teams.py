@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from gateway.config.agent_parts import ModelContextConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
+from gateway.config.allowances import AllowanceConfig
 from gateway.config.expressions import parse
 from gateway.config.table import ConfigPath, Section, setting_error, tag_by, template
 
@@ -42,7 +43,7 @@ class GroupTeam(Section):
 
     @field_validator("agents")
     @classmethod
-    def _identifiers(cls, agents: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
+    def _check_names(cls, agents: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
         for name in agents:
             if not name.isidentifier():
                 raise setting_error(name, "an agent's name is letters, digits and underscores")
@@ -50,13 +51,13 @@ class GroupTeam(Section):
 
     @field_validator("termination")
     @classmethod
-    def _parsable(cls, text: str | None) -> str | None:
+    def _check_termination(cls, text: str | None) -> str | None:
         if text is not None:
             parse(text)
         return text
 
     @model_validator(mode="after")
-    def _somebody(self) -> Self:
+    def _check_members(self) -> Self:
         if not self.agents and not self.participants:
             raise setting_error(
                 "agents", "is missing: a team needs agents, or teams as participants"
@@ -157,9 +158,9 @@ class GraphEdge(Section):
     """Edges of the group that must be taken before the target speaks."""
 
     @model_validator(mode="after")
-    def _one_condition(self) -> Self:
+    def _check_conditions(self) -> Self:
         if self.condition is not None and self.condition_function is not None:
-            raise ValueError("an edge takes a condition or a condition_function, not both")
+            raise ValueError("has a condition and a condition_function; keep one of them")
         return self
 
 
@@ -238,6 +239,13 @@ class ComponentTeam(Section):
 
     trusted_modules: list[str] = Field(default_factory=list)
     """Prefixes of modules that it may load, such as "my_package"."""
+
+    allow: list[AllowanceConfig] = Field(default_factory=list)
+    """Powers that the file may use: each a table.
+
+    Without an entry here it starts no process, reaches no server, mounts no folder and reads no
+    secret. `parley check` lists all that the file wants.
+    """
 
 
 class FactoryTeam(Section):

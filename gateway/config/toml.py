@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +22,43 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+
+DEEPEST = 50
+"""Levels of tables and lists in a config; no setting needs more than about ten."""
+
+LARGEST = 2**63
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The tables of a text.
+
+    Raises ValueError for what is not valid TOML, has a number of more than 64 bits, or is too deep
+    for recursion.
+    """
+    try:
+        table = tomllib.loads(text)
+        level: list[Any] = [table]
+    except RecursionError:
+        table, level = {}, [None]
+    else:
+        for _ in range(DEEPEST):
+            level = [inner for each in level for inner in _inside(each)]
+            if any(type(each) is int and not -LARGEST <= each < LARGEST for each in level):
+                raise ValueError("a number has more than 64 bits")
+    if level:
+        raise ValueError(f"tables or lists are nested more than {DEEPEST} levels deep")
+    return table
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    match value:
+        case dict():
+            return cast("dict[str, Any]", value).values()
+        case list():
+            return cast("list[Any]", value)
+        case _:
+            return ()
 
 
 def substitute(data: Any, missing: Callable[[KeyPath, str], None], path: KeyPath = ()) -> Any:
@@ -51,6 +88,21 @@ def substitute(data: Any, missing: Callable[[KeyPath, str], None], path: KeyPath
             return [substitute(each, missing, (*path, at)) for at, each in enumerate(items)]
         case _:
             return data
+
+
+def variables_in(data: Any) -> Iterator[str]:
+    """Names of the variables that texts of the data refer to."""
+    match data:
+        case str():
+            yield from (name for name in _VARIABLE.findall(data))
+        case dict():
+            for each in cast("dict[str, Any]", data).values():
+                yield from variables_in(each)
+        case list():
+            for each in cast("list[Any]", data):
+                yield from variables_in(each)
+        case _:
+            pass
 
 
 def locate(text: str) -> dict[KeyPath, int]:
@@ -89,7 +141,7 @@ class _Locator:
         return self._lines
 
     def _header(self) -> KeyPath:
-        line = self._take().line
+        line = self._advance().line
         is_list = self._accept("[")
         keys = self._keys()
         self._next += 2 if is_list else 1
@@ -149,7 +201,7 @@ class _Locator:
         return keys
 
     def _key(self) -> str:
-        token = self._take()
+        token = self._advance()
         if token.kind == "text":
             return cast("str", tomllib.loads(f"key = {token.text}")["key"])
         return token.text
@@ -161,7 +213,7 @@ class _Locator:
     def _peek(self) -> _Token:
         return self._tokens[self._next]
 
-    def _take(self) -> _Token:
+    def _advance(self) -> _Token:
         self._next += 1
         return self._tokens[self._next - 1]
 

@@ -83,7 +83,7 @@ class _Mistake:
 
     def describe(self) -> str:
         """The mistake in words."""
-        found = _shown(self._expected, self._written, self.path)
+        found = _value_text(self._expected, self._written, self.path)
         match self._details["type"]:
             case "setting":
                 said = self._context["problem"]
@@ -96,13 +96,13 @@ class _Mistake:
             case "union_tag_not_found" if not self._is_table():
                 said = f"found {found}, expected a table"
             case "union_tag_not_found":
-                said = f"nothing tells what it is, expected {_kinds(self._expected)}"
+                said = f"has no type, expected {_kinds(self._expected)}"
             case "union_tag_invalid":
                 tag = str(self._context["tag"])
                 hint = did_you_mean(tag, map(str, _members(self._expected)))
                 said = f"found {tag!r}, expected {_kinds(self._expected)}; {hint}".rstrip("; ")
             case _:
-                said = f"found {found}, expected {self._wanted()}"
+                said = f"found {found}, expected {self._expectation()}"
         return said
 
     def _is_table(self) -> bool:
@@ -111,7 +111,7 @@ class _Mistake:
         except LookupError:
             return False
 
-    def _wanted(self) -> str:
+    def _expectation(self) -> str:
         kind = self._details["type"]
         if kind == "literal_error":
             return self._context["expected"]
@@ -194,7 +194,7 @@ def _as_written(path: KeyPath, written: dict[str, Any]) -> KeyPath:
     return path
 
 
-def _shown(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
+def _value_text(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
     """The file's value, shortened, and never a secret."""
     try:
         value = value_at(written, path)

@@ -15,7 +15,7 @@ from gateway.values import value
 MB = 1_000_000
 NOT_TAKEN = "Your message was not accepted: "
 MISSING = MissingFileWords(
-    to_team="(The file {name!r} did not get here: {why}.)",
+    to_team="(The file {name!r} did not arrive: {why}.)",
     to_people="The file {name!r} did not reach the team: {why}.",
     too_late="its platform did not deliver it in time; send it again",
 )
@@ -42,11 +42,11 @@ def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, h
             return f"{NOT_TAKEN}{said}"
     together = sum(file.size for file in files)
     if together > limits.message_mb * MB:
-        said = f"its files have {_mb(together)} together, and a message may have"
+        said = f"its files have {_mb(together)} in total; a message may have"
         return f"{NOT_TAKEN}{said} {limits.message_mb:g} MB."
     if held + together > limits.thread_mb * MB:
-        said = f"with its files this thread would have {_mb(held + together)} of them, and it may"
-        return f"{NOT_TAKEN}{said} have {limits.thread_mb:g} MB. /new starts another one."
+        said = f"with these files the thread would have {_mb(held + together)}; a thread may have"
+        return f"{NOT_TAKEN}{said} {limits.thread_mb:g} MB. /new starts another one."
     return ""
 
 
@@ -60,10 +60,7 @@ class FetchedFiles:
     words: MissingFileWords = MISSING
 
     def sort(self, held: int) -> tuple[list[Attachment], list[MissingFile]]:
-        """Files accepted and refused, one after the other.
-
-        `held` are the thread's bytes so far.
-        """
+        """Files accepted and refused, in a thread that has `held` bytes."""
         taken: list[Attachment] = []
         left = [*self.missing]
         for file in map(by_content, self.files):
@@ -77,7 +74,7 @@ class FetchedFiles:
 
 def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:
     if file.size > limits.file_mb * MB:
-        return f"{file.name} has {_mb(file.size)}, and a file may have {limits.file_mb:g} MB."
+        return f"{file.name} has {_mb(file.size)}; a file may have {limits.file_mb:g} MB."
     awaited = isinstance(file, AwaitedFile)
     known = not awaited or file.media_type not in UNKNOWN_TYPES
     if known and not any(fnmatchcase(file.media_type.lower(), each) for each in limits.types):

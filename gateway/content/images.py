@@ -11,10 +11,7 @@ import struct
 from dataclasses import dataclass
 
 MOST_SEGMENTS = 1000
-"""Bytes of a JPEG searched for its size.
-
-They come from people, and may be many.
-"""
+"""Segments of a JPEG that are searched for its size: a hostile file may have many."""
 
 _MARK = 0xFF
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}

@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 import secrets
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from gateway.content.images import image_head
+from gateway.content.look_alikes import DOT, Appearance, looks_like
 from gateway.conversation import Author, ConversationKey, Quote
 from gateway.render.sanitize import sanitize
 from gateway.store.turn_records import QueuedMessage
@@ -35,26 +36,25 @@ LONGEST_QUOTE = 100_000
 
 REMOVED = "(removed)"
 
-_MARK = re.compile(r"<{2,}\s*/?\s*(?:foreign|end\s+of\s+foreign)[^<>\n]*>*", re.IGNORECASE)
+# Both match the looks of a text. Possessive: a pattern gives nothing back, and time stays linear.
+_MARK = re.compile(
+    r"(?:<\s*+){2,}+(?P<mark>(?:/\s*+)?+(?:foreign|end\s++of\s++foreign)[^<>\n]*+>*+)?+"
+)
 _SPEAKER = re.compile(
-    r"^([ \t]*)\[([^\[\]\n]{0,200}[\u00b7\u2022\u30fb\u2027\u22c5][^\[\]\n]*)\]", re.M
+    rf"^(?:[^\w\n(\[]*+\[)++(?=[^\[\]\n]*?{DOT})[^\[\]\n]*+(?:\]++|$)", re.MULTILINE
 )
-_LOOKS_LIKE = str.maketrans(
-    dict.fromkeys("\u2039\u3008\u27e8\uff1c\u02c2\u276e", "<")
-    | dict.fromkeys("\u203a\u3009\u27e9\uff1e\u02c3\u276f", ">")
-)
+_BRACKETS = {"[": "(", "]": ")"}
+_OF_MARKS = frozenset(f'[]<>"{DOT}')
 
 
 def task_of(
     messages: Sequence[QueuedMessage], key: ConversationKey, *, shared: bool, handoff_to: str
 ) -> list[BaseChatMessage]:
-    """One task message made of the messages.
+    """One task made of the messages, with the metadata of the first.
 
-    People take them for one question, and so conditions count one. Its metadata are those of the
-    first.
-
-    In a `shared` thread each says who wrote it. `handoff_to` is the agent that handed the work to
-    the user and now gets it back. Foreign text stands before what its sender says about it.
+    People take them for one question, and so conditions count one. In a `shared` thread each says
+    who wrote it. `handoff_to` is the agent that handed the work to the user and now gets it back.
+    Foreign text stands before what its sender says about it.
     """
     if not messages:
         return []
@@ -88,10 +88,10 @@ class _MessageText:
 
 
 def _message_text(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
-    text = genuine(message.text)
+    text = without_imitations(message.text)
     return _MessageText(
         text=f"{speaker_line(message.author)}\n{text}" if shared else text,
-        quotes=[f"{fenced(quote, mark)}\n" for quote in message.quotes],
+        quotes=[f"{quote_block(quote, mark)}\n" for quote in message.quotes],
         images=[image for _, data in message.images if (image := _image(data)) is not None],
     )
 
@@ -109,10 +109,7 @@ def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:
 
 
 def speaker_line(author: Author) -> str:
-    """`[Name · id-suffix]`, safe against imitation.
-
-    The name can't end the line, nor look like another person's.
-    """
+    """`[Name · id-suffix]`, which no name can end or imitate."""
     suffix = re.sub(r"[^A-Za-z0-9]", "", author.id)[-4:]
     return f"[{plain_name(author.name)} \u00b7 {suffix}]"
 
@@ -127,23 +124,43 @@ def new_mark() -> str:
     return secrets.token_hex(8)
 
 
-def genuine(text: str) -> str:
+def without_imitations(text: str) -> str:
     """The text without imitations of what the gateway itself tells the team."""
-    text = sanitize(text)
     # Letters and brackets that only look alike count, too; the text itself keeps its own.
-    alike = text if text.isascii() else "".join(map(_plain, text))
-    if "<<" in alike:
-        found = [(match.start(), match.end()) for match in _MARK.finditer(alike)]
-        for start, end in reversed(found):
-            text = text[:start] + REMOVED + text[end:]
-    return _SPEAKER.sub(r"\1(\2)", text) if "[" in text else text
+    return _without_speakers(_without_marks(sanitize(text)))
 
 
-def fenced(quote: Quote, mark: str) -> str:
+def _without_marks(text: str) -> str:
+    return _replaced(text, _MARK, lambda _: REMOVED)
+
+
+def _without_speakers(text: str) -> str:
+    """The text with parentheses instead of brackets in imitated speaker lines."""
+    return _replaced(text, _SPEAKER, lambda found: "".join(map(_without_bracket, found)))
+
+
+def _replaced(text: str, looks: re.Pattern[str], change: Callable[[str], str]) -> str:
+    """The text with other words for the parts that look like this."""
+    appearance = Appearance(text)
+    kept: list[str] = []
+    at = 0
+    for found in looks.finditer(appearance.text):
+        if found.lastgroup or not looks.groups:
+            start, end = appearance.span(*found.span())
+            kept += [text[at:start], change(text[start:end])]
+            at = end
+    return "".join([*kept, text[at:]])
+
+
+def _without_bracket(character: str) -> str:
+    return _BRACKETS.get(looks_like(character), character)
+
+
+def quote_block(quote: Quote, mark: str) -> str:
     """The foreign text between its marks."""
     said = "verified" if quote.verified else "not verified"
     by = f' by "{plain_name(quote.author)}", {said}' if quote.author else f", {said}"
-    text = genuine(quote.text)
+    text = without_imitations(quote.text)
     if len(text) > LONGEST_QUOTE:
         text = f"{text[:LONGEST_QUOTE]}\n(the rest is left out)"
     return (
@@ -154,10 +171,13 @@ def fenced(quote: Quote, mark: str) -> str:
 
 def plain_name(name: str) -> str:
     """A name on one line, without the gateway's own marks."""
-    printable = "".join(
-        character if unicodedata.category(character)[0] in "LMNPSZ" else " " for character in name
+    plain = "".join(
+        " "
+        if unicodedata.category(character)[0] == "C" or not _OF_MARKS.isdisjoint(look)
+        else character
+        for character, look in ((each, looks_like(each)) for each in name)
     )
-    return " ".join(re.sub(r'[\[\]<>"\u00b7]', " ", printable).split())[:NAME] or "somebody"
+    return " ".join(plain.split())[:NAME] or "somebody"
 
 
 def _what(quote: Quote) -> str:
@@ -174,11 +194,3 @@ def _what(quote: Quote) -> str:
             return "the preview of a link"
         case _:
             assert_never(quote.kind)
-
-
-def _plain(character: str) -> str:
-    """One character for one, so that places stay the same."""
-    if character.isascii():
-        return character
-    plain = unicodedata.normalize("NFKC", character.translate(_LOOKS_LIKE))
-    return plain if len(plain) == 1 else character

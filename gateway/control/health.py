@@ -1,16 +1,23 @@
 """Health, readiness and metrics over HTTP, on a port of their own.
 
-They carry no ids and no texts.
+They carry no ids and no texts, and name no versions.
 
-`/healthz`: the process answers. `/readyz`: the store takes writes, and every platform is heard
-from. `/metrics`: figures in Prometheus' text format.
+`/healthz`: the process answers, and says whether something is degraded. `/readyz`: the store takes
+writes, and every platform is heard from. `/metrics`: figures in Prometheus' text format.
+
+A request is answered only if its Host is an IP address, `localhost` or one of the names that the
+config allows. So no page of the web reads this with a name of its own that leads here.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aiohttp import web
 
@@ -25,6 +32,10 @@ UNDELIVERED = ("pending", "attempting", "failed")
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
+
+Page: TypeAlias = Callable[[], Awaitable[web.Response]]
+
 
 class PortTaken(GatewayError):
     """Health can't be served where the config says."""
@@ -33,9 +44,15 @@ class PortTaken(GatewayError):
 
 
 @asynccontextmanager
-async def serve_health(gateway: Gateway, host: str, port: int) -> AsyncGenerator[int]:
-    """Serve a gateway's health; the port it is served on. Raises PortTaken."""
-    runner = web.AppRunner(_app(gateway), access_log=None)
+async def serve_health(
+    gateway: Gateway, host: str, port: int, *, names: Collection[str] = ()
+) -> AsyncGenerator[int]:
+    """Serve a gateway's health; the port it is served on.
+
+    `names` may stand as Host in requests. Raises PortTaken.
+    """
+    handler = _Handler(_pages(gateway), frozenset(name.lower() for name in names))
+    runner = web.ServerRunner(_Server(handler.answer))
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
@@ -51,11 +68,75 @@ async def serve_health(gateway: Gateway, host: str, port: int) -> AsyncGenerator
         await runner.cleanup()
 
 
-def _app(gateway: Gateway) -> web.Application:
-    async def healthz(_: web.Request) -> web.Response:
-        return web.json_response({"status": "ok", "uptime_seconds": round(gateway.vitals.uptime)})
+class _Protocol(web.RequestHandler):
+    """One connection; its own answers to broken requests name no versions, too."""
 
-    async def readyz(_: web.Request) -> web.Response:
+    def handle_error(self, *args: Any, **kwargs: Any) -> web.StreamResponse:
+        return _without_version(super().handle_error(*args, **kwargs))
+
+
+class _Server(web.Server):
+    def __call__(self) -> _Protocol:
+        loop = asyncio.get_running_loop()
+        return _Protocol(self, loop=loop, access_log=None)  # pyright: ignore[reportArgumentType] (None: no log)
+
+
+@dataclass(frozen=True, slots=True)
+class _Handler:
+    """Answers requests for the pages, if their Host is allowed."""
+
+    pages: Mapping[str, Page]
+    names: frozenset[str]
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The answer to a request."""
+        return _without_version(await self._page(request))
+
+    async def _page(self, request: web.BaseRequest) -> web.Response:
+        if not self._is_allowed(request.headers.getall("Host", [])):
+            return web.Response(
+                status=421,
+                text="This Host is not allowed here. Ask by IP address, or list the name in "
+                "[health] hosts.\n",
+            )
+        if (page := self.pages.get(request.path)) is None:
+            return web.Response(status=404, text="404: Not Found\n")
+        if request.method not in {"GET", "HEAD"}:
+            return web.Response(status=405, headers={"Allow": "GET, HEAD"})
+        return await page()
+
+    def _is_allowed(self, hosts: list[str]) -> bool:
+        match hosts:
+            case [host] if parsed := HOST.fullmatch(host):
+                name = (parsed["name"] or "").lower().removesuffix(".")
+                return name in {"localhost", *self.names} or _is_address(parsed["v6"] or name)
+            case _:
+                return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_version(response: web.StreamResponse) -> web.StreamResponse:
+    response.headers["Server"] = "parley"
+    return response
+
+
+def _pages(gateway: Gateway) -> Mapping[str, Page]:
+    async def healthz() -> web.Response:
+        troubles = await gateway.troubles()
+        body: dict[str, Any] = {
+            "status": "degraded" if troubles else "ok",
+            "uptime_seconds": round(gateway.vitals.uptime),
+        }
+        return web.json_response({**body, "troubles": troubles} if troubles else body)
+
+    async def readyz() -> web.Response:
         store = await _store_state(gateway)
         ready = store == "ok" and gateway.vitals.ready
         adapters = {
@@ -65,15 +146,11 @@ def _app(gateway: Gateway) -> web.Application:
         body = {"ready": ready, "store": store, "adapters": adapters}
         return web.json_response(body, status=200 if ready else 503)
 
-    async def metrics(_: web.Request) -> web.Response:
+    async def metrics() -> web.Response:
         text = "\n".join(_metrics(gateway, await gateway.status())) + "\n"
         return web.Response(body=text.encode(), headers={"Content-Type": METRICS_TYPE})
 
-    app = web.Application()
-    app.add_routes(
-        [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
-    )
-    return app
+    return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
 
 async def _store_state(gateway: Gateway) -> str:
@@ -86,38 +163,60 @@ async def _store_state(gateway: Gateway) -> str:
 
 def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     vitals, counts = gateway.vitals, status.counts
-    yield from _family("uptime_seconds", "gauge", "Since the process began.", vitals.uptime)
+    yield from _family("uptime_seconds", "gauge", "Seconds since the process began.", vitals.uptime)
     yield from _family(
         "messages_accepted_total", "counter", "Messages by outcome.", vitals.accepted, "outcome"
+    )
+    yield from _family(
+        "missed_messages_total", "counter", "Messages found after pauses.", vitals.missed, "verdict"
+    )
+    yield from _family(
+        "missed_unread",
+        "gauge",
+        "Conversations to read after a pause.",
+        status.missed.unread,
+        "adapter",
+    )
+    yield from _family(
+        "events_ignored_total", "counter", "Events dropped by adapters.", vitals.ignored, "reason"
     )
     yield from _family(
         "parts_total", "counter", "Messages written to platforms.", vitals.parts, "outcome"
     )
     yield from _family("turns_total", "counter", "Turns by how they ended.", vitals.turns, "ended")
-    yield from _family("turn_seconds_total", "counter", "Time in turns.", vitals.turn_seconds)
+    yield from _family("turn_seconds_total", "counter", "Seconds in turns.", vitals.turn_seconds)
     yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")
-    yield from _family("cost_total", "counter", "What they cost by [prices].", vitals.cost)
+    yield from _family("cost_total", "counter", "Cost of these tokens by [prices].", vitals.cost)
+    yield from _family("loop_stalls_total", "counter", "Stalls of the loop.", vitals.stalls)
+    yield from _family(
+        "loop_stalled_seconds_total", "counter", "Seconds of stalls.", vitals.stalled_seconds
+    )
     yield from _family("turns_running", "gauge", "Turns that run now.", status.running)
     yield from _family("teams_live", "gauge", "Idle teams in memory.", status.live)
+    yield from _family(
+        "teams_live_bytes", "gauge", "Size of their last snapshots.", status.live_bytes
+    )
     yield from _family("threads", "gauge", "Threads by state.", counts.threads, "state")
     yield from _family(
-        "messages_waiting", "gauge", "Messages without an outcome.", counts.inbox.get("queued", 0)
+        "messages_waiting", "gauge", "Messages that wait for a turn.", counts.inbox.get("queued", 0)
     )
     undelivered = {name: counts.outbox.get(name, 0) for name in UNDELIVERED}
-    yield from _family(
-        "outbox", "gauge", "Messages that are not on their platform.", undelivered, "status"
-    )
+    yield from _family("outbox", "gauge", "Messages that are not delivered.", undelivered, "status")
     rated = {word: counts.feedback.get(word, 0) for word in ("good", "bad")}
     yield from _family("feedback", "gauge", "Rated answers.", rated, "verdict")
-    yield from _family("requests_open", "gauge", "Open questions.", counts.open_requests)
+    yield from _family("requests_open", "gauge", "Open requests.", counts.open_requests)
     adapters = vitals.adapters()
     connected = {name: float(life == "connected") for name, (life, _) in adapters.items()}
     yield from _family(
-        "adapter_connected", "gauge", "1 while it is heard from.", connected, "adapter"
+        "adapter_connected", "gauge", "1 while the platform is connected.", connected, "adapter"
     )
     ages = {name: age for name, (_, age) in adapters.items() if age is not None}
     yield from _family(
-        "adapter_last_frame_age_seconds", "gauge", "Since its last frame.", ages, "adapter"
+        "adapter_last_frame_age_seconds",
+        "gauge",
+        "Seconds since its last frame.",
+        ages,
+        "adapter",
     )
 
 

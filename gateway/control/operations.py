@@ -1,8 +1,8 @@
 """Operations of the control socket, shared by server and client.
 
 A row names a method of `Operator` or `Process`, which says what it takes and gives, and how values
-that are not JSON by themselves are written as JSON. `events`, which goes on, and `hello` are in no
-row.
+that are not JSON by themselves are written as JSON. `calls.py` checks what a caller gives.
+`events`, which goes on, and `hello` are in no row.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
-from inspect import Signature, signature
+from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from gateway.client import Answer, Client, Receipt, ThreadInfo
+from gateway.client import Client, Receipt, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
+from gateway.missed import MissedCounts
 from gateway.runtime.status import Status
 from gateway.store.records import Counts, PairedPerson
 from gateway.values import value
@@ -103,32 +104,28 @@ class Operation:
     """A method, with the JSON form of its parameters and result."""
 
     name: str
-    signature: Signature
+    method: Callable[..., Any]
     result: JsonCodec
-    params: Mapping[str, JsonCodec]
+    params: Mapping[str, Callable[[Any], Any]]
 
-    async def serve(self, owner: Operator | Process, params: Mapping[str, Any]) -> Any:
-        """Call it here; parameters and result are JSON.
-
-        Raises TypeError for other parameters.
-        """
-        loaded = {name: self._json(name).load(param) for name, param in params.items()}
-        _, *arguments = self.signature.bind(owner, **loaded).arguments.items()
-        return self.result.dump(await getattr(owner, self.name)(**dict(arguments)))
+    async def serve(self, owner: Operator | Process, arguments: Mapping[str, Any]) -> Any:
+        """Call it here, with checked arguments; the result is JSON."""
+        return self.result.dump(await getattr(owner, self.name)(**arguments))
 
     async def call(self, caller: Caller, *args: Any, **kwargs: Any) -> Any:
         """Call it over a connection."""
-        given = self.signature.bind(caller, *args, **kwargs)
+        given = signature(self.method).bind(caller, *args, **kwargs)
         given.apply_defaults()
         _, *params = given.arguments.items()
-        dumped = {name: self._json(name).dump(param) for name, param in params}
+        dumped = {name: self.params.get(name, _same)(param) for name, param in params}
         return self.result.load(await caller.call(self.name, dumped))
 
-    def _json(self, param: str) -> JsonCodec:
-        return self.params.get(param, PLAIN)
+
+def _same(plain: Any) -> Any:
+    return plain
 
 
-PLAIN = JsonCodec(dump=lambda plain: plain, load=lambda plain: plain)
+PLAIN = JsonCodec(dump=_same, load=_same)
 
 
 def _each(item: JsonCodec) -> JsonCodec:
@@ -143,14 +140,17 @@ THREAD = JsonCodec(
     load=lambda thread: ThreadInfo(**thread),
 )
 RECEIPT = JsonCodec(dump=asdict, load=lambda receipt: Receipt(**receipt))
-ANSWER = JsonCodec(dump=asdict, load=lambda answer: Answer(**answer))
 PERSON = JsonCodec(
     dump=lambda person: None if person is None else asdict(person),
     load=lambda person: None if person is None else PairedPerson(**person),
 )
-PATH = JsonCodec(dump=str, load=Path)
 STATUS = JsonCodec(
-    dump=asdict, load=lambda status: replace(Status(**status), counts=Counts(**status["counts"]))
+    dump=asdict,
+    load=lambda status: replace(
+        Status(**status),
+        counts=Counts(**status["counts"]),
+        missed=MissedCounts(**status["missed"]),
+    ),
 )
 
 
@@ -158,9 +158,9 @@ OPERATIONS: dict[str, Operation] = {}
 """The rows of the table below, by their names."""
 
 
-def _operation(method: M, result: JsonCodec = PLAIN, **params: JsonCodec) -> M:
+def _operation(method: M, result: JsonCodec = PLAIN, **params: Callable[[Any], Any]) -> M:
     """A row for the method; answers that method, called over its connection."""
-    row = Operation(method.__name__, signature(method), result, params)
+    row = Operation(method.__name__, method, result, params)
     OPERATIONS[row.name] = row
 
     @wraps(method)
@@ -180,13 +180,13 @@ class Operations:
     delete_thread = _operation(Client.delete_thread)
     send = _operation(Client.send, RECEIPT)
     withdraw = _operation(Client.withdraw)
-    answer = _operation(Client.answer, answer=ANSWER)
+    answer = _operation(Client.answer, answer=asdict)
     stop = _operation(Client.stop)
     agents = _operation(Client.agents)
     delete_person = _operation(Operator.delete_person)
     pair = _operation(Operator.pair, PERSON)
     unpair = _operation(Operator.unpair)
     reload = _operation(Process.reload)
-    backup = _operation(Operator.backup, path=PATH)
-    restore = _operation(Process.restore, path=PATH)
+    backup = _operation(Operator.backup, path=str)
+    restore = _operation(Process.restore, path=str)
     status = _operation(Operator.status, STATUS)

@@ -99,7 +99,7 @@ def _gone(error: OSError | None) -> GatewayClosed:
             return GatewayClosed("No gateway answers.")
         case FileNotFoundError() | ConnectionRefusedError():
             return GatewayClosed(
-                "No gateway answers: Parley does not run. `parley serve` starts it, or a chat."
+                "No gateway answers: Parley is not running. Start `parley serve` or `parley chat`."
             )
         case _:
             return GatewayClosed(f"No gateway answers: {error.strerror}.")

@@ -1,9 +1,10 @@
 """The owner's Unix socket: other processes use the gateway through it.
 
-One connection is one call. The caller writes a line, `{"method": "send", "params": {...}}`, and
-reads `{"result": ...}` or `{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by
-a line `{"event": {...}}` for each event before that; hanging up ends it. The socket lies in the
-store's folder: whoever can open it is the operator.
+One connection is one call, and every call is answered. The caller writes a line,
+`{"method": "send", "params": {...}}`, and reads `{"result": ...}` or
+`{"error": {"kind": "NotFound", "text": "..."}}`. `events` is answered by a line `{"event": {...}}`
+for each event before that; hanging up ends it. The socket lies in the store's folder: whoever can
+open it is the operator.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gateway.base.describe import describe
+from gateway.control.calls import Call, parse_call
 from gateway.control.operations import OPERATIONS, RENAMED_ERRORS, Process
 from gateway.control.socket_client import LONGEST_LINE, NAME
 from gateway.errors import GatewayError
@@ -31,6 +35,11 @@ LOG = logging.getLogger("gateway")
 
 LONGEST_PATH = 100
 """Bytes of a path that every system takes for a socket."""
+
+CHUNK = 1 << 16
+
+LINGER = 1.0
+"""Seconds in which a caller may hang up after its answer."""
 
 
 @asynccontextmanager
@@ -64,7 +73,7 @@ class FixedProcess:
 
     async def reload(self, *, dry_run: bool) -> str:
         """Raises GatewayError."""
-        raise GatewayError("This process reads its config only when it begins.")
+        raise GatewayError("This process reads its config only at its start. Restart it.")
 
     async def restore(self, path: Path) -> None:
         """Raises GatewayError."""
@@ -85,10 +94,12 @@ class _Service:
         assert task is not None
         self._connections.add(task)
         try:
-            call = json.loads(await reader.readline())
-            await self._answer(call, reader, writer)
-        except (OSError, ValueError) as error:
-            LOG.debug("a control connection broke: %s", error)
+            answer = await self._answer(reader, writer)
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+            await _let_go(reader, writer)
+        except OSError as error:
+            LOG.debug("a control connection broke: %s", describe(error))
         except asyncio.CancelledError:
             LOG.debug("a control connection was cut at the end")
         finally:
@@ -96,33 +107,36 @@ class _Service:
             writer.close()
 
     async def _answer(
-        self, call: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> dict[str, Any]:
         try:
-            method, params = str(call["method"]), dict(call.get("params") or {})
-            match method:
-                case "events":
-                    result = await self._events(params, reader, writer)
-                case "hello":
-                    result = self._hello()
-                case _ if method in OPERATIONS:
-                    owner = self._process if hasattr(Process, method) else self._gateway
-                    result = await OPERATIONS[method].serve(owner, params)
-                case _:
-                    raise GatewayError(f"The gateway knows no method {method!r}.")  # noqa: TRY301
+            return {"result": await self._result(parse_call(await _line(reader)), reader, writer)}
         except GatewayError as error:
             kind = RENAMED_ERRORS.get(type(error), type(error).__name__)
-            answer = {"error": {"kind": kind, "text": str(error)}}
-        except (KeyError, TypeError) as error:
-            answer = {"error": {"kind": "GatewayError", "text": f"Not a call: {error}"}}
-        else:
-            answer = {"result": result}
-        writer.write(json.dumps(answer).encode() + b"\n")
-        await writer.drain()
+            return {"error": {"kind": kind, "text": str(error)}}
+        except OSError:
+            raise
+        except Exception:
+            incident = secrets.token_hex(3)
+            LOG.exception("incident %s: a call on the control socket failed", incident)
+            text = f"The call failed. The log has the details (incident {incident})."
+            return {"error": {"kind": "GatewayError", "text": text}}
+
+    async def _result(
+        self, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Any:
+        match call.method:
+            case "events":
+                return await self._events(call.arguments, reader, writer)
+            case "hello":
+                return self._hello()
+            case method:
+                owner = self._process if hasattr(Process, method) else self._gateway
+                return await OPERATIONS[method].serve(owner, call.arguments)
 
     async def _events(
         self,
-        params: dict[str, Any],
+        arguments: dict[str, Any],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -130,7 +144,7 @@ class _Service:
 
         async def send() -> None:
             try:
-                async with aclosing(self._gateway.events(**params)) as events:
+                async with aclosing(self._gateway.events(**arguments)) as events:
                     async for event in events:
                         writer.write(b'{"event": ' + dump_event(event) + b"}\n")
                         await writer.drain()
@@ -140,7 +154,7 @@ class _Service:
                 pass  # it hung up
 
         async def hung_up(sending: asyncio.Task[None]) -> None:
-            await reader.read()
+            await _discard(reader)
             sending.cancel()
 
         async with asyncio.TaskGroup() as group:
@@ -160,3 +174,35 @@ class _Service:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError:
+        raise GatewayError(
+            "This is not a valid call: it is cut off. A call is a line with its end."
+        ) from None
+    except asyncio.LimitOverrunError:
+        await _discard(reader, upto=b"\n")
+        raise GatewayError(
+            f"This is not a valid call: its line is longer than {LONGEST_LINE} bytes."
+        ) from None
+
+
+async def _discard(reader: asyncio.StreamReader, *, upto: bytes | None = None) -> None:
+    """Read on without keeping anything, to the end or to a line's."""
+    while chunk := await reader.read(CHUNK):
+        if upto is not None and upto in chunk:
+            return
+
+
+async def _let_go(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """End an answered connection without losing its answer.
+
+    Closing at once would reset the connection if the caller still writes.
+    """
+    writer.write_eof()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER):
+            await _discard(reader)

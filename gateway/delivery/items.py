@@ -15,7 +15,7 @@ from typing import TypeAlias
 from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
 from gateway.outbox import OutboxRow
-from gateway.render.outbound import label, plain
+from gateway.render.sanitize import label, sanitize
 from gateway.render.split import Piece, split
 from gateway.surface import (
     Activity,
@@ -33,7 +33,7 @@ from gateway.surface import (
 WHOLE = 1000
 """The number of the part that is a file with all of a text."""
 NAME = 80
-TAKEN_BACK = "(This was interrupted, and not said again.)"
+INTERRUPTED = "(This was interrupted and not repeated.)"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -79,9 +79,8 @@ class SpeechItem:
 class CardItem:
     """A question to people.
 
-    `place` is where it stands if not in its thread.
-
-    `request` and `mentions` are None until they were looked up.
+    `place` is where it stands if not in its thread. `request` and `mentions` are None until they
+    were looked up.
     """
 
     id: str
@@ -100,8 +99,7 @@ class CardItem:
 class LineItem:
     """A line of the gateway's own.
 
-    `place` is where it stands if not in its thread, and then only below a card: that with the id
-    `below`.
+    `place` is where it stands if not in its thread, and then only below the card of the id `below`.
     """
 
     id: str
@@ -132,10 +130,7 @@ def place_of(item: Item) -> ConversationKey | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredMessage:
-    """A message as it should stand; a file's `content` has no data.
-
-    `lasting`: it is not about to change.
-    """
+    """A message as it should stand; a file's `content` has no data."""
 
     n: int
     content: Content
@@ -144,6 +139,7 @@ class DesiredMessage:
     before: int = 0
     """Characters of the text that come before the item's own."""
     lasting: bool = True
+    """It is not about to change."""
     use: Use = "post"
     open: bool = False
     needed: bool = True
@@ -166,10 +162,7 @@ class DesiredMessage:
         return self.content.text[self.before :][: self.last - self.first]
 
     def closed_after(self, shown: str) -> DesiredMessage:
-        """This message once it takes no more text and shows this.
-
-        It has as much of the text as that is; none if it is something else.
-        """
+        """This message, closed with the text `shown` and what that holds."""
         assert isinstance(self.content, Speech)
         same = _shared(shown, self.content.text)
         if shown[same:].strip("`~ \t\n>"):  # more than a fence's end
@@ -189,11 +182,10 @@ def key_of(thread: str, item: str, n: int, generation: int) -> str:
     return digest_of(f"{thread}\n{item}\n{n}\n{generation}")[:24]
 
 
-def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> list[DesiredMessage]:
-    """The messages that show an item, in order.
-
-    `rows` are the existing ones, by number.
-    """
+def desired_messages(
+    item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]
+) -> list[DesiredMessage]:
+    """The messages that show an item, in order; `rows` already stand."""
     match item:
         case SpeechItem():
             return _speech(item, surface, rows)
@@ -216,7 +208,7 @@ def wanted(item: Item, surface: TextSurface, rows: Mapping[int, OutboxRow]) -> l
 
 def whole_text(item: SpeechItem) -> bytes:
     """All of what an agent says, as a file."""
-    return plain(item.text).encode()
+    return sanitize(item.text).encode()
 
 
 def _card(
@@ -267,9 +259,9 @@ def _speech(
     if item.growing:
         return shown
     said = {part.n for part in shown}
-    shown += [_taken_back(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
+    shown += [_interrupted(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
     if long:
-        what = f"All of it, {len(item.text)} characters:"
+        what = f"The whole answer, {len(item.text)} characters:"
         whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
         shown.append(DesiredMessage(n=WHOLE, content=whole))
     return shown
@@ -302,9 +294,9 @@ def _says_something(part: DesiredMessage) -> bool:
     return bool(content.activity or (part.first < part.last and content.text.strip()))
 
 
-def _taken_back(item: SpeechItem, n: int) -> DesiredMessage:
+def _interrupted(item: SpeechItem, n: int) -> DesiredMessage:
     """For a message that stands there and has nothing left to say."""
-    speech = Speech(agent=item.agent, text=TAKEN_BACK, first=n == 0)
+    speech = Speech(agent=item.agent, text=INTERRUPTED, first=n == 0)
     return DesiredMessage(n=n, content=speech, use="final", needed=False)
 
 

@@ -10,15 +10,15 @@ from gateway.delivery.items import (
     Item,
     LineItem,
     SpeechItem,
+    desired_messages,
     key_of,
     place_of,
-    wanted,
 )
 from gateway.outbox import OutboxRow
 from gateway.surface import EditSurface, Place, Speech, TextSurface
 
 GENERATIONS = 2
-"""Number of times that a message is rewritten after people removed it."""
+"""Number of times that a message is written, in all, if people remove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PostedMessages:
         """Note how a message stands."""
         self._rows.setdefault(row.item, {})[row.n] = row
 
-    def sent(self, row: OutboxRow, part: DesiredMessage) -> None:
+    def note_sent(self, row: OutboxRow, part: DesiredMessage) -> None:
         """Note that a message shows this part, if it does."""
         if isinstance(part.content, Speech) and row.digest == part.digest and not part.lasting:
             self._texts[row.key] = part.content.text
@@ -82,17 +82,20 @@ class PostedMessages:
 
     def steps(self, item: Item) -> list[Step]:
         """The actions that an item needs now."""
-        rows = self.of(item)
-        steps = [Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
-        return [step for step in steps if not self._stands(step) and self._is_worth_it(step)]
+        steps = self._all_steps(item)
+        return [step for step in steps if not self._is_settled(step) and self._is_worth_it(step)]
 
-    def failed(self, item: Item) -> list[Step]:
+    def failed_steps(self, item: Item) -> list[Step]:
         """The parts of an item that will never arrive."""
-        rows = self.of(item)
-        if all(row.status != "failed" for row in rows.values()):
+        if all(row.status != "failed" for row in self.of(item).values()):
             return []
-        steps = [Step(item, part, rows.get(part.n)) for part in wanted(item, self._surface, rows)]
+        steps = self._all_steps(item)
         return [step for step in steps if step.row is not None and step.row.status == "failed"]
+
+    def _all_steps(self, item: Item) -> list[Step]:
+        rows = self.of(item)
+        parts = desired_messages(item, self._surface, rows)
+        return [Step(item, part, rows.get(part.n)) for part in parts]
 
     def new_row(self, item: Item, n: int, now: float, generation: int = 0) -> OutboxRow:
         """The row of a message that was not attempted yet."""
@@ -109,7 +112,7 @@ class PostedMessages:
             generation=generation,
         )
 
-    def closed(self, step: Step, shown: str) -> OutboxRow:
+    def closed_row(self, step: Step, shown: str) -> OutboxRow:
         """The step's message, closed with this text: the next one continues."""
         assert step.row is not None
         part = step.part if step.row.closed else step.part.closed_after(shown)
@@ -122,22 +125,22 @@ class PostedMessages:
             closed=True,
         )
 
-    def anew(self, step: Step, now: float) -> OutboxRow:
-        """The step's message, rewritten after somebody removed it, a few times."""
+    def replacement_row(self, step: Step, now: float) -> OutboxRow:
+        """The step's message after people removed it: to write again, or failed."""
         assert step.row is not None
         generation = step.row.generation + 1
         if generation >= GENERATIONS:
             return replace(step.row, status="failed", reason="it was removed")
         return self.new_row(step.item, step.part.n, now, generation)
 
-    def too_old(self, row: OutboxRow, part: DesiredMessage, now: float) -> str | None:
+    def text_if_too_old(self, row: OutboxRow, part: DesiredMessage, now: float) -> str | None:
         """The text of a message too old to edit; None otherwise."""
         within = self._surface.limits.edit_within
         if within is None or not isinstance(part.content, Speech) or now - row.at <= within:
             return None
         return self._texts.get(row.key)
 
-    def _stands(self, step: Step) -> bool:
+    def _is_settled(self, step: Step) -> bool:
         row, part = step.row, step.part
         if row is None or row.status in ("pending", "attempting"):
             return False

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection
+import random
+from collections.abc import Awaitable, Collection, Coroutine
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+from gateway.base.clock import Clock, sleep
 from gateway.base.redaction import REDACTION
-from gateway.delivery.clock import Clock, comes_first
 from gateway.delivery.items import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
@@ -37,6 +38,12 @@ DEADLINE = 120.0
 """Seconds after which a call counts as unclear whose surface did not bound it."""
 LOOK_BACK = 60.0
 """Seconds by which the platform's clock may be behind ours."""
+FIRST_DELAY, LONGEST_DELAY = 1.0, 300.0
+"""Seconds until a call is repeated that the platform did not take."""
+LONGEST = 6 * 3600.0
+"""Seconds after which an unreachable platform is given up for a thread."""
+MOST_ASKED = 900.0
+"""Seconds that a platform may ask to wait at a time."""
 SETTLES = 2.0
 """Seconds in which an attempt that nobody heard of may still arrive."""
 REFRESH = 60.0
@@ -74,10 +81,7 @@ Outcome: TypeAlias = SendSuccess | SendRetry | SendFailure
 
 
 class Sender:
-    """Posts and edits the messages of one thread.
-
-    Raises AuthError and errors of the store.
-    """
+    """Posts and edits one thread's messages. Raises AuthError and the store's errors."""
 
     def __init__(self, outbox: Outbox, surface: TextSurface, clock: Clock) -> None:
         self._outbox = outbox
@@ -87,10 +91,7 @@ class Sender:
     async def post(
         self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
     ) -> Outcome:
-        """Write a new message.
-
-        `row` was not attempted, or is known not to have arrived.
-        """
+        """Write a message that is not known to stand there already."""
         row = replace(
             _as_wanted(row, part),
             status="attempting",
@@ -117,7 +118,7 @@ class Sender:
     async def look_up(
         self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
     ) -> Outcome:
-        """Find out whether an attempt arrived; if not, repeat it.
+        """Find out if an attempt arrived; SendRetry if it did not.
 
         `others` are the messages that are known to show something else: a platform that can't mark
         each of its messages may take one of them for it.
@@ -200,6 +201,46 @@ async def _bounded(call: Awaitable[T]) -> T:
         return await call
 
 
+class Backoff:
+    """Delays between the tries of one thread: jittered, longer each time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._delay = 0.0
+        self._since: float | None = None
+
+    def reset(self) -> None:
+        """Begin anew: a call has succeeded."""
+        self._delay, self._since = 0.0, None
+
+    async def wait_as_asked(self, seconds: float) -> None:
+        """Wait for as long as the platform asked."""
+        if seconds:
+            await sleep(self._clock, min(seconds, MOST_ASKED) * random.uniform(1.0, 1.1))
+
+    async def wait(self) -> bool:
+        """Wait for the next try; False after too many hours."""
+        now = self._clock.time()
+        self._since = now if self._since is None else self._since
+        if now - self._since > LONGEST:
+            return False
+        self._delay = min(LONGEST_DELAY, max(FIRST_DELAY, self._delay * 2))
+        await sleep(self._clock, self._delay * random.uniform(0.8, 1.2))
+        return True
+
+
+async def comes_first(this: Coroutine[Any, Any, Any], other: Coroutine[Any, Any, Any]) -> bool:
+    """Wait for the first of two; True if it is `this`."""
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(this)
+        second = group.create_task(other)
+        await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+        came = first.done()
+        first.cancel()
+        second.cancel()
+    return came
+
+
 class BusyIndicator:
     """Indicator of a thread's work, always taken back. Raises AuthError."""
 
@@ -223,7 +264,7 @@ class BusyIndicator:
             self._wanted.clear()
             while self._shown == "working" and self._place is not None:
                 await self._surface.busy(self._place, "working")
-                await comes_first(self._wanted.wait(), self._clock.sleep(REFRESH))
+                await comes_first(self._wanted.wait(), sleep(self._clock, REFRESH))
 
     async def rest(self, place: Place, state: BusyState) -> None:
         """The team has come to rest."""

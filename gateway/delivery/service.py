@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 from gateway.adapter import AuthError
-from gateway.delivery.clock import Clock, SystemClock
+from gateway.base.clock import Clock, WallClock, sleep
 from gateway.delivery.writer import Writer
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
 from gateway.outbox import DeliveryHost, ThreadActivity
@@ -40,7 +40,7 @@ async def delivering(
 
     Raises AuthError once the platform refuses the credentials.
     """
-    writers = _Writers(host, surface, clock or SystemClock())
+    writers = _Writers(host, surface, clock or WallClock())
     try:
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(writers.serve(group), name=f"writes to {surface.platform}")
@@ -77,11 +77,11 @@ class _Writers:
     async def serve(self, group: asyncio.TaskGroup) -> None:
         """Begin writers until cancelled, or until the gateway ends."""
         with self._host.activity() as activity:
-            for thread in await self._host.outbox.untold(self._surface.platform):
+            for thread in await self._host.outbox.undelivered_threads(self._surface.platform):
                 self._begin(group, thread)
-            await self._hear(group, activity)
+            await self._follow(group, activity)
 
-    async def _hear(self, group: asyncio.TaskGroup, activity: ThreadActivity) -> None:
+    async def _follow(self, group: asyncio.TaskGroup, activity: ThreadActivity) -> None:
         while (threads := await activity.take()) is not None:
             for thread in threads:
                 if thread in self._tasks:
@@ -102,11 +102,11 @@ class _Writers:
                 except _StoreRefusal as refused:  # that is no fault of the thread's, and passes
                     LOG.warning("thread %s: told later: %s", thread, refused.__cause__)
                     delay = min(LONGEST_DELAY, delay * 2)
-                    await self._clock.sleep(delay)
+                    await sleep(self._clock, delay)
                     continue
                 if not written:
                     failures += 1
-                    await self._clock.sleep(2.0**failures)
+                    await sleep(self._clock, 2.0**failures)
                 elif thread in self._again:
                     failures = 0
                 else:
@@ -117,11 +117,7 @@ class _Writers:
             del self._tasks[thread]
 
     async def _write_once(self, thread: str) -> bool:
-        """Write what is new; False if that failed.
-
-        A failure ends this thread's attempt only; refused credentials end all. Raises
-        _StoreRefuses.
-        """
+        """Write what is new; False if that failed. Raises AuthError, _StoreRefusal."""
         try:
             key = await self._host.key_of(thread)
             if key.platform == self._surface.platform:

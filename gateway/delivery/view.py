@@ -29,7 +29,7 @@ from gateway.events import (
     TurnStarted,
     WorkHandedOff,
 )
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import Activity, BusyState, Line
 
 LONG = 120.0
@@ -87,7 +87,7 @@ class ThreadView:
         """Whose message the team works on (Author.id)."""
         return self._asker
 
-    def take(self, event: SessionEvent) -> None:
+    def apply(self, event: SessionEvent) -> None:
         """Let an event change what is to stand there."""
         if event.seq:
             self.seq = event.seq
@@ -100,14 +100,14 @@ class ThreadView:
             case ThreadRenamed():
                 self.title = event.title
             case _ if not self.muted:
-                self._tell(event)
+                self._show(event)
             case _:
                 pass
         if event.seq and not self._turning:
             self._rests.append(event.seq)
 
-    def done_before(self, seq: int | None) -> int:
-        """Forget what came before the item that begins at `seq`, or everything.
+    def forget_before(self, seq: int | None) -> int:
+        """Forget all before the item at `seq`, or everything.
 
         It forgets up to a point between two turns: the seq of that point, 0 if there is none.
         """
@@ -131,7 +131,7 @@ class ThreadView:
         self._forget_turn()
         self._cards.clear()
 
-    def tell_after(self, item: Item, id: str, line: Line) -> None:
+    def add_line_after(self, item: Item, id: str, line: Line) -> None:
         """Add a line of the gateway's own after an item."""
         added = LineItem(id=id, seq=item.seq, asker=item.asker, line=line)
         self.items.insert(self.items.index(item) + 1, added)
@@ -153,8 +153,7 @@ class ThreadView:
     def _repeat(self, event: TurnStarted) -> None:
         for message in event.messages:
             said = label(f"{message.author} wrote elsewhere: {message.text}", ELSEWHERE)
-            id = f"q:{event.seq}:{message.inbox}"
-            self._add(LineItem(id=id, seq=event.seq, asker=self._asker, line=Line(text=said)))
+            self._add_line(f"q:{event.seq}:{message.inbox}", Line(text=said))
 
     def _end(self, event: TurnFinished) -> None:
         self._turning = False
@@ -171,7 +170,7 @@ class ThreadView:
         mentions = self._here((self._asker,)) if late and self._asker else ()
         line = _end_line(event, told=self._failure_told, mentions=mentions)
         if line is not None:
-            self._add_line(event, line)
+            self._add_line(f"n:{event.seq}", line)
 
     def _here(self, people: Collection[str]) -> tuple[str, ...]:
         return tuple(person for person in people if person.startswith(self._people))
@@ -183,7 +182,7 @@ class ThreadView:
         self._leading.clear()
         self._last = None
 
-    def _tell(self, event: SessionEvent) -> None:
+    def _show(self, event: SessionEvent) -> None:
         match event:
             case TextDelta():
                 self._grow(event)
@@ -202,9 +201,9 @@ class ThreadView:
             case WorkHandedOff():
                 self._hand_off(event)
             case _:
-                self._tell_apart(event)
+                self._show_apart(event)
 
-    def _tell_apart(self, event: SessionEvent) -> None:
+    def _show_apart(self, event: SessionEvent) -> None:
         """Add an event that gets a message of its own."""
         match event:
             case InputRequested():
@@ -212,13 +211,13 @@ class ThreadView:
             case InputResolved():
                 self._settle(event)
             case InputSupported():
-                count = f"{event.approved} of {event.quorum} who have to"
+                count = f"{event.approved} of {event.quorum} approvals"
                 self._add_news(event, Line(text=f"{event.by or 'Somebody'} approved: {count}."))
             case InputReminded():
                 self._add_news(event, Line(text=event.text, mentions=self._here(event.mentions)))
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
-                self._add_line(event, _notice_line(event))
+                self._add_line(f"n:{event.seq}", _notice_line(event))
             case FileMade():
                 self._add(
                     FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
@@ -229,23 +228,19 @@ class ThreadView:
     def _add(self, item: Item) -> None:
         self.items.append(item)
 
-    def _add_line(self, event: SessionEvent, line: Line) -> None:
-        self._add(LineItem(id=f"n:{event.seq}", seq=event.seq, asker=self._asker, line=line))
+    def _add_line(
+        self, id: str, line: Line, *, place: ConversationKey | None = None, below: str = ""
+    ) -> None:
+        self._add(
+            LineItem(id=id, seq=self.seq, asker=self._asker, line=line, place=place, below=below)
+        )
 
     def _add_news(self, event: InputSupported | InputReminded, line: Line) -> None:
         """Add news about a request, wherever it is shown."""
-        self._add_line(event, line)
+        self._add_line(f"n:{event.seq}", line)
         for place in self._away:
-            self._add(
-                LineItem(
-                    id=f"n:{event.seq}:{place}",
-                    seq=event.seq,
-                    asker=self._asker,
-                    line=line,
-                    place=place,
-                    below=card_id(event.request, place),
-                )
-            )
+            below = card_id(event.request, place)
+            self._add_line(f"n:{event.seq}:{place}", line, place=place, below=below)
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
         item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
@@ -359,10 +354,12 @@ def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> 
             why = f": {event.reason}" if event.reason not in ("", "stopped") else ""
             return Line(text=f"Stopped{why}".rstrip(".") + ".", mentions=mentions)
         case "failed" | "interrupted" if not told:
-            return Line(text=event.reason or "That failed.", level="error", mentions=mentions)
+            return Line(text=event.reason or "The turn failed.", level="error", mentions=mentions)
         case "failed" | "interrupted":
             return (
-                Line(text="It ends here.", level="error", mentions=mentions) if mentions else None
+                Line(text="The answer ends here.", level="error", mentions=mentions)
+                if mentions
+                else None
             )
         case "done":
             return Line(text="Done.", mentions=mentions) if mentions else None

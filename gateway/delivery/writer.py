@@ -12,23 +12,25 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from gateway.base.clock import Clock, sleep
 from gateway.conversation import ConversationKey
-from gateway.delivery.clock import Backoff, Clock, comes_first
 from gateway.delivery.items import WHOLE, CardItem, FileItem, Item, SpeechItem, place_of, whole_text
 from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.posted import PostedMessages, Step
 from gateway.delivery.sender import (
+    Backoff,
     BusyIndicator,
     Outcome,
     Sender,
     SendFailure,
     SendRetry,
     SendSuccess,
+    comes_first,
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
 from gateway.outbox import DeliveryHost, OutboxRow
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import (
     CallRejected,
     Card,
@@ -55,7 +57,7 @@ TITLE = 200
 
 
 class Writer:
-    """Raises AuthError; ends quietly with the thread or the gateway."""
+    """Writer of one thread; ends with it or the gateway. Raises AuthError."""
 
     def __init__(
         self, host: DeliveryHost, surface: TextSurface, place: Place, clock: Clock
@@ -68,7 +70,7 @@ class Writer:
         self._people = f"{surface.platform}:"
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
-        self._patience = Backoff(clock)
+        self._backoff = Backoff(clock)
         self._done: dict[str, object] = {}
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
@@ -86,7 +88,7 @@ class Writer:
 
     async def _run(self) -> None:
         delivery = await self._outbox.delivery(self._home.thread)
-        self._standing = PostedMessages(self._surface, self._home, delivery.rows)
+        self._posted = PostedMessages(self._surface, self._home, delivery.rows)
         away = [
             place
             for place in self._host.approval_places
@@ -95,6 +97,7 @@ class Writer:
         self._view = ThreadView(people=self._people, muted=bool(delivery.gone), away=away)
         self._view.seq = delivery.told
         self._gone = bool(delivery.gone)
+        self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
                 self._read(delivery.told), name=f"reads {self._home.thread} for its platform"
@@ -108,7 +111,7 @@ class Writer:
         try:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
-                    self._view.take(event)
+                    self._view.apply(event)
                     self._changed.set()
                     if event.kind != "text_delta":
                         self._urgent.set()
@@ -125,7 +128,7 @@ class Writer:
             if self._view.busy == "working":
                 self._busy.show(self._place(None, self._view.asker), "working")
             if (step := await self._next()) is not None:
-                await self._take(step)
+                await self._perform(step)
             elif await self._rest():
                 return
             else:
@@ -144,37 +147,39 @@ class Writer:
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""
         view = self._view
-        if self._all_stands() and view.busy in ("waiting", "idle"):
+        if self._is_complete() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
-        resting, seq = self._all_stands(), view.seq
-        told = view.done_before(next((item.seq for item in view.items if self._lacks(item)), None))
+        resting, seq = self._is_complete(), view.seq
+        told = view.forget_before(
+            next((item.seq for item in view.items if self._is_incomplete(item)), None)
+        )
         kept = {item.id for item in view.items}
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
-        self._standing.forget(told)
+        self._posted.forget(told)
         if told or resting:
             last = await self._outbox.mark_delivered(self._home.thread, told or seq)
             return resting and seq == last == view.seq
         return False
 
-    def _lacks(self, item: Item) -> bool:
+    def _is_incomplete(self, item: Item) -> bool:
         """True if some of the item is missing or may still change."""
         return self._done.get(item.id) != _stamp(item)
 
-    def _all_stands(self) -> bool:
+    def _is_complete(self) -> bool:
         """The team rests, and everything is where it should be."""
-        return self._view.resting and not any(map(self._lacks, self._view.items))
+        return self._view.resting and not any(map(self._is_incomplete, self._view.items))
 
     async def _next(self) -> Step | None:
         """The first message to write or edit; growing text comes last."""
         can_wait: Step | None = None
-        for item in [each for each in self._view.items if self._lacks(each)]:
+        for item in [each for each in self._view.items if self._is_incomplete(each)]:
             if isinstance(item, CardItem):
                 await self._look_up(item)
-            stamp, steps = _stamp(item), self._standing.steps(item)
+            stamp, steps = _stamp(item), self._posted.steps(item)
             if urgent := next((step for step in steps if not step.can_wait), None):
                 return urgent
-            for step in self._standing.failed(item):
-                self._tell_failed(step)
+            for step in self._posted.failed_steps(item):
+                self._report_failed(step)
             if steps:
                 can_wait = can_wait or steps[0]
             elif not (isinstance(item, SpeechItem) and (item.growing or item.resuming)):
@@ -186,7 +191,7 @@ class Writer:
         if item.mentions is not None:
             return
         item.mentions = ()
-        if item.request is None and not self._standing.of(item):
+        if item.request is None and not self._posted.of(item):
             return
         try:
             found = await self._host.request(item.request_id)
@@ -199,13 +204,18 @@ class Writer:
             item.link = await self._outbox.link_of(card.turn) if item.place is not None else ""
         item.mentions = tuple(person for person in named if person.startswith(self._people))
 
-    async def _take(self, step: Step) -> None:
+    async def _perform(self, step: Step) -> None:
         """Do it if it still comes next once the surface is ready."""
         item = step.item
         place = self._place(place_of(item), item.asker)
+        if step.row is None and item.seq <= self._doubtful:
+            await self._keep(self._doubtful_row(step))  # and it is looked up
+            return
         if step.row is not None and step.row.status == "attempting":
-            others = self._standing.messages
-            await self._heed(step, await self._sender.look_up(place, step.row, others=others))
+            others = self._posted.messages
+            await self._handle_outcome(
+                step, await self._sender.look_up(place, step.row, others=others)
+            )
             return
         if not await self._ready(step, place):
             return
@@ -214,11 +224,16 @@ class Writer:
             return
         await self._send(again, place)
 
+    def _doubtful_row(self, step: Step) -> OutboxRow:
+        """The row of a message that may stand there without the store."""
+        row = self._posted.new_row(step.item, step.part.n, self._clock.time())
+        return replace(row, status="attempting", first_at=self._doubtful_since)
+
     async def _ready(self, step: Step, place: Place) -> bool:
         """Wait for the surface; False if something more urgent has come up."""
         if not isinstance(self._surface, PacedSurface):
             if step.can_wait:
-                return not await comes_first(self._urgent.wait(), self._clock.sleep(PACE))
+                return not await comes_first(self._urgent.wait(), sleep(self._clock, PACE))
             return True
         use = step.part.use if step.is_edit or step.part.use == "card" else "post"
         ready = self._pace(self._surface, place, use)
@@ -237,22 +252,24 @@ class Writer:
         part, now = step.part, self._clock.time()
         content = await self._content(step)
         if not step.is_edit:
-            row = step.row or self._standing.new_row(step.item, part.n, now)
-            await self._heed(step, await self._sender.post(place, row, part, content))
+            row = step.row or self._posted.new_row(step.item, part.n, now)
+            await self._handle_outcome(step, await self._sender.post(place, row, part, content))
             return
         assert step.row is not None
-        if (shown := self._standing.too_old(step.row, part, now)) is not None:
-            await self._keep(self._standing.closed(step, shown))
+        if (shown := self._posted.text_if_too_old(step.row, part, now)) is not None:
+            await self._keep(self._posted.closed_row(step, shown))
             return
         try:
-            await self._heed(step, await self._sender.edit(place, step.row, part, content))
+            await self._handle_outcome(
+                step, await self._sender.edit(place, step.row, part, content)
+            )
         except MessageFull as error:
-            await self._keep(self._standing.closed(step, error.shown))
+            await self._keep(self._posted.closed_row(step, error.shown))
         except MessageGone:
-            await self._keep(self._standing.anew(step, now))
+            await self._keep(self._posted.replacement_row(step, now))
 
     async def _keep(self, row: OutboxRow) -> None:
-        self._standing.put(row)
+        self._posted.put(row)
         await self._outbox.put_part(row)
 
     async def _content(self, step: Step) -> Content:
@@ -273,9 +290,9 @@ class Writer:
             return Line(text=f"The file {name} can't be shown here.", level="warning")
         return replace(content, data=data)
 
-    async def _heed(self, step: Step, outcome: Outcome) -> None:
+    async def _handle_outcome(self, step: Step, outcome: Outcome) -> None:
         row = outcome.row
-        self._standing.put(row)
+        self._posted.put(row)
         match outcome:
             case SendSuccess():
                 if not step.is_edit:
@@ -286,14 +303,14 @@ class Writer:
                 if gone and place_of(step.item) is None:
                     await self._give_up(row.reason)
             case SendRetry(delay=None):
-                if not await self._patience.once_more():
+                if not await self._backoff.wait():
                     await self._give_up("the platform could not be reached")
             case SendRetry(delay=delay):
-                await self._patience.as_asked(delay or 0.0)
+                await self._backoff.wait_as_asked(delay or 0.0)
 
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
-        self._patience.renewed()
-        self._standing.sent(row, step.part)
+        self._backoff.reset()
+        self._posted.note_sent(row, step.part)
         if self._gone:
             self._gone = False
             await self._outbox.clear_gone(self._home.thread)
@@ -304,7 +321,7 @@ class Writer:
         self._view.mute()
         await self._outbox.give_up(self._home.thread, self._view.seq, why)
 
-    def _tell_failed(self, step: Step) -> None:
+    def _report_failed(self, step: Step) -> None:
         """Say in the thread that something is missing there."""
         id = f"x:{step.item.id}:{step.part.n}"
         known = any(item.id == id for item in self._view.items)
@@ -318,7 +335,7 @@ class Writer:
             case _:
                 what = "A part of this answer"
         line = Line(text=f"{what} could not be shown here; see the log.", level="warning")
-        self._view.tell_after(step.item, id, line)
+        self._view.add_line_after(step.item, id, line)
         self._changed.set()
 
 

@@ -42,7 +42,7 @@ def calculate(expression: str) -> str:
             raise CalculationError("The result is too large.") from None
         except decimal.InvalidOperation:
             raise CalculationError("That has no value among the real numbers.") from None
-        return _shown(value, exact=not context.flags[decimal.Inexact])
+        return _formatted(value, exact=not context.flags[decimal.Inexact])
 
 
 def _parse(text: str) -> ast.expr:
@@ -85,7 +85,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] 
 }
 
 
-def _shown(value: Decimal, *, exact: bool) -> str:
+def _formatted(value: Decimal, *, exact: bool) -> str:
     if not exact:
         value = decimal.Context(prec=SHOWN_DIGITS).create_decimal(value)
     digits = DIGITS if exact else SHOWN_DIGITS

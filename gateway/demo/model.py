@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from gateway.demo.rules import Decision, Returned, Say, View, decide
-from teams.core import CancellationToken, Component, FunctionCall
+from gateway.demo.rules import ToolReturn, View, next_step
+from teams.core import CancellationToken, Component
 from teams.models import (
     AssistantMessage,
     ChatCompletionClient,
     CreateResult,
     FunctionExecutionResultMessage,
     LLMMessage,
-    ModelCapabilities,
     ModelFamily,
     ModelInfo,
     RequestUsage,
@@ -77,8 +75,20 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
         if json_output:
             raise ValueError("The demo model can't answer in JSON.")
         usable = () if tool_choice == "none" else tools
-        decision = decide(view_of(messages, frozenset(_name(tool) for tool in usable)))
-        return self._counted(_result(decision, self.count_tokens(messages)))
+        step = next_step(view_of(messages, frozenset(_name(tool) for tool in usable)))
+        words = len(step.calls) or len(step.text.split())
+        usage = RequestUsage(self.count_tokens(messages), words)
+        self._usage = RequestUsage(
+            self._usage.prompt_tokens + usage.prompt_tokens,
+            self._usage.completion_tokens + usage.completion_tokens,
+        )
+        return CreateResult(
+            finish_reason="function_calls" if step.calls else "stop",
+            content=list(step.calls) or step.text,
+            usage=usage,
+            cached=False,
+            thought=(step.text or None) if step.calls else None,
+        )
 
     async def create_stream(
         self,
@@ -136,43 +146,29 @@ class DemoChatCompletionClient(ChatCompletionClient, Component[DemoChatCompletio
             structured_output=False,
         )
 
-    @property
-    def capabilities(self) -> ModelCapabilities:
-        """An earlier form of `model_info`."""
-        return ModelCapabilities(vision=False, function_calling=True, json_output=False)
-
-    def _counted(self, result: CreateResult) -> CreateResult:
-        self._usage = RequestUsage(
-            prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
-            completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
-        )
-        return result
-
 
 def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
     """An agent's view of the messages of a request."""
-    agent = ""
-    said: list[str] = []
+    agent = request = ""
     notes: list[str] = []
-    returned: list[Returned] = []
-    arguments: dict[str, Any] = {}
+    returned: list[ToolReturn] = []
+    arguments: dict[str, str] = {}
     for message in messages:
         match message:
             case SystemMessage():
                 agent = found[1] if (found := _AGENT.search(message.content)) else agent
-            case UserMessage() if message.source == _HUMAN or not said:
-                said.append(_text(message))
-                notes, returned = [], []
+            case UserMessage() if message.source == _HUMAN or not request:
+                request, notes, returned = _text(message), [], []
             case AssistantMessage(content=str(text)):
                 notes += [text] if message.source != agent else []
             case AssistantMessage(content=list(calls)):
-                arguments |= {call.id: json.loads(call.arguments) for call in calls}
+                arguments |= {call.id: _argument(call.arguments) for call in calls}
             case FunctionExecutionResultMessage(content=results):
                 returned += [
-                    Returned(
-                        result.name,
-                        arguments.get(result.call_id, {}),
-                        result.content,
+                    ToolReturn(
+                        tool=result.name,
+                        argument=arguments.get(result.call_id, ""),
+                        text=result.content,
                         failed=bool(result.is_error),
                     )
                     for result in results
@@ -180,38 +176,13 @@ def view_of(messages: Sequence[LLMMessage], tools: frozenset[str]) -> View:
             case _:
                 pass  # another agent's message to all is not asked of this one
     return View(
-        agent=agent,
-        tools=tools,
-        request=said[-1] if said else "",
-        earlier=tuple(said[:-1]),
-        notes=tuple(notes),
-        returned=tuple(returned),
+        agent=agent, tools=tools, request=request, notes=tuple(notes), returned=tuple(returned)
     )
 
 
-def _result(decision: Decision, prompt_tokens: int) -> CreateResult:
-    if isinstance(decision, Say):
-        return CreateResult(
-            finish_reason="stop",
-            content=decision.text,
-            usage=RequestUsage(prompt_tokens, len(decision.text.split())),
-            cached=False,
-        )
-    calls = [
-        FunctionCall(
-            id=f"call_{uuid.uuid4().hex[:16]}",
-            name=call.tool,
-            arguments=json.dumps(dict(call.arguments)),
-        )
-        for call in decision.calls
-    ]
-    return CreateResult(
-        finish_reason="function_calls",
-        content=calls,
-        usage=RequestUsage(prompt_tokens, len(calls)),
-        cached=False,
-        thought=decision.thought or None,
-    )
+def _argument(arguments: str) -> str:
+    """The value of a call's first argument."""
+    return str(next(iter(json.loads(arguments).values()), ""))
 
 
 def _name(tool: Tool | ToolSchema) -> str:

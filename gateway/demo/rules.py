@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from gateway.demo.understanding import (
     CALCULATOR,
@@ -16,6 +18,7 @@ from gateway.demo.understanding import (
     values_in,
     without_author,
 )
+from teams.core import FunctionCall
 
 FRONT_DESK, SPECIALIST, REVIEWER = "front_desk", "specialist", "reviewer"
 ASK = "ask_human"
@@ -24,17 +27,14 @@ MOST_CALLS = 10
 """Tool calls that are made for one message."""
 LINES_SHOWN = 40
 
-REAL_MODEL = (
-    "For a real model set `OPENAI_API_KEY` (and `OPENAI_BASE_URL` for another or a local server) "
-    "and start again: the same team then runs on it."
-)
-CAN_DO = f"""\
+CAN_DO = """\
 Try:
 - a calculation: *what is 12\\*7+1?*
 - the time: *what time is it in Tokyo and in Paris?*
 - a file of this folder: *read README.md*
 
-{REAL_MODEL}"""
+For a real model set `OPENAI_API_KEY` (and `OPENAI_BASE_URL` for another or a local server) \
+and start again: the same team then runs on it."""
 
 _ARGUMENTS = {CALCULATOR: "expression", CLOCK: "place", READ_FILE: "path"}
 _QUESTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -51,45 +51,35 @@ _HELLO = re.compile(
     r"|\bwhat can (?:you|i)\b|\bwhat are you\b|\byour name\b",
     re.IGNORECASE,
 )
-_THANKS = re.compile(r"\s*(?:many )?(?:thanks|thank you|thx|great|perfect)\b", re.IGNORECASE)
-_NAME = re.compile(r"\bmy name is\s+(?P<name>\w[\w'-]*)", re.IGNORECASE)
-_NAME_ASKED = re.compile(r"\b(?:what(?:'s| is)|do you know) my name\b", re.IGNORECASE)
-_MEANT = "They mean: "
 _RESULTS = "My results: "
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """The result of a tool call."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReturn:
+    """The result of a tool call, with the value of its argument."""
 
     tool: str
-    arguments: Mapping[str, Any]
+    argument: str
     text: str
     failed: bool = False
-
-    @property
-    def argument(self) -> str:
-        """The value it was called with."""
-        return str(self.arguments.get(_ARGUMENTS[self.tool], ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """An agent's view of the conversation.
 
-    `request` is the latest message of a person, `earlier` the ones before it. `notes` are what
-    other agents handed over since, `returned` the results of the agent's own calls since.
+    `request` is the latest message of a person. `notes` are what other agents handed over since,
+    `returned` the results of the agent's own calls since.
     """
 
     agent: str
     tools: frozenset[str]
     request: str
-    earlier: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[ToolReturn, ...] = ()
 
     @property
-    def results(self) -> list[Returned]:
+    def results(self) -> list[ToolReturn]:
         """Results of the agent's own work."""
         return [result for result in self.returned if result.tool in _ARGUMENTS]
 
@@ -99,11 +89,10 @@ class View:
         return any(result.tool == ASK for result in self.returned)
 
     @property
-    def clarified(self) -> str:
+    def clarification(self) -> str:
         """The person's answer to the question for a missing value."""
-        handed = [note.removeprefix(_MEANT) for note in self.notes if note.startswith(_MEANT)]
-        answers = [one.text for one in self.returned if one.tool == ASK and not one.failed]
-        return next(iter(handed or answers), "")
+        answers = (one.text for one in self.returned if one.tool == ASK and not one.failed)
+        return next(answers, "")
 
     @property
     def drafts(self) -> list[str]:
@@ -113,65 +102,46 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
-    """Answer the person, in Markdown."""
+class Step:
+    """An answer in Markdown, or tool calls with a note."""
 
     text: str
+    calls: tuple[FunctionCall, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One tool call."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Call tools; the thought goes along with a hand-off."""
-
-    calls: tuple[Call, ...]
-    thought: str = ""
-
-
-Decision: TypeAlias = Say | Act
-
-
-def decide(view: View) -> Decision:
+def next_step(view: View) -> Step:
     """The agent's next step."""
     tasks = tasks_in(view.request)
     if not tasks:
-        return _hand_over(view, FRONT_DESK) or Say(_talk(view))
+        return _hand_over(view, FRONT_DESK) or Step(_talk(view.request))
     if view.agent == REVIEWER and view.drafts:
         return _work(view, [Task(CALCULATOR, tuple(view.drafts))])
-    note = f"{_MEANT}{view.clarified}" if view.clarified else ""
-    return _ask(view, tasks) or _hand_over(view, SPECIALIST, note) or _work(view, tasks)
+    return _hand_over(view, SPECIALIST) or _ask(view, tasks) or _work(view, tasks)
 
 
-def _work(view: View, tasks: Sequence[Task]) -> Decision:
+def _work(view: View, tasks: Sequence[Task]) -> Step:
     """All calls at once, then one answer; the reviewer checks calculations first."""
     calls = [
-        Call(task.tool, {_ARGUMENTS[task.tool]: value})
+        (task.tool, value)
         for task in tasks
-        for value in task.values or values_in(view.clarified, task.tool)
+        for value in task.values or values_in(view.clarification, task.tool)
     ]
-    usable = tuple(call for call in calls if call.tool in view.tools)[:MOST_CALLS]
+    usable = [_call(tool, {_ARGUMENTS[tool]: value}) for tool, value in calls if tool in view.tools]
     if usable and not view.results:
-        return Act(usable)
+        return Step("", tuple(usable[:MOST_CALLS]))
     if all(result.tool == CALCULATOR and not result.failed for result in view.results):
-        told = "; ".join(f"{result.argument} = {result.text}" for result in view.results)
-        if told and (checking := _hand_over(view, REVIEWER, _RESULTS + told)):
-            return checking
+        drafts = "; ".join(f"{result.argument} = {result.text}" for result in view.results)
+        if drafts and (check := _hand_over(view, REVIEWER, _RESULTS + drafts)):
+            return check
     lines = [_line(result) for result in view.results]
-    lacking = dict.fromkeys(call.tool for call in calls if call.tool not in view.tools)
+    lacking = dict.fromkeys(tool for tool, _ in calls if tool not in view.tools)
     lines += [_NO_FILES if tool == READ_FILE else f"I have no {tool} here." for tool in lacking]
     if view.agent == REVIEWER:
         lines.append("I calculated it again and checked it against the specialist's result.")
-    return Say("\n\n".join(lines) or f"I can't find what to work on in that. {CAN_DO}")
+    return Step("\n\n".join(lines) or f"I can't find what to work on in that. {CAN_DO}")
 
 
-def _line(result: Returned) -> str:
+def _line(result: ToolReturn) -> str:
     # A failure is told without the name of its class.
     reason = re.sub(r"^(?:[A-Z]\w*: )+", "", result.text.strip())
     match result.tool, result.failed:
@@ -186,10 +156,10 @@ def _line(result: Returned) -> str:
         case _, True:
             return f"I have not read `{result.argument}`. {reason}"
         case _:
-            return _shown_file(result)
+            return _file_text(result)
 
 
-def _shown_file(result: Returned) -> str:
+def _file_text(result: ToolReturn) -> str:
     lines = result.text.splitlines()
     head = "\n".join(lines[:LINES_SHOWN])
     fence = "`" * (max([2, *(len(run) for run in re.findall(r"`+", head))]) + 1)
@@ -198,20 +168,10 @@ def _shown_file(result: Returned) -> str:
     return f"**{result.argument}** has {counted}:\n\n{fence}\n{head}\n{fence}{more}"
 
 
-def _talk(view: View) -> str:
-    said = without_author(view.request)
-    names = [found["name"] for text in (*view.earlier, said) for found in _NAME.finditer(text)]
-    you = f", {names[-1]}" if names else ""
-    if _NAME_ASKED.search(said):
-        known = f"Your name is **{names[-1]}**: you told me in this conversation." if names else ""
-        return known or "You have not told me your name yet. Say *my name is …*."
-    if _NAME.search(said):
-        return f"Hello{you}! Ask me later: *what is my name?*"
-    if _THANKS.match(said):
-        return f"You're welcome{you}!"
-    if _HELLO.match(said):
+def _talk(request: str) -> str:
+    if _HELLO.match(without_author(request)):
         return (
-            f"Hello{you}! You are talking to a team of three: I am **{FRONT_DESK}**, "
+            f"Hello! You are talking to a team of three: I am **{FRONT_DESK}**, "
             f"**{SPECIALIST}** works with tools, **{REVIEWER}** checks. We run on the built-in "
             f"**demo model**: simple rules that need no key, and no language model.\n\n{CAN_DO}"
         )
@@ -221,17 +181,23 @@ def _talk(view: View) -> str:
     )
 
 
-def _hand_over(view: View, agent: str, note: str = "") -> Act | None:
+def _hand_over(view: View, agent: str, note: str = "") -> Step | None:
     """Transfer to the agent; None where that is not possible."""
     tool = f"transfer_to_{agent}"
     if view.agent == agent or tool not in view.tools:
         return None
-    return Act((Call(tool, {}),), note)
+    return Step(note, (_call(tool, {}),))
 
 
-def _ask(view: View, tasks: Sequence[Task]) -> Act | None:
+def _ask(view: View, tasks: Sequence[Task]) -> Step | None:
     """Ask the person once for a missing value, if there is one."""
     missing = next((task.tool for task in tasks if not task.values), None)
-    if missing is None or ASK not in view.tools or view.asked or view.clarified:
+    if missing is None or ASK not in view.tools or view.asked:
         return None
-    return Act((Call(ASK, _QUESTIONS[missing]),))
+    return Step("", (_call(ASK, _QUESTIONS[missing]),))
+
+
+def _call(tool: str, arguments: Mapping[str, Any]) -> FunctionCall:
+    return FunctionCall(
+        id=f"call_{uuid.uuid4().hex[:16]}", name=tool, arguments=json.dumps(arguments)
+    )

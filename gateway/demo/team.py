@@ -11,14 +11,14 @@ from gateway.demo.clock import time_in
 from gateway.demo.files import Folder
 from gateway.demo.rules import ASK, FRONT_DESK, REVIEWER, SPECIALIST
 from gateway.demo.understanding import CALCULATOR, CLOCK, READ_FILE
-from gateway.human_tools import ask_human
+from gateway.human_tools import ASKS_PEOPLE, ask_human
 from gateway.registry import ToolRule
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import ChatAgent
 from teams.conditions import MaxMessageTermination, TextMessageTermination
 from teams.models import ChatCompletionClient
-from teams.tools import BaseTool, FunctionTool
+from teams.tools import BaseTool, FunctionTool, ToolTraits
 
 DEMO_TEAM_NAME = "demo"
 DEMO_AGENTS = (FRONT_DESK, SPECIALIST, REVIEWER)
@@ -29,11 +29,12 @@ MOST_ROUNDS = 8
 """Rounds of tool calls an agent may make before it has to say something."""
 
 _RULES: Mapping[str, ToolRule] = {
-    CALCULATOR: ToolRule(action="allow", idempotent=True, read_only=True),
-    CLOCK: ToolRule(action="allow", idempotent=True, read_only=True),
-    ASK: ToolRule(action="allow", idempotent=True, read_only=True),
+    CALCULATOR: ToolRule(action="allow", idempotent=True, read_only=True, output="trusted"),
+    CLOCK: ToolRule(action="allow", idempotent=True, read_only=True, output="trusted"),
+    ASK: ToolRule(action="allow", idempotent=True, read_only=True, output="trusted"),
     READ_FILE: ToolRule(action="ask", idempotent=True, read_only=True),
 }
+_OWN = ToolTraits(read_only=True, idempotent=True, own_output=True)
 _MANNERS = (
     "The person sees everything you write. Write Markdown, briefly and to the point, in the "
     "person's language. Do not announce transfers: just call the transfer tool. "
@@ -97,8 +98,9 @@ def build_demo_team(
 
     A turn ends when an agent says something; the next message then goes to that agent.
     """
-    asking, calculating = FunctionTool(ask_human), FunctionTool(calculator)
-    expert = [calculating, FunctionTool(clock), asking]
+    asking = FunctionTool(ask_human, traits=ASKS_PEOPLE)
+    calculating = FunctionTool(calculator, traits=_OWN)
+    expert = [calculating, FunctionTool(clock, traits=_OWN), asking]
     if local:
         expert.append(_reading(Folder(start_folder, forbidden)))
     tools = {FRONT_DESK: [asking], SPECIALIST: expert, REVIEWER: [calculating, asking]}

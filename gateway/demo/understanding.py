@@ -43,15 +43,6 @@ _TIME = re.compile(
 _PLACES = re.compile(r"\b(?:in|at|for)\s+(?P<places>.+)", _FLAGS)
 _BETWEEN = re.compile(r",|\band\b|\bor\b|&|\bin\b|\bat\b|\bfor\b", _FLAGS)
 _FILLER = re.compile(r"\b(?:the|right now|now|please|today|at the moment)\b", _FLAGS)
-_SPOKEN = (
-    (r"(\d+(?:\.\d+)?)\s*(?:%|percent)\s+of\s+", r"\1/100*"),
-    (r"\bsquare root of\s+(\d+(?:\.\d+)?)", r"sqrt(\1)"),
-    (r"\s+plus\s+", "+"),
-    (r"\s+minus\s+", "-"),
-    (r"\s+(?:times|multiplied by|x)\s+(?=[\d(])", "*"),
-    (r"\s+divided by\s+", "/"),
-    (r"(?<=\d),(?=\d{3}\b)", ""),
-)
 _EXPRESSION = re.compile(r"(?:sqrt\(|[-+(.]|(?<![\w.])\d)(?:[\d \t.()+*/^%×÷·−-]|sqrt\()*", _FLAGS)
 _OPERATION = re.compile(r"[\d)]\s*[-+*/^%×÷·−]+\s*[-(.\ds]|sqrt", re.IGNORECASE)
 # "3-5" is a range, unless nothing else is said.
@@ -59,14 +50,19 @@ _RANGE = re.compile(r"\d+(?:-\d+)+")
 _ASKED = re.compile(r"\W*(?:what(?:'s|\s+is)|calculate|compute)?\s*0\s*[=?.!\s]*", re.IGNORECASE)
 
 
+LONGEST = 500
+"""Characters of a message that are understood: the patterns are not made for more."""
+
+
 def tasks_in(message: str) -> tuple[Task, ...]:
     """The tasks of a message, at most one of each clause."""
-    clauses = _CLAUSE_END.split(without_author(message).replace("’", "'"))
+    clauses = _CLAUSE_END.split(without_author(message[:LONGEST]).replace("’", "'"))
     return tuple(dict.fromkeys(task for clause in clauses if (task := _task(clause))))
 
 
 def values_in(answer: str, tool: str) -> tuple[str, ...]:
     """Values for a tool in a person's answer."""
+    answer = answer[:LONGEST]
     match tool:
         case "clock":
             return _places(answer) or _split_places(answer)
@@ -107,8 +103,6 @@ def _split_places(text: str) -> tuple[str, ...]:
 
 
 def _expressions(text: str) -> tuple[str, ...]:
-    for pattern, replacement in _SPOKEN:
-        text = re.sub(pattern, replacement, text, flags=re.IGNORECASE)
     found = (match[0].strip(" \t.") for match in _EXPRESSION.finditer(text))
     return tuple(expression for expression in found if _is_arithmetic(expression, text))
 

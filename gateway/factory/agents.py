@@ -25,6 +25,7 @@ from gateway.config.agents import (
 from gateway.config.table import Section
 from gateway.config.teams import (
     AnyGroup,
+    GraphEdge,
     GraphTeam,
     MagenticOneTeam,
     RoundRobinTeam,
@@ -32,11 +33,12 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.factory.conditions import build_condition
-from gateway.factory.graph import make_graph
-from gateway.factory.models import ModelClients
-from gateway.factory.parts import PartFactory, make_tool
+from gateway.factory.parts import ModelClients, PartFactory, make_tool
 from teams import (
     BaseGroupChat,
+    DiGraph,
+    DiGraphEdge,
+    DiGraphNode,
     GraphFlow,
     MagenticOneGroupChat,
     RoundRobinGroupChat,
@@ -81,9 +83,7 @@ _SELECTOR = (
 
 
 class AgentFactory:
-    """Maker of the agents of one team.
-
-    Each call makes everything anew but the model clients.
+    """Maker of one team's agents; only their model clients are shared.
 
     `agents` are the tables of the team's agents, and `team` makes another team by its name.
     """
@@ -194,7 +194,7 @@ class AgentFactory:
     async def _team_tool(self, config: TeamToolConfig) -> TeamTool:
         team = await self._team(config.team)
         if not isinstance(team, BaseGroupChat):
-            raise TypeError(f"the team {config.team!r} is no BaseGroupChat, as a tool must be")
+            raise TypeError(f"the team {config.team!r} is not a BaseGroupChat, as a tool must be")
         return TeamTool(
             team,
             config.name or config.team,
@@ -212,10 +212,7 @@ class GroupFactory:
         self._parts = parts
 
     def team(self, name: str, config: AnyGroup, participants: Sequence[ChatAgent | Team]) -> Team:
-        """A new team of the participants.
-
-        Raises ImportPathError, and what the class raises.
-        """
+        """A new team. Raises ImportPathError, and what the class raises."""
         given = self._common(name, config)
         # What the type takes is checked by its class, too.
         agents = cast("list[ChatAgent]", list(participants))
@@ -274,11 +271,31 @@ class GroupFactory:
         )
 
 
+def make_graph(config: GraphTeam, load: Callable[[str], Any]) -> DiGraph:
+    """The graph, not yet validated. `load` turns import paths into conditions."""
+    nodes = {name: DiGraphNode(name=name, edges=[]) for name in config.members}
+    for name, node in config.nodes.items():
+        nodes[name].activation = node.activation
+    for edge in config.edges:
+        nodes[edge.source].edges.append(_edge(edge, load))
+    return DiGraph(nodes=nodes, default_start_node=config.default_start_node)
+
+
+def _edge(config: GraphEdge, load: Callable[[str], Any]) -> DiGraphEdge:
+    function = config.condition_function
+    return DiGraphEdge(
+        target=config.target,
+        condition=load(function) if function else config.condition,
+        activation_group=config.activation_group or "",
+        activation_condition=config.activation_condition,
+    )
+
+
 def message_type(path: str, imports: Imports) -> type[BaseAgentEvent | BaseChatMessage]:
     """A message type of somebody's. Raises ImportPathError, also for what is none."""
     found = imports.load(path)
     if not (isinstance(found, type) and issubclass(found, BaseAgentEvent | BaseChatMessage)):
-        raise ImportPathError(f"{path!r} is no message type, expected one")
+        raise ImportPathError(f"{path!r} is not a message type")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, cast
@@ -11,7 +12,7 @@ from typing import Any, Literal, cast
 from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
-from teams.memory import Memory
+from teams.memory import ListMemory, Memory
 from teams.model_context import ChatCompletionContext
 from teams.models import ChatCompletionClient
 from teams.tools import BaseTool, StaticWorkbench, Workbench
@@ -28,6 +29,15 @@ _OWN = (
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
 
 
+@dataclass(frozen=True, slots=True)
+class TeamTools:
+    """A team's own tools, and whether it may have others."""
+
+    own: frozenset[str]
+    has_servers: bool
+    has_others: bool
+
+
 class OwnedParts:
     """Remembers what teams were given, for as long as that lives."""
 
@@ -36,12 +46,12 @@ class OwnedParts:
 
     def refuse_shared(self, factory: str, team: Team) -> None:
         """Record the team's own parts. Raises ValueError for shared ones."""
-        own = list(owned(team))
+        own = list(own_parts(team))
         for part in own:
             if (known := self._seen.get(id(part))) is not None and known() is part:
                 raise ValueError(
-                    f"{factory!r} returned the same {_named(part)} twice; it must make new agents "
-                    "at each call, with all that they remember, because threads share none"
+                    f"{factory!r} returned the same {_named(part)} twice; each call must make new "
+                    "agents and memories, because threads do not share them"
                 )
         for part in own:
             self._remember(part)
@@ -51,37 +61,8 @@ class OwnedParts:
         self._seen[place] = weakref.ref(part, lambda _: self._seen.pop(place, None))
 
 
-def owned(team: Team) -> Iterator[object]:
-    """A thread's own parts of a team, at any depth; team first."""
-    return (part for part in _everything(team) if _is_own(type(part)))
-
-
-def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
-    """The model clients of a team, at any depth."""
-    return (part for part in _everything(team) if isinstance(part, ChatCompletionClient))
-
-
-def held_by(team: object) -> Holdings:
-    """Executors, workbenches, tools and own agents in a team, at any depth."""
-    closes: list[Closer] = []
-    acts = False
-    for part in _everything(team):
-        kind: type[object] = type(part)
-        acts = acts or _can_act(kind)
-        if method := _closed_by(kind):
-            closes.append(getattr(part, method))
-    return Holdings(tuple(closes), acts)
-
-
-def local_executors(team: Team) -> list[str]:
-    """Classes of a team's executors that run code on this machine."""
-    from teams.code_executors.local import LocalCommandLineCodeExecutor
-
-    found = (part for part in owned(team) if isinstance(part, LocalCommandLineCodeExecutor))
-    return list(dict.fromkeys(type(part).__name__ for part in found))
-
-
-def _everything(team: object) -> Iterator[object]:
+def all_parts(team: object) -> Iterator[object]:
+    """Parts of a team at any depth, others' included; team first."""
     left: list[object] = [team]
     seen: dict[int, object] = {}
     while left:
@@ -102,12 +83,42 @@ def _everything(team: object) -> Iterator[object]:
                 pass
 
 
+def own_parts(team: Team) -> Iterator[object]:
+    """A thread's own parts of a team, at any depth; team first."""
+    return (part for part in all_parts(team) if _is_own(type(part)))
+
+
+def model_clients(team: Team) -> Iterator[ChatCompletionClient]:
+    """The model clients of a team, at any depth."""
+    return (part for part in all_parts(team) if isinstance(part, ChatCompletionClient))
+
+
+def holdings_of(team: object) -> Holdings:
+    """Executors, workbenches, tools, memories and own agents, at any depth."""
+    closes: list[Closer] = []
+    memories: set[str] = set()
+    acts = False
+    for part in all_parts(team):
+        kind: type[object] = type(part)
+        acts = acts or _can_act(kind)
+        if method := _closed_by(kind):
+            closes.append(getattr(part, method))
+        if isinstance(part, ListMemory):
+            memories.update(str(each.content) for each in part.content)
+    return Holdings(tuple(closes), acts, frozenset(memories))
+
+
+def local_executors(team: Team) -> list[str]:
+    """Classes of a team's executors that run code on this machine."""
+    from teams.code_executors.local import LocalCommandLineCodeExecutor  # few need it
+
+    found = (part for part in own_parts(team) if isinstance(part, LocalCommandLineCodeExecutor))
+    return list(dict.fromkeys(type(part).__name__ for part in found))
+
+
 @lru_cache(maxsize=1024)
 def _shape(kind: type[object]) -> Literal["items", "values", "parts", "closed", "dull"]:
-    """The way to the contents of such a part.
-
-    Most parts of a team are "dull": they hold nothing and nobody looks for them.
-    """
+    """The way to such a part's contents; "dull": it holds nothing."""
     if issubclass(kind, list | tuple | set | frozenset):
         return "items"
     if issubclass(kind, dict):
@@ -137,10 +148,7 @@ def _can_act(kind: type) -> bool:
 
 
 def _may_hold(kind: type[object]) -> bool:
-    """True for parts with contents, and the engine's helper objects.
-
-    The engine's messages and settings hold none.
-    """
+    """True for parts with contents, and the engine's helper objects."""
     if issubclass(kind, ChatCompletionClient):
         return False
     ours = kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))
@@ -162,3 +170,20 @@ def _slots(kind: type) -> tuple[str, ...]:
 def _named(part: object) -> str:
     name = getattr(part, "name", None)
     return repr(name) if isinstance(name, str) else type(part).__name__
+
+
+def tools_of(team: Team) -> TeamTools:
+    """The names of a team's own tools, and where others come from."""
+    parts = list(all_parts(team))
+    tools = [cast("BaseTool[Any, Any]", part) for part in parts if isinstance(part, BaseTool)]
+    benches = [
+        part
+        for part in parts
+        if isinstance(part, Workbench) and not isinstance(part, StaticWorkbench)
+    ]
+    servers = [bench for bench in benches if bench.tool_traits("").server]
+    return TeamTools(
+        own=frozenset(tool.name for tool in tools if not tool.traits.server),
+        has_servers=bool(servers) or any(tool.traits.server for tool in tools),
+        has_others=len(benches) > len(servers),
+    )

@@ -1,8 +1,9 @@
-"""Parts of agents from config.toml: tools, memories, contexts, executors."""
+"""Parts of agents from config.toml: models, tools, memories, contexts, executors."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +30,10 @@ from gateway.config.agent_parts import (
     ToolConfig,
     UnboundedContextConfig,
 )
-from gateway.factory.models import ModelClients
+from gateway.config.models import ModelConfig
+from gateway.config.root import Config
+from gateway.demo.model import DemoChatCompletionClient
+from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
 from teams.model_context import (
@@ -39,23 +43,84 @@ from teams.model_context import (
     TokenLimitedChatCompletionContext,
     UnboundedChatCompletionContext,
 )
-from teams.models import AssistantMessage, LLMMessage, SystemMessage, UserMessage
-from teams.tools import BaseTool, FunctionTool, ToolSchema, Workbench
+from teams.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    LLMMessage,
+    ModelInfo,
+    SystemMessage,
+    UserMessage,
+)
+from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits, Workbench
 
 T = TypeVar("T")
+
+DEMO_MODEL = "demo"
+
+_UNKNOWN_SERVER_MODEL = ModelInfo(
+    vision=False,
+    function_calling=True,
+    json_output=True,
+    family="unknown",
+    structured_output=False,
+)
+
+
+class ModelClients:
+    """Clients by the name of their [models] entry.
+
+    Making one reaches no network. It raises what the client's class raises for its settings.
+    """
+
+    def __init__(self, config: Config, imports: Imports) -> None:
+        self._config = config
+        self._imports = imports
+        self._clients: dict[str, ChatCompletionClient] = {}
+        self._default = config.model_name()
+
+    def client(self, name: str = "") -> ChatCompletionClient:
+        """The client of this name, or of the default model."""
+        name = name or self._default
+        if name not in self._clients:
+            self._clients[name] = self._make(resolve(self._config.models[name]))
+        return self._clients[name]
+
+    def label(self, name: str = "") -> str:
+        """The model's name for people: at the provider, or "demo"."""
+        model = resolve(self._config.models[name or self._default])
+        return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
+
+    async def aclose(self) -> None:
+        """Close every client that was made."""
+        while self._clients:
+            _, client = self._clients.popitem()
+            await client.close()
+
+    def _make(self, model: ModelConfig) -> ChatCompletionClient:
+        match model.provider:
+            case "demo":
+                return DemoChatCompletionClient()
+            case "openai":
+                return _openai(_arguments(model))
+            case path:
+                return self._imports.load_callable(path)(**_arguments(model))
 
 
 class PartFactory:
     """Makes parts; each call makes everything anew but the model clients.
 
-    `folder` is where code is run that has no other place, None for a temporary one. What is made
+    `folder` is where code is run that has no other place, None for a temporary one; `work_mb` are
+    the megabytes it may have. What is made
     raises what its class raises, and ImportPathError.
     """
 
-    def __init__(self, models: ModelClients, imports: Imports, folder: Path | None) -> None:
+    def __init__(
+        self, models: ModelClients, imports: Imports, folder: Path | None, *, work_mb: float
+    ) -> None:
         self._models = models
         self._imports = imports
         self._folder = folder
+        self._work_mb = work_mb
 
     def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
         """The result of a user's class or function."""
@@ -69,7 +134,7 @@ class PartFactory:
         """The type of structured answers."""
         found = self._imports.load(path)
         if not (isinstance(found, type) and issubclass(found, BaseModel)):
-            raise ImportPathError(f"{path!r} is no pydantic model, expected one")
+            raise ImportPathError(f"{path!r} is not a pydantic model")
         return found
 
     def memory(self, config: MemoryConfig) -> Memory:
@@ -119,11 +184,11 @@ class PartFactory:
             case OwnExecutorConfig():
                 return self.own(config.path, CodeExecutor, config.options)
             case DockerExecutorConfig():
-                from teams.code_executors.docker import DockerCommandLineCodeExecutor
+                from teams.code_executors.docker import DockerCommandLineCodeExecutor  # few need it
 
                 return DockerCommandLineCodeExecutor(**self._settings(config))
             case LocalExecutorConfig():
-                from teams.code_executors.local import LocalCommandLineCodeExecutor
+                from teams.code_executors.local import LocalCommandLineCodeExecutor  # few need it
 
                 return LocalCommandLineCodeExecutor(
                     **self._settings(config), virtual_env_context=_environment(config.virtual_env)
@@ -148,17 +213,31 @@ class PartFactory:
                     env=_revealed(config.env),
                     cwd=config.cwd,
                     read_timeout_seconds=config.timeout,
-                )
+                ),
+                name=config.name,
             )
         kind = SseServerParams if config.transport == "sse" else StreamableHttpServerParams
         headers = _revealed(config.headers)
-        return McpWorkbench(kind(url=config.url, headers=headers, sse_read_timeout=config.timeout))
+        params = kind(url=config.url, headers=headers, sse_read_timeout=config.timeout)
+        return McpWorkbench(params, name=config.name)
 
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})
         given["work_dir"] = config.work_dir or self._folder
+        given["work_mb"] = self._work_mb
         given["functions"] = [self._imports.load_callable(path) for path in config.functions]
         return given
+
+
+def resolve(model: ModelConfig) -> ModelConfig:
+    """The settings as they are meant in this environment: without "auto"."""
+    if model.provider != "auto":
+        return model
+    reached = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+    if not (model.api_key or model.base_url or any(map(os.environ.get, reached))):
+        return ModelConfig(provider="demo")
+    name = os.environ.get("PARLEY_MODEL") or os.environ.get("OPENAI_MODEL") or model.model
+    return model.model_copy(update={"provider": "openai", "model": name})
 
 
 def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
@@ -178,12 +257,13 @@ def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
         return cast("BaseTool[Any, Any]", found)
     function = cast("Any", found)
     if not callable(function):
-        raise ImportPathError(f"{config.path!r} is no function, expected one")
+        raise ImportPathError(f"{config.path!r} is not a function")
     return FunctionTool(
         function,
         name=config.name,
         description=config.description,
         strict=config.strict,
+        traits=ASKS_PEOPLE if function is ask_human else ToolTraits(),
     )
 
 
@@ -211,3 +291,29 @@ def _environment(folder: Path | None) -> SimpleNamespace | None:
     from venv import EnvBuilder  # few need it
 
     return EnvBuilder().ensure_directories(folder)
+
+
+def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
+    from teams.models.openai import OpenAIChatCompletionClient  # the demo starts without it
+
+    own_server = arguments.get("base_url") or os.environ.get("OPENAI_BASE_URL")
+    try:
+        return OpenAIChatCompletionClient(**arguments)
+    except ValueError:
+        if "model_info" in arguments or not own_server:
+            raise
+        # The model's name says nothing: take what such servers can do nowadays.
+        return OpenAIChatCompletionClient(**arguments, model_info=_UNKNOWN_SERVER_MODEL)
+
+
+def _arguments(model: ModelConfig) -> dict[str, Any]:
+    """The client's arguments, without those that are not set."""
+    given = {
+        "model": model.model or None,
+        "base_url": model.base_url,
+        "api_key": model.api_key and model.api_key.get_secret_value(),
+        "timeout": model.timeout,
+        "max_retries": model.max_retries,
+        "model_info": model.model_info and model.model_info.model_dump(exclude_none=True),
+    }
+    return {name: value for name, value in given.items() if value is not None} | model.options

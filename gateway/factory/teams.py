@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 import weakref
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,14 +31,14 @@ from gateway.config.teams import (
     TeamConfig,
 )
 from gateway.conversation import Author
+from gateway.demo.team import DEMO_AGENTS, build_demo_team, demo_rule
 from gateway.errors import GatewayError, TeamUnusable
 from gateway.factory.agents import AgentFactory, GroupFactory
-from gateway.factory.models import ModelClients
-from gateway.factory.ownership import OwnedParts, held_by, model_clients
-from gateway.factory.parts import PartFactory
+from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
+from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
+from gateway.factory.parts import ModelClients, PartFactory
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
-from teams.core import trust_component_prefix
 from teams.models import ModelError
 
 if TYPE_CHECKING:
@@ -94,9 +92,7 @@ class TeamFactory:
         return list(self._config.teams)
 
     def info(self, name: str) -> TeamInfo:
-        """Agents, models and definition of a team.
-
-        Raises KeyError for an unknown name.
+        """Agents, models and definition of a team. Raises KeyError.
 
         The agents of a team from Python are known once it was built.
         """
@@ -119,9 +115,7 @@ class TeamFactory:
         )
 
     async def build(self, name: str, *, workdir: Path, portable: bool = False) -> BuiltTeam:
-        """A fresh team for a thread with the folder `workdir`.
-
-        Reaches no network.
+        """A fresh team for a thread with the folder `workdir`, without network.
 
         A `portable` one runs its code elsewhere, so that another program can have the same team.
         Raises KeyError for an unknown name, and TeamBuildError.
@@ -131,16 +125,14 @@ class TeamFactory:
             team = await self._build(name, config, _Folders(workdir, None if portable else workdir))
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
-        self._seen[name] = dict(_models_of(team))
-        return BuiltTeam(team=team, holds=held_by(team))
+        if isinstance(config, ComponentTeam | FactoryTeam):
+            self._seen[name] = _models_of(team)
+        return BuiltTeam(team=team, holds=holdings_of(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """The rule for the call: its tool's policy, or the default."""
-        usual: ToolRule | None = None
-        if isinstance(self._config.teams.get(team), DemoTeam):
-            from gateway.demo import demo_rule
-
-            usual = demo_rule(call.name)
+        demo = isinstance(self._config.teams.get(team), DemoTeam)
+        usual = demo_rule(call.name) if demo else None
         return tool_rule(self._config.policies, team, call, asker, usual=usual)
 
     async def aclose(self) -> None:
@@ -154,8 +146,6 @@ class TeamFactory:
             case GroupTeam():
                 return await self._group(name, config, folders)
             case DemoTeam():
-                from gateway.demo import build_demo_team
-
                 return build_demo_team(
                     self._models.client(config.model),
                     start_folder=self._start_folder,
@@ -173,7 +163,9 @@ class TeamFactory:
         async def inner(team: str) -> Team:
             return await self._build(team, self._config.teams[team], folders)
 
-        parts = PartFactory(self._models, self._imports, folders.code)
+        parts = PartFactory(
+            self._models, self._imports, folders.code, work_mb=self._config.attachments.work_mb
+        )
         agents = AgentFactory(self._models, self._imports, parts, agents=config.agents, team=inner)
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
@@ -182,11 +174,11 @@ class TeamFactory:
         return GroupFactory(self._models, self._imports, parts).team(name, config, participants)
 
     def _component(self, config: ComponentTeam) -> Team:
-        for prefix in ("gateway.demo", *config.trusted_modules):
-            trust_component_prefix(prefix)
+        data = read_component(config)
+        refuse_unallowed(data, config.allow)
+        set_limits(data, work_mb=self._config.attachments.work_mb)
         for path in config.tool_overrides.values():
             self._imports.load_callable(path)
-        data = json.loads(config.component.read_text(encoding="utf-8"))
         team = Team.load_component(data, Team, tool_overrides=config.tool_overrides)
         self._own_clients.update(model_clients(team))
         return team
@@ -213,13 +205,11 @@ class TeamFactory:
             case GroupTeam():
                 return self._group_labels(config)
             case DemoTeam():
-                from gateway.demo import DEMO_AGENTS
-
                 return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
             case ComponentTeam():
                 if name not in self._seen:
                     with suppress(Exception):  # whoever builds it is told what is wrong
-                        self._seen[name] = dict(_models_of(self._component(config)))
+                        self._seen[name] = _models_of(self._component(config))
                 return self._seen.get(name, {})
             case FactoryTeam():
                 return self._seen.get(name, {})
@@ -260,7 +250,7 @@ class TeamFactory:
     def _definition(self, name: str) -> str:
         """Changes whenever threads of the team would get another team than before."""
         config = self._config.teams[name]
-        text = config.model_dump_json()
+        text = config.model_dump_json(exclude={"allow"})  # it says what may run, not what is built
         if isinstance(config, ComponentTeam):
             text += config.component.read_text(encoding="utf-8")
         text += "".join(map(self._definition, teams_inside(config)))
@@ -269,10 +259,7 @@ class TeamFactory:
 
 @dataclass(frozen=True, slots=True)
 class _Folders:
-    """The folder of a thread, and the folder for its code.
-
-    `code` is None for a temporary place.
-    """
+    """A thread's folder, and that for its code (None: a temporary one)."""
 
     thread: Path
     code: Path | None
@@ -284,24 +271,16 @@ def _description(config: TeamConfig) -> str:
     return config.description
 
 
-def _parts(team: Team) -> Iterator[ChatAgent | Team]:
-    """Everybody in the team, at any depth."""
+def _models_of(team: Team) -> dict[str, str]:
+    """The agents of a team, at any depth, with their models' labels."""
+    models: dict[str, str] = {}
     for part in cast("list[ChatAgent | Team]", getattr(team, "_participants", [])):
-        yield part
         if isinstance(part, Team):
-            yield from _parts(part)
-
-
-def _clients_of(team: Team) -> Iterator[tuple[str, ChatCompletionClient | None]]:
-    """The agents with the model clients they hold."""
-    for part in _parts(team):
-        if not isinstance(part, Team):
-            yield part.name, getattr(part, "_model_client", None)
-
-
-def _models_of(team: Team) -> Iterator[tuple[str, str]]:
-    for name, client in _clients_of(team):
-        yield name, model_label(client) if client else ""
+            models |= _models_of(part)
+        else:
+            client = getattr(part, "_model_client", None)
+            models[part.name] = model_label(client) if client else ""
+    return models
 
 
 def _sentence(error: Exception) -> str:

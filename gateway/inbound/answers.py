@@ -12,11 +12,11 @@ from gateway.store.records import Request
 def decide_answer(
     author: Author, request: Request | None, answer: Answer, operators: Operators, now: float
 ) -> Decision:
-    """Decision on an answer; None if the request does not exist."""
+    """Decision on an answer; `request` is None if it does not exist."""
     if request is None:
         return CommandReply(reply="There is no such request.")
     if why := _why_not(author, request, answer, operators, now):
-        return CommandReply(reply=why)
+        return CommandReply(reply=why, late=request.state == "open" and is_over(request, now))
     if answer.kind in ("approve", "approve_always") and request.quorum > 1:
         return _supported(author, request, answer)
     return RequestAnswer(
@@ -52,7 +52,7 @@ def _why_not(
     if request.state != "open":
         return f"This is already settled: {request.outcome}."
     if is_over(request, now):
-        return "It is too late: the request has expired."
+        return "The request has expired."
     if not operators.may_answer(author, request):
         return "You may not answer this request."
     if answer.kind == "approve_always" and not request.always:
@@ -64,10 +64,7 @@ def _why_not(
 
 
 def _supported(author: Author, request: Request, answer: Answer) -> Decision:
-    """Decision on an approval that needs several people.
-
-    The rest of the thread is included if all of them say so.
-    """
+    """Decision on one of several approvals; always if all say so."""
     approved = len({*request.supporters, author.id})
     always = answer.kind == "approve_always"
     if author.id in request.supporters:

@@ -15,12 +15,12 @@ from gateway.store.decisions import (
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
-    Situation,
     ThreadDeletion,
     TurnRetry,
     TurnStop,
     UsageReply,
 )
+from gateway.store.records import Situation
 from gateway.values import value
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
@@ -33,9 +33,9 @@ LINE = 80
 
 MODES = {
     "queue": "a message waits for its own turn",
-    "steer": "a message joins the turn that runs",
-    "interrupt": "a message ends the turn that runs",
-    "collect": "messages wait for each other, and become one turn",
+    "steer": "a message joins the running turn",
+    "interrupt": "a message ends the running turn",
+    "collect": "waiting messages become one turn",
 }
 """Meaning of each mode for a message during a turn."""
 
@@ -45,10 +45,7 @@ HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 @value
 class Command:
-    """A typed command: its name and the rest.
-
-    One that names a request answers it.
-    """
+    """A typed command; one that names a request answers it."""
 
     name: str
     words: str = ""
@@ -112,10 +109,10 @@ def _status(situation: Situation, _words: str) -> Decision:
     if thread is None:
         return CommandReply(reply=NOTHING_SAID)
     state = {
-        "idle": "has nothing to do",
+        "idle": "is idle",
         "working": "is working",
         "waiting": "is waiting for an answer",
-        "parked": "was interrupted too often; /retry, or your next message, continues from there",
+        "parked": "was interrupted; /retry, or your next message, continues from there",
     }[thread.state]
     lines = [f"The team {thread.team!r} {state}."]
     if situation.waiting:
@@ -233,7 +230,7 @@ def _number(word: str) -> int:
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
-    "new": ("begin a new thread", _new),
+    "new": ("start a new thread", _new),
     "stop": ("stop the team", _stop),
     "status": ("show what the team is doing", _status),
     "retry": ("try the failed turn again", _retry),

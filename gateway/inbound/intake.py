@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.usage import UsageRules
 from gateway.content.attachments import FetchedFiles, by_content
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
-from gateway.inbound.policy import MessageRules, QueueLimits, command_in
+from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.store.decisions import (
     AcceptedMessage,
+    CommandReply,
     FileArrival,
     MessageWithdrawal,
     NewThread,
@@ -25,9 +26,10 @@ from gateway.store.decisions import (
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
+    TurnRetry,
 )
-from gateway.store.ids import next_id
-from gateway.store.records import InboxKind
+from gateway.store.records import InboxKind, next_id
+from gateway.store.rulebook import JudgedMessage
 
 
 class Intake:
@@ -49,56 +51,65 @@ class Intake:
 
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
+        return await self._store.accept(self._judged(message), self._accepted)
+
+    async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
+        """See `Gateway.accept_missed`."""
+        judged = [self._judged(message) for message in messages]
+        return await self._store.accept_all(judged, self._follow_up)
+
+    def _judged(self, message: InboundMessage) -> JudgedMessage:
+        """The message with everything that the store needs to decide about it."""
         verdict = judge(message, self._using.access).verdict
         message = self._prepared(message)
         may = _once_let_in(verdict)
         new = self.new_thread(message.team or may.team, mode=may.mode)
         rules = self._rules(message, verdict, new.team)
-        return await self._store.accept(
-            message,
-            rules,
+        return JudgedMessage(
+            message=message,
+            rulebook=rules,
             new=new,
             kind=_kind(rules),
             named=rules.named,
             counted=may.limits is not None,
-            then=self._accepted,
         )
 
     def _prepared(self, message: InboundMessage) -> InboundMessage:
         """The message as stored, without values for its decision."""
+        changes: dict[str, Any] = {}
         zone, author = self._using.limits.timezone, message.author
-        return replace(
-            message,
-            author=replace(author, timezone=zone) if zone and not author.timezone else author,
-            attachments=tuple(map(by_content, message.attachments)),
-            ruling=None,
-        )
+        if zone and not author.timezone:
+            changes["author"] = replace(author, timezone=zone)
+        if message.attachments:
+            changes["attachments"] = tuple(map(by_content, message.attachments))
+        if message.ruling is not None:
+            changes["ruling"] = None
+        return replace(message, **changes) if changes else message
 
     def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
         """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
-        operators = self._using.access.operators
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
         return MessageRules(
             message=message,
             command=command_in(message),
             verdict=verdict,
-            operators=operators,
-            usage=UsageRules(
-                budgets=self._ledger.budgets,
-                zone=self._ledger.zone,
-                asker=message.author,
-                operator=operators.include(message.author),
-                now=now,
-            ),
+            operators=self._using.access.operators,
             now=now,
             said_at=self._trust.now(),
             team=team,
-            queue=QueueLimits(waiting=limits.waiting_messages, collect=limits.collect),
+            waiting=limits.waiting_messages,
+            collect=limits.collect,
             files=limits.attachments,
+            budgets=self._ledger.budgets,
+            zone=self._ledger.zone,
             full_groups=self._dispatcher.full_groups(),
             code=draw_code() if pairs else None,
         )
+
+    def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:
+        for each in accepted:
+            self._accepted(each)
 
     def _accepted(self, accepted: AcceptedMessage) -> None:
         lane = accepted.lane
@@ -107,7 +118,7 @@ class Intake:
         if accepted.forgotten:
             self._life.gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)
-        if isinstance(accepted.decision, QueueEntry) and accepted.decision.late:
+        if isinstance(accepted.decision, QueueEntry | CommandReply) and accepted.decision.late:
             self._life.deadlines.look()
         if accepted.stop:
             self._sessions.stop(lane, accepted.stop)
@@ -119,12 +130,12 @@ class Intake:
             self._dispatcher.hasten(lane)  # what was first may have waited for its files
         if accepted.wake:
             decision = accepted.decision
-            enqueue = decision.enqueue if isinstance(decision, RepeatedTurn) else decision
+            begun = decision.enqueue if isinstance(decision, RepeatedTurn) else decision
             self._dispatcher.wake(
                 lane,
                 person=accepted.person,
                 delay=accepted.delay,
-                limits=enqueue.limits if isinstance(enqueue, QueueEntry) else None,
+                limits=begun.limits if isinstance(begun, QueueEntry | TurnRetry) else None,
                 groups=accepted.groups,
             )
 
@@ -162,7 +173,7 @@ class Intake:
 
 
 def _once_let_in(verdict: Verdict) -> Admission:
-    """Permission of a message's author, and that once paired."""
+    """Permission of a message's author, or the one after pairing."""
     if isinstance(verdict, Admission):
         return verdict
     return verdict.once_paired or Admission()

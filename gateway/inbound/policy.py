@@ -9,6 +9,7 @@ from gateway.access.pairing import DrawnCode, draw_code
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.budgets.usage import UsageRules
 from gateway.client import Answer
+from gateway.config.budgets import Budget
 from gateway.config.settings import Attachments
 from gateway.content.attachments import refusal
 from gateway.conversation import InboundMessage
@@ -17,6 +18,8 @@ from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.replies import offer_after, reply_to
 from gateway.sessions.dispatcher import LaneGroup
 from gateway.store.decisions import (
+    DELETED,
+    SENT_TWICE,
     CommandReply,
     Decision,
     GrantRevocation,
@@ -30,11 +33,11 @@ from gateway.store.decisions import (
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
-    Situation,
     ThreadDeletion,
+    TurnRetry,
     UsageReply,
 )
-from gateway.store.records import lane_groups_of
+from gateway.store.records import Situation, lane_groups_of
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -52,8 +55,19 @@ CROWDED = {
     "workspace": "This workspace has reached its limit of turns at a time. Your message waits for "
     "one to end.",
 }
+SPREAD = (
+    "Messages of yours are already waiting in {threads} other threads. Send this one again when "
+    "some of them are done."
+)
 BOT_MESSAGES = 20
-"""Messages of other bots that are taken within a minute in one conversation."""
+"""Messages that are taken within a minute of one bot in a workspace, of all in a conversation."""
+WAITING_THREADS = 20
+"""Threads of one person in which messages of theirs may wait."""
+MISSED = 10
+"""As many times more messages may wait that were written while Parley was away.
+
+Nobody could tell their authors that too many wait, and one turn takes those of one author in a row.
+"""
 WAITS_FOR_APPROVAL = "The team is waiting for an approval. Your message comes after that."
 WAITS_FOR_OTHERS = "The team is waiting for somebody else's answer. Your message comes after that."
 WAITS_FOR_ANSWERS = (
@@ -61,21 +75,6 @@ WAITS_FOR_ANSWERS = (
     "comes after them."
 )
 TOO_LATE = "The question has expired. Your message comes next."
-
-
-@value
-class QueueLimits:
-    """Limits of a thread's queue.
-
-    `waiting`: messages that may wait. `collect`: seconds without a message before the turn of a
-    thread that collects them begins.
-    """
-
-    waiting: int = 20
-    collect: float = 3.0
-
-
-USUAL = QueueLimits()
 
 
 def command_in(message: InboundMessage) -> Command | None:
@@ -89,21 +88,26 @@ def command_in(message: InboundMessage) -> Command | None:
 class MessageRules:
     """Rulebook of one message.
 
-    `team` is that of the thread it would make, `full_groups` those that have all the turns they may
-    have. `said_at` is the moment by which answers are too late or not, if that is not `now`:
-    requests last on when the time of day is set. `code` is for an author who may be let in by one.
+    `team` is that of the thread it would make, `waiting` how many messages may wait there, and
+    `collect` the seconds without one before the turn of a thread that collects them begins.
+    `full_groups` are those that have all the turns they may have. `said_at` is the moment by which
+    answers are too late or not, if that is not `now`: requests last on when the time of day is set.
+    `code` is for an author who may be let in by one. /usage tells of `budgets`, with times in the
+    `zone`.
     """
 
     message: InboundMessage
     command: Command | None
     verdict: Verdict
     operators: Operators
-    usage: UsageRules
     now: float
     said_at: float
     team: str = ""
-    queue: QueueLimits = USUAL
+    waiting: int = 20
+    collect: float = 3.0
     files: Attachments = field(default_factory=Attachments)
+    budgets: tuple[Budget, ...] = ()
+    zone: str = ""
     full_groups: frozenset[LaneGroup] = frozenset()
     code: DrawnCode | None = None
 
@@ -116,7 +120,7 @@ class MessageRules:
 
     def reply(self, fact: Fact) -> str:
         """Say in words what a command has found."""
-        return reply_to(fact, self.usage)
+        return reply_to(fact, self._usage)
 
     def offer(self, missed: MessageMissed) -> Offer:
         """Offer a command after a change that came too late."""
@@ -124,19 +128,22 @@ class MessageRules:
 
     def decide(self, situation: Situation) -> Decision:
         """Decide what becomes of the message in this situation."""
+        if reason := self._overtaken(situation):
+            return MessageRefusal(reason=reason)
         decision = self._decide(situation)
         match decision:
             case QueueEntry() | MessageEdit():
                 return self._bounded(decision, situation)
             case UsageReply():
-                return replace(decision, queries=self.usage.queries(situation.thread))
+                return replace(decision, queries=self._usage.queries(situation.thread))
             case _:
                 return decision
 
     def _bounded(self, decision: QueueEntry | MessageEdit, situation: Situation) -> Decision:
         """Decision on a message with its files, and a notice on waiting."""
         thread, message = situation.thread, self.message
-        if files := (*message.attachments, *message.awaited):
+        new = () if isinstance(decision, MessageEdit) else message.awaited
+        if files := (*message.attachments, *new):
             held = thread.attached if thread else 0
             if said := refusal(files, self.files, held=held):
                 return MessageRefusal(reason="files", reply=said)
@@ -169,13 +176,30 @@ class MessageRules:
             return self._decide_allowed(situation, verdict)
         return decide_answer(author, named, answer, self.operators, self.said_at)
 
+    def _overtaken(self, situation: Situation) -> str:
+        """Reason of a message that came too late to count, or ""."""
+        if situation.repeated:
+            return SENT_TWICE
+        changes = self.message.event in ("edit", "delete")
+        return DELETED if situation.deleted and not changes else ""
+
     @property
     def _operator(self) -> bool:
         return self.operators.include(self.message.author)
 
     @property
+    def _usage(self) -> UsageRules:
+        return UsageRules(
+            budgets=self.budgets,
+            zone=self.zone,
+            asker=self.message.author,
+            operator=self._operator,
+            now=self.now,
+        )
+
+    @property
     def _answer(self) -> Answer | None:
-        """Decision on a click or command that names a request."""
+        """Answer in a click, or in a command that names a request."""
         if self.message.click is not None:
             return self.message.click.answer
         return self.command.answer if self.command is not None and self.command.request else None
@@ -201,7 +225,7 @@ class MessageRules:
         if self.code is None:
             return MessageRefusal(reason="not allowed", reply=NOT_ALLOWED)
         reply = PAIR.format(code=self.code.text)
-        return MessageRefusal(reason="not allowed", reply=reply, pair=self.code.kept(self.now))
+        return MessageRefusal(reason="not allowed", reply=reply, pair=self.code.kept(self.said_at))
 
     def _was_refused_lately(self, situation: Situation) -> bool:
         """True if the author was refused here not long ago."""
@@ -211,18 +235,24 @@ class MessageRules:
         """Decision on a permitted message that names no request."""
         if self.command is not None:
             decision = self.command.decide(self._known_to_author(situation))
-            return self._decide_command(decision, situation, verdict)
-        decision = self._decide_text(situation, verdict.limits)
-        if not isinstance(decision, QueueEntry):
-            return decision
-        if situation.waiting >= self.queue.waiting:
-            said = (
-                ""
-                if self._was_refused_lately(situation)
-                else FULL.format(waiting=situation.waiting)
-            )
-            return MessageRefusal(reason="too many wait", reply=said)
-        return self._queued(decision, situation, verdict)
+            decision = self._decide_command(decision, situation, verdict)
+            return self._too_many(situation) or decision if _queues(decision) else decision
+        decision = self._decide_text(situation, verdict)
+        return self._too_many(situation) or decision if _queues(decision) else decision
+
+    def _too_many(self, situation: Situation) -> MessageRefusal | None:
+        """Refusal of one more waiting message, None if it may wait."""
+        elsewhere, missed = situation.load.elsewhere, self.message.missed
+        times = MISSED if missed else 1
+        if situation.waiting >= self.waiting * times:
+            reason, said = "too many wait", FULL.format(waiting=situation.waiting)
+        elif elsewhere >= WAITING_THREADS * times:
+            reason, said = "too many threads wait", SPREAD.format(threads=elsewhere)
+        else:
+            return None
+        # Whoever wrote while nobody answered was not told, whatever they had been told before.
+        told = self._was_refused_lately(situation) and not missed
+        return MessageRefusal(reason=reason, reply="" if told else said)
 
     def _known_to_author(self, situation: Situation) -> Situation:
         """The situation with only the requests that the author may answer."""
@@ -245,21 +275,28 @@ class MessageRules:
             case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)
             case RepeatedTurn():
-                enqueue = self._queued(decision.enqueue, situation, verdict)
-                decision = replace(decision, anybody=operator, enqueue=enqueue)
+                entry = self._entry(situation, verdict)
+                decision = replace(decision, anybody=operator, enqueue=entry)
+            case TurnRetry():
+                reply = _in_line(situation, verdict.limits) or decision.reply
+                decision = replace(decision, limits=verdict.limits, reply=reply)
             case _:
                 pass
         return decision
 
-    def _queued(self, enqueue: QueueEntry, situation: Situation, verdict: Admission) -> QueueEntry:
-        """The queue entry in the thread's mode, or the route's if new."""
+    def _entry(
+        self, situation: Situation, verdict: Admission, notice: str = "", *, late: bool = False
+    ) -> QueueEntry:
+        """A queue entry in the thread's mode, or the route's if new."""
         mode = situation.thread.mode if situation.thread else verdict.mode
-        return replace(enqueue, mode=mode, limits=verdict.limits, quiet=self._quiet(mode))
+        return QueueEntry(
+            notice=notice, limits=verdict.limits, mode=mode, quiet=self._quiet(mode), late=late
+        )
 
     def _quiet(self, mode: str) -> float:
-        return self.queue.collect if mode == "collect" else 0.0
+        return self.collect if mode == "collect" else 0.0
 
-    def _decide_text(self, situation: Situation, limits: PersonLimits | None) -> Decision:
+    def _decide_text(self, situation: Situation, verdict: Admission) -> Decision:
         author, text, operators = self.message.author, self.message.text, self.operators
         questions = [request for request in situation.requests if request.kind != "approval"]
         mine = [request for request in questions if operators.may_answer(author, request)]
@@ -268,30 +305,34 @@ class MessageRules:
             asked = mine[0] if len(mine) == 1 and len(questions) == 1 else None
         if asked is not None and text and operators.may_answer(author, asked):
             if is_over(asked, self.said_at):
-                return QueueEntry(notice=TOO_LATE, limits=limits, late=True)
+                return self._entry(situation, verdict, TOO_LATE, late=True)
             return answer_in_words(asked, text)
         if any(request.kind == "approval" for request in situation.requests):
-            return QueueEntry(notice=WAITS_FOR_APPROVAL, limits=limits)
+            return self._entry(situation, verdict, WAITS_FOR_APPROVAL)
         if questions:
-            return QueueEntry(notice=WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS, limits=limits)
-        return QueueEntry(notice=_in_line(situation, limits), limits=limits)
+            notice = WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS
+            return self._entry(situation, verdict, notice)
+        return self._entry(situation, verdict, _in_line(situation, verdict.limits))
 
 
 def usual_rules(message: InboundMessage, access: Access, *, now: float) -> MessageRules:
     """The rules of a message where nothing but the access was configured."""
-    operators = access.operators
     verdict = access.judge(message)
     pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
     return MessageRules(
         message=message,
         command=command_in(message),
         verdict=verdict,
-        operators=operators,
-        usage=UsageRules(asker=message.author, operator=operators.include(message.author), now=now),
+        operators=access.operators,
         now=now,
         said_at=now,
         code=draw_code() if pairs else None,
     )
+
+
+def _queues(decision: Decision) -> bool:
+    """True if one more message would wait."""
+    return isinstance(decision, QueueEntry | RepeatedTurn)
 
 
 def _in_line(situation: Situation, limits: PersonLimits | None) -> str:

@@ -36,7 +36,7 @@ from gateway.config.agents import (
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
 from gateway.factory.parts import make_tool
-from gateway.references.lookup import Lookup, known
+from gateway.references.lookup import Lookup, check_name
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -57,9 +57,9 @@ class Roster:
         if target == me:
             return "an agent can't hand over to itself"
         if target in self.agents:
-            return f"{target!r} takes no part; add it to participants"
+            return f"{target!r} is not a participant; add it to participants"
         hint = did_you_mean(target, others)
-        return f"{target!r} is no other participant; " + (
+        return f"{target!r} is not another participant; " + (
             hint or f"add Handoff({target!r}) to termination if the run should end there"
         )
 
@@ -129,7 +129,7 @@ class AgentChecker:
             case AgentToolConfig():
                 others = [each for each in self._roster.agents if each != name]
                 if tool.agent != name:  # that is a cycle
-                    yield from known(path, tool.agent, others, "another agent of this team")
+                    yield from check_name(path, tool.agent, others, "another agent of this team")
             case TeamToolConfig():
                 yield from self._team_tool(path, tool)
             case CodeToolConfig():
@@ -145,7 +145,7 @@ class AgentChecker:
             yield Problem(path=(*path, "name"), text=text)
         team = self._lookup.config.teams.get(tool.team)
         if team and not tool.description and not getattr(team, "description", ""):
-            text = "is missing: it tells the model what the team is for (or give the team one)"
+            text = "is missing: tell the model what the team is for, here or in the team's table"
             yield Problem(path=(*path, "description"), text=text)
 
     def _memory(self, path: KeyPath, memory: MemoryConfig) -> Iterator[Problem]:

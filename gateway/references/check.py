@@ -10,24 +10,21 @@ from pydantic import ValidationError
 
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
+from gateway.config.agents import AssistantConfig, behind_filters
 from gateway.config.nesting import cycles
 from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
 from gateway.references.groups import GroupChecker
-from gateway.references.lookup import Lookup, known
+from gateway.references.lookup import Lookup, check_name
 from teams.models.openai import OpenAIClientConfigurationConfigModel
 
 PROVIDERS = ("openai", "demo", "auto")
 
 
 def check_references(config: Config, written: Mapping[str, Any], imports: Imports) -> list[Problem]:
-    """Names and import paths that lead nowhere, and hand-offs to nobody.
-
-    A name counts as known if `written`, the data as it stands in the file, has it: what is wrong
-    with the thing itself is reported where it is written.
-    """
+    """Names and import paths that lead nowhere, and hand-offs to nobody."""
     return list(_Checker(Lookup(config, written, imports)).check())
 
 
@@ -48,7 +45,7 @@ class _Checker:
             if ":" in model.provider:
                 yield from self._lookup.function((*path, "provider"), model.provider)
             else:
-                yield from known((*path, "provider"), model.provider, PROVIDERS, "a provider")
+                yield from check_name((*path, "provider"), model.provider, PROVIDERS, "a provider")
                 yield from _options((*path, "options"), model.options)
         yield from self._routes()
         yield from self._budgets()
@@ -73,16 +70,31 @@ class _Checker:
         adapters = self._lookup.names("adapters") or list(self._config.adapters)
         for at, route in enumerate(self._config.routes):
             path: KeyPath = ("routes", at)
-            yield from known((*path, "adapter"), route.adapter, adapters, "a key of [adapters]")
+            yield from check_name(
+                (*path, "adapter"), route.adapter, adapters, "a key of [adapters]"
+            )
             yield from self._lookup.team((*path, "team"), route.team)
         for at, channel in enumerate(self._config.policies.approvals):
             platform, path = channel.partition(":")[0], ("policies", "approvals", at)
-            yield from known(path, platform, adapters, "a channel of a platform in [adapters]")
+            yield from check_name(path, platform, adapters, "a channel of a platform in [adapters]")
+        servers = {"mcp", *self._servers()}  # "mcp" in component files and in Python
         for tool, policy in self._config.policies.tools.named().items():
+            server, slash, _ = tool.rpartition("/")
+            if slash:
+                place: KeyPath = ("policies", "tools", tool)
+                yield from check_name(place, server, servers, "a server in mcp of an agent")
             for at, case in enumerate(policy.cases):
                 for n, team in enumerate(case.teams):
                     path = ("policies", "tools", tool, "cases", at, "teams", n)
                     yield from self._lookup.team(path, team)
+
+    def _servers(self) -> Iterator[str]:
+        """Names of all servers of agents."""
+        teams = [team for team in self._config.teams.values() if isinstance(team, GroupTeam)]
+        for agent in [agent for team in teams for agent in team.agents.values()]:
+            inner = behind_filters(agent)
+            if isinstance(inner, AssistantConfig):
+                yield from (server.name for server in inner.mcp)
 
     def _budgets(self) -> Iterator[Problem]:
         """Budgets with unknown teams or without prices."""
@@ -94,7 +106,7 @@ class _Checker:
             return
         for name, model in config.models.items():
             if model.model and model.provider != "demo" and model.model not in config.prices:
-                text = f"a budget limits the cost, and [prices] does not say that of {model.model}"
+                text = f"has no price, but a budget limits the cost; add {model.model} to [prices]"
                 yield Problem(path=("models", name, "model"), text=text)
 
     def _component(self, path: KeyPath, team: ComponentTeam) -> Iterator[Problem]:
@@ -102,6 +114,9 @@ class _Checker:
             json.loads(team.component.read_text(encoding="utf-8"))
         except OSError as error:
             text = f"cannot read {team.component}: {error.strerror}"
+            yield Problem(path=(*path, "component"), text=text)
+        except RecursionError:
+            text = f"{team.component} is nested too deep"
             yield Problem(path=(*path, "component"), text=text)
         except ValueError as error:
             text = f"{team.component} is not JSON: {error}"
@@ -111,10 +126,7 @@ class _Checker:
 
 
 def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
-    """Settings that the OpenAI client refuses.
-
-    The demo model takes and ignores the same.
-    """
+    """Settings that the OpenAI client refuses, also for the demo model."""
     known = OpenAIClientConfigurationConfigModel.model_fields
     try:
         OpenAIClientConfigurationConfigModel.model_validate({"model": "any", **options})

@@ -18,14 +18,14 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.config.toml import KeyPath
-from gateway.factory.agents import message_type
+from gateway.factory.agents import make_graph, message_type
 from gateway.factory.conditions import build_condition
-from gateway.factory.graph import make_graph, unreachable
 from gateway.references.agents import AgentChecker, Roster
-from gateway.references.lookup import Lookup, known
+from gateway.references.lookup import Lookup, check_name
+from teams import DiGraph
 
-ENDLESS = "is missing: with neither termination nor max_turns a run would never end"
-ENDLESS_GRAPH = "is missing: edges lead back, so a run ends only by a termination or max_turns"
+ENDLESS = "is missing: without termination or max_turns a run never ends"
+ENDLESS_GRAPH = "is missing: the graph has a loop, so a run needs a termination or max_turns to end"
 
 
 class GroupChecker:
@@ -74,17 +74,17 @@ class GroupChecker:
         for at, name in enumerate(names):
             place = (*self._path, "participants", at)
             if name in names[:at]:
-                yield Problem(path=place, text=f"{name!r} takes part already")
+                yield Problem(path=place, text=f"{name!r} is listed twice")
             if name in self._agents:
                 continue
             if not alone:
                 both = [*self._agents, *self._lookup.teams]
-                yield from known(place, name, both, "an agent of this team, or a team")
+                yield from check_name(place, name, both, "an agent of this team, or a team")
             elif name in self._lookup.teams:
                 text = f"{name!r} is a team; here it must be in an agent: type = 'society_of_mind'"
                 yield Problem(path=place, text=text)
             else:
-                yield from known(place, name, self._agents, "an agent of this team")
+                yield from check_name(place, name, self._agents, "an agent of this team")
 
     def _termination(self) -> tuple[set[str], list[Problem]]:
         """Outside targets of hand-offs, and mistakes of the condition."""
@@ -129,7 +129,7 @@ class GroupChecker:
             yield from self._lookup.function((*path, key), getattr(team, key))
         yield from agents.context((*path, "model_context"), team.model_context)
         if len(team.participants or self._agents) == 1 or len(team.members) == 1:
-            text = "there is only one; a selector chooses between at least two"
+            text = "has one participant; a selector needs at least two"
             yield Problem(path=(*path, "participants"), text=text)
 
     def _graph(self, team: GraphTeam) -> Iterator[Problem]:
@@ -138,14 +138,14 @@ class GroupChecker:
         what = "a participant"
         for at, edge in enumerate(team.edges):
             place = (*path, "edges", at)
-            problems += known((*place, "source"), edge.source, members, what)
-            problems += known((*place, "target"), edge.target, members, what)
+            problems += check_name((*place, "source"), edge.source, members, what)
+            problems += check_name((*place, "target"), edge.target, members, what)
             yield from self._lookup.function(
                 (*place, "condition_function"), edge.condition_function
             )
         for name in team.nodes:
-            problems += known((*path, "nodes", name), name, members, what)
-        problems += known(
+            problems += check_name((*path, "nodes", name), name, members, what)
+        problems += check_name(
             (*path, "default_start_node"), team.default_start_node or "", members, what
         )
         yield from problems
@@ -161,7 +161,7 @@ class GroupChecker:
         place = (*self._path, "edges")
         graph = make_graph(team, lambda _: _always)
         if not graph.get_start_nodes():
-            text = "is missing: edges lead to everybody, so a run would begin nowhere"
+            text = "is missing: edges lead to every participant, so no one is first"
             yield Problem(path=(*self._path, "default_start_node"), text=text)
             return
         try:
@@ -169,11 +169,22 @@ class GroupChecker:
         except ValueError as error:
             yield Problem(path=place, text=str(error))
             return
-        for name in unreachable(graph):
+        for name in _unreachable(graph):
             starts = ", ".join(sorted(graph.get_start_nodes()))
-            yield Problem(path=place, text=f"no way leads from {starts} to {name!r}")
+            yield Problem(path=place, text=f"no edges lead from {starts} to {name!r}")
         if graph.get_has_cycles() and not self._ends():
             yield Problem(path=(*self._path, "termination"), text=ENDLESS_GRAPH)
+
+
+def _unreachable(graph: DiGraph) -> Iterator[str]:
+    """The nodes that no run of the graph can get to."""
+    found = graph.get_start_nodes()
+    left = list(found)
+    while left:
+        targets = {edge.target for edge in graph.nodes[left.pop()].edges} - found
+        found |= targets
+        left += targets
+    return (name for name in graph.nodes if name not in found)
 
 
 def _always(_: object) -> bool:

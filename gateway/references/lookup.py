@@ -15,8 +15,8 @@ from gateway.config.toml import KeyPath
 class Lookup:
     """The names of a config.
 
-    One counts as known if `written`, the data as it stands in the file,
-    has it: what is wrong with the thing itself is reported where it is written.
+    One counts as known if `written`, the data as it stands in the file, has it: what is wrong with
+    the thing itself is reported where it is written.
     """
 
     def __init__(self, config: Config, written: Mapping[str, Any], imports: Imports) -> None:
@@ -40,11 +40,11 @@ class Lookup:
 
     def model(self, path: KeyPath, name: str) -> Iterator[Problem]:
         """Check that the name is a model's, or empty."""
-        return known(path, name, self.models, "the name of a model")
+        return check_name(path, name, self.models, "the name of a model")
 
     def team(self, path: KeyPath, name: str) -> Iterator[Problem]:
         """Check that the name is a team's, or empty."""
-        return known(path, name, self.teams, "a team")
+        return check_name(path, name, self.teams, "a team")
 
     def function(self, path: KeyPath, target: str | None) -> Iterator[Problem]:
         """Check that the import path, if any, leads to a callable."""
@@ -55,9 +55,9 @@ class Lookup:
             yield Problem(path=path, text=str(error))
 
 
-def known(path: KeyPath, name: str, names: Iterable[str], what: str) -> Iterator[Problem]:
+def check_name(path: KeyPath, name: str, names: Iterable[str], what: str) -> Iterator[Problem]:
     """Check that the name is known, or empty."""
     names = list(names)
     if name and name not in names:
-        hint = did_you_mean(name, names) or f"there is {', '.join(names) or 'none'}"
+        hint = did_you_mean(name, names) or f"there is {', '.join(map(repr, names)) or 'none'}"
         yield Problem(path=path, text=f"found {name!r}, expected {what}; {hint}")

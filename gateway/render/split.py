@@ -1,4 +1,4 @@
-"""A text in pieces, each one readable message.
+"""Markdown split into pieces, each one readable message.
 
 Cut between paragraphs, lines, sentences or words, in this order, and hard only where there is
 nothing else; never within a character, a link, code in a line, or the line that begins a fence. A
@@ -14,13 +14,27 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gateway.render.blocks import Context, opened_by
 from gateway.render.graphemes import may_cut
 
 Length = Callable[[str], int]
 
 FAR = 500
 """Characters over which something may be the beginning of a link, or of code in a line."""
+
+LONGEST_LINE = 4_000
+"""Characters that say which block a line begins: each cut of a longer line looks at them again."""
+LONGEST_INFO = 40
+LONGEST_HEADER = 400
+"""Characters of a table's first two lines that are worth repeating."""
+
+_FENCE = re.compile(
+    r"(?P<prefix>[ \t>]{0,32})(?P<marker>`{3,32}(?!`)|~{3,32}(?!~))(?P<info>[^\n]*)"
+)
+_RULE = re.compile(  # possessive: in linear time
+    r"[ \t]*+\|?+[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?+[ \t]*+"
+)
+_NO_ROW = frozenset(">#-*+`~")
+"""Beginnings of blocks other than rows."""
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _LINE = re.compile(r"\n")
@@ -36,6 +50,86 @@ _ATOMS = re.compile(
     r"|<[^\s<>]+(?:>|\Z)"
     r"|`{2,}|~{2,}|\*{2,}|_{2,}"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Code between two lines of marks."""
+
+    prefix: str
+    marker: str
+    info: str
+
+    @property
+    def opener(self) -> str:
+        """The line that begins it."""
+        return f"{self.prefix}{self.marker}{self.info}"
+
+    @property
+    def closer(self) -> str:
+        """The line that ends it."""
+        return f"{self.prefix}{self.marker}"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The block of the next line; `above` is the line before it."""
+
+    fence: Fence | None = None
+    table: tuple[str, str] | None = None
+    above: str = ""
+
+    def after(self, line: str) -> Context:
+        """The block of the line after this one (given without its end)."""
+        if self.fence is not None:
+            return self._in_fence(self.fence, line)
+        if (fence := opened_by(line)) is not None:
+            return Context(fence=fence)
+        if not line.strip():
+            return Context()
+        if self.table is None and "|" in self.above and "|" in line and _RULE.fullmatch(line):
+            return Context(table=(self.above, line), above=line)
+        return Context(table=self.table if _may_be_row(line) else None, above=line)
+
+    def _in_fence(self, fence: Fence, line: str) -> Context:
+        if _leaves_quotation(fence, line):
+            return Context().after(line)
+        found = _FENCE.fullmatch(line)
+        ends = (
+            found is not None
+            and found["marker"].startswith(fence.marker)
+            and not found["info"].strip()
+        )
+        return Context() if ends else self
+
+    def repeated(self, line: str) -> str:
+        """The beginning of a message that continues with this line, or ""."""
+        if self.fence is not None:
+            return "" if _leaves_quotation(self.fence, line) else f"{self.fence.opener}\n"
+        if self.table is not None and _may_be_row(line):
+            header = f"{self.table[0]}\n{self.table[1]}\n"
+            return header if len(header) <= LONGEST_HEADER else ""
+        return ""
+
+
+def opened_by(line: str) -> Fence | None:
+    """The fence that a line begins, if it is not in one."""
+    found = _FENCE.fullmatch(line)
+    if found is None or (found["marker"][0] == "`" and "`" in found["info"]):
+        return None
+    info = found["info"].strip()
+    if len(info) > LONGEST_INFO:
+        info = info.split()[0][:LONGEST_INFO]
+    return Fence(found["prefix"], found["marker"], info)
+
+
+def _leaves_quotation(fence: Fence, line: str) -> bool:
+    """True if the fence ends together with its quotation."""
+    return ">" in fence.prefix and not line.lstrip().startswith(">")
+
+
+def _may_be_row(line: str) -> bool:
+    return line.lstrip()[:1] not in _NO_ROW if line.strip() else not line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +160,12 @@ def split(
     growing: bool = False,
     most: int | None = None,
 ) -> list[Piece]:
-    """The pieces of a text; none for an empty one.
+    """The pieces of a text, each at most `limit` long.
 
-    Each is at most `limit` long as `length` counts.
-
-    No character may count for less than one, nor a longer text for less than a shorter one.
-
-    `cuts` are where the first ones end, whatever their length. The last one of a `growing` text may
-    be too long by what is put after it. With `most`, what comes after so many pieces is left out.
+    No character may count for less than one by `length`, nor a longer text for less than a shorter
+    one. `cuts` are where the first ones end, whatever their length. The last one of a `growing`
+    text may be too long by what is put after it. With `most`, what comes after so many pieces is
+    left out.
     """
     pieces: list[Piece] = []
     cursor = _Cursor(text)
@@ -86,7 +178,7 @@ def split(
     return pieces
 
 
-def closed(text: str) -> str:
+def with_closed_fence(text: str) -> str:
     """The text with the fence closed that it leaves open."""
     context = Context()
     for line in text.split("\n"):
@@ -143,14 +235,14 @@ class _Cursor:
             self.line, self.context = line, context
         self.at = end
         body = self.text[first:end]
-        after = _closer(self.standing(), body) if end > first else ""
+        after = _closer(self.next_context(), body) if end > first else ""
         return Piece(first=first, last=end, body=body, before=before, after=after)
 
-    def standing(self) -> Context:
+    def next_context(self) -> Context:
         """The block of a line after the text up to here."""
         if self.at == self.line:
             return self.context
-        return self.context.after(self.text[self.line : self.at])
+        return self.context.after(self.text[self.line : min(self.at, self.line + LONGEST_LINE)])
 
 
 class _Window:
@@ -195,12 +287,12 @@ class _Window:
             return True
         line, context = self._context(end)
         if line < end:
-            context = context.after(self._text[line:end])
+            context = context.after(self._text[line : min(end, line + LONGEST_LINE)])
         return self._length(text + _closer(context, text)) <= self._limit
 
     def _context(self, end: int) -> tuple[int, Context]:
         """The start of the line with `end`, and its block."""
-        return self._lines[bisect_right(self._lines, end, key=_line) - 1]
+        return self._lines[bisect_right(self._lines, end, key=lambda line: line[0]) - 1]
 
     def _farthest(self) -> int:
         """The most that fits without anything after it."""
@@ -244,7 +336,7 @@ class _Window:
         """
         text = self._text
         line, context = self._context(end)
-        above = text[line:end]
+        above = text[line : min(end, line + LONGEST_LINE)]
         if above:
             return not {text[end : end + 1], above.lstrip(" \t>")[:1]} & set(" \t`~")
         start = text.rfind("\n", 0, max(end - 1, 0)) + 1
@@ -268,7 +360,3 @@ class _Window:
 
     def _is_between(self, end: int) -> bool:
         return may_cut(self._text, end) and self._fits(end)
-
-
-def _line(place: tuple[int, Context]) -> int:
-    return place[0]

@@ -5,28 +5,71 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gateway.base.calendar import local_time
 from gateway.base.clock import ClockTrust
+from gateway.base.metrics import Metrics
+from gateway.errors import GatewayError
 from gateway.events import TextDelta
-from gateway.runtime.housekeeping import Housekeeping
+from gateway.runtime.retention import Retention
 from gateway.runtime.settings import ActiveSettings
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.expiry import Deadlines, RequestTimes
 from gateway.sessions.lanes import Lanes
-from gateway.sessions.live_team import REASON, WITHDRAWN, affected
+from gateway.sessions.live_team import REASON, WITHDRAWN, changed_threads
 from gateway.store.protocols import SessionStore
-from gateway.store.rulebook import RecoveryWords
+from gateway.store.records import StoreLoss
+from gateway.store.rulebook import DoubtWords, RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES
 
 LOG = logging.getLogger("gateway")
+
+TIDY_EVERY = 60.0
+"""Seconds between two rounds of housekeeping."""
 
 RECOVERY = RecoveryWords(
     interrupted="The answer was interrupted. It continues from where it stopped.",
     parked=f"The answer was interrupted {MAX_RESUMES + 1} times, so it is not tried again. "
     "Your next message continues from there.",
+    reason="interrupted too often",
 )
+
+
+def doubt_words(loss: StoreLoss, zone: str) -> DoubtWords:
+    """Words for threads whose unfinished work may have been done."""
+    since = _time(loss.since, zone)
+    match loss.cause:
+        case "restored":
+            told = f"Parley was restored from a copy of {since}."
+        case "damaged":
+            told = f"Parley's store was damaged, and what happened here after {since} is lost."
+    return DoubtWords(
+        notice=f"{told} This may have been answered since, so it is not answered again by itself. "
+        "/retry continues, and so does your next message.",
+        command="/retry",
+        label="Continue",
+        reason="it may have been done already",
+    )
+
+
+def loss_sentence(loss: StoreLoss, zone: str) -> str:
+    """The loss in a sentence for the operator."""
+    since = _time(loss.since, zone)
+    match loss.cause:
+        case "restored":
+            told = f"a backup took its place, which has everything up to {since}"
+        case "damaged":
+            told = (
+                f"{loss.commits} commits are missing after {since}: its write-ahead log was"
+                " damaged, or its file was exchanged"
+            )
+    return f"{told}. Unfinished threads are parked: /retry in a thread continues it"
+
+
+def _time(at: float, zone: str) -> str:
+    return f"{local_time(at, zone):%Y-%m-%d %H:%M %Z}" if at else "its beginning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +83,11 @@ class GatewayParts:
     using: ActiveSettings
     trust: ClockTrust
     clock: Callable[[], float]
+    vitals: Metrics
 
 
 class Lifecycle:
-    """Lanes of one gateway, and tasks beside them.
-
-    `boot` is an id of this run.
-    """
+    """Lanes of one gateway, and tasks beside them, in the run `boot`."""
 
     def __init__(self, parts: GatewayParts, *, boot: str) -> None:
         self._store = parts.store
@@ -55,8 +96,10 @@ class Lifecycle:
         self._sessions = parts.sessions
         self._using = parts.using
         self._trust = parts.trust
-        self._clock = parts.clock
+        self._vitals = parts.vitals
         self._boot = boot
+        self.retention = Retention(parts.store, parts.trust, parts.clock, self.gone)
+        """Deletes old threads."""
         self.deadlines = Deadlines(self._settle_due, parts.trust.now)
         """When requests expire, and people are reminded of them."""
         self.hurry = asyncio.Event()
@@ -64,7 +107,15 @@ class Lifecycle:
 
     async def recover(self) -> None:
         """Go on with what an earlier process left."""
-        for left in await self._store.recover(self._boot, RECOVERY):
+        words = RECOVERY
+        if loss := await self._store.untold_loss():
+            words = replace(RECOVERY, doubt=doubt_words(loss, self._using.limits.timezone))
+            text = loss_sentence(loss, self._using.limits.timezone)
+            LOG.error("%s", text)
+            self._vitals.remark("store", text)
+        self._trust.begin(await self._store.known_time(self._trust.now()))
+        asked = RequestDating(by=self._trust.now(), lag=self._trust.lag)
+        for left in await self._store.recover(self._boot, words, asked):
             for message in left.open_messages:
                 shown = TextDelta(
                     thread=left.thread,
@@ -79,7 +130,7 @@ class Lifecycle:
 
     async def review(self) -> None:
         """Withdraw questions of teams that no longer exist."""
-        changed = await affected(self._store, self._using.teams)
+        changed = await changed_threads(self._store, self._using.teams)
         gone = [thread.id for thread, fate in changed if fate == "begins anew"]
         if gone:
             added = await self._store.withdraw_questions(gone, reason=REASON, notice=WITHDRAWN)
@@ -88,27 +139,35 @@ class Lifecycle:
 
     async def work(self) -> None:
         """Run the lanes, and whatever else is to be done, until cancelled."""
-        upkeep = Housekeeping(self.tidy)
         async with asyncio.TaskGroup() as group:
-            group.create_task(upkeep.run(), name="gateway upkeep")
+            group.create_task(self._keep_tidy(), name="gateway upkeep")
             group.create_task(self.deadlines.run(), name="gateway deadlines")
             group.create_task(self._sessions.closing.run(), name="gateway closing")
-            await self._dispatcher.serve(self._sessions.drain)
+            serving = self._dispatcher.serve(self._sessions.drain)
+            group.create_task(serving, name="gateway dispatcher")
+
+    async def _keep_tidy(self) -> None:
+        """Tidy up once a minute, whether or not it fails."""
+        while True:
+            try:
+                await self.tidy()
+            except GatewayError as error:
+                LOG.warning("tidying up failed, and is tried again: %s", error)
+            except Exception:  # the turns must not end with it
+                LOG.exception("tidying up failed, and is tried again")
+            await asyncio.sleep(TIDY_EVERY)
 
     async def tidy(self) -> None:
         """Let go of what was not used for long."""
         self._sessions.evict(self._using.limits.idle)
-        if self._using.limits.retention is not None and self._trust.holds():
-            for thread in await self._store.expire(self._clock() - self._using.limits.retention):
-                LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
-                self.gone(thread)
+        await self._store.keep_time(self._trust.known())
+        await self.retention.round(self._using.limits)
 
     async def _settle_due(self) -> float | None:
         """Expire and remind of requests; returns the next due time."""
         settled = await self._store.settle_due(
             RequestTimes(operators=self._using.access.operators),
             self._trust.now(),
-            jumped=self._trust.jumped,
         )
         for thread, events in settled.events.items():
             self._bus.publish(thread, events)
@@ -122,10 +181,7 @@ class Lifecycle:
         self._sessions.forget(thread)
 
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
-        """Let turns reach a safe point, then cut them short.
-
-        Nothing here may take long.
-        """
+        """Let turns reach a safe point, then cut them short; within seconds."""
         self._sessions.pause()
         async with asyncio.TaskGroup() as group:
             resting = group.create_task(self._dispatcher.rest(), name="gateway rest")

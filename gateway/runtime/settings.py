@@ -9,6 +9,7 @@ from gateway.access.authority import Access
 from gateway.config.budgets import Budget, Price
 from gateway.config.settings import Attachments
 from gateway.content.attachments import MB
+from gateway.missed import MissedRules
 from gateway.registry import TeamSource
 from gateway.sessions.turn_settings import TurnSettings
 
@@ -22,16 +23,22 @@ class Limits:
     """Most turns at a time of one "team" or "workspace"."""
     live_teams: int = 100
     """Idle teams kept in memory; the others are loaded again when they are needed."""
+    live_bytes: float = 256_000_000
+    """Bytes that the last snapshots of idle teams may have together."""
     idle: float = 900.0
     """Seconds that an idle team stays in memory."""
     retention: float | None = None
     """Seconds that a thread is kept after its last use, or None."""
+    retention_share: float = 0.2
+    """Largest share of all threads that one round of retention deletes."""
     waiting_messages: int = 20
     """Most messages that may wait in a thread."""
     collect: float = 3.0
     """Seconds without a message before a collecting thread's turn begins."""
     requests_expire: float | None = 86400.0
     """Seconds in which people can answer a request; None for ever."""
+    missed: MissedRules = field(default_factory=MissedRules)
+    """Ages up to which messages that were missed in a pause are answered or offered."""
     shutdown: float = 3.0
     """Seconds in which turns must reach a safe point at shutdown."""
     attachments: Attachments = field(default_factory=Attachments)
@@ -59,6 +66,7 @@ class ActiveSettings:
         limits = self.limits
         return TurnSettings(
             live_teams=limits.live_teams,
+            live_bytes=limits.live_bytes,
             quiet=limits.collect,
             expire=limits.requests_expire,
             largest_file=limits.attachments.file_mb * MB,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gateway.missed import MissedCounts
 from gateway.store.records import Counts
 
 
@@ -18,6 +19,13 @@ class Status:
     running: int
     live: int
     """Idle teams in memory."""
+    live_bytes: int = 0
+    """Size of their last snapshots."""
     counts: Counts
+    missed: MissedCounts = field(default_factory=MissedCounts)
+    ignored: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Events of platforms that adapters dropped since the start, by the reason."""
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])
     """Refusals of platforms, with their age in seconds."""
+    troubles: Sequence[str] = ()
+    """Sentences about what does not work as it should."""

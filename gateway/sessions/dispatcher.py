@@ -49,10 +49,7 @@ class Dispatcher(Protocol):
         ...
 
     def hasten(self, thread: str) -> None:
-        """Run a waiting or running thread as soon as possible.
-
-        The reasons stay the same.
-        """
+        """Run a waiting or running thread, for its same reasons, at once."""
         ...
 
     async def serve(self, drain: Drain) -> None:
@@ -81,10 +78,7 @@ class PersonRateLimiter:
         self._begun: dict[str, list[float]] = {}
 
     def wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
-        """Seconds until a turn of the person may begin.
-
-        0 for now, infinity for once another of theirs has ended.
-        """
+        """Seconds until a turn may begin; infinity while too many run."""
         if limits is None:
             return 0.0
         if self._running[person] >= limits.parallel:
@@ -94,8 +88,8 @@ class PersonRateLimiter:
             return 0.0
         return max(0.0, begun[len(begun) - limits.turns] + WINDOW - now)
 
-    def began(self, person: str, limits: PersonLimits | None, now: float) -> None:
-        """A turn of the person's has begun."""
+    def begin(self, person: str, limits: PersonLimits | None, now: float) -> None:
+        """Count a turn of the person that has begun."""
         self._forget(now)
         self._running[person] += 1
         if limits is not None:
@@ -103,8 +97,8 @@ class PersonRateLimiter:
             begun.append(now)
             del begun[: -limits.turns]  # no more are ever looked at
 
-    def ended(self, person: str) -> None:
-        """A turn of the person's has ended."""
+    def end(self, person: str) -> None:
+        """Count a turn of the person as ended."""
         self._running[person] -= 1
         if not self._running[person]:
             del self._running[person]
@@ -135,7 +129,7 @@ class LocalDispatcher:
         self._running: dict[str, _RunRequest] = {}
         self._again: dict[str, _RunRequest] = {}
         self._groups: Counter[LaneGroup] = Counter()
-        self._pace = PersonRateLimiter()
+        self._rates = PersonRateLimiter()
         self._timers: set[asyncio.TimerHandle] = set()
         self._delayed: dict[str, tuple[asyncio.TimerHandle, _RunRequest]] = {}
         self._look: asyncio.TimerHandle | None = None
@@ -151,58 +145,52 @@ class LocalDispatcher:
         limits: PersonLimits | None = None,
         groups: LaneGroups = (),
     ) -> None:
-        """Run the thread's turn after `delay` seconds.
-
-        It runs on behalf of a person and within their `limits`, as one of its `groups`.
-        """
+        """Run the thread's turn after `delay` seconds."""
         running = self._running.get(thread)
-        wish = _RunRequest(person, limits, groups or (running.groups if running else ()))
+        request = _RunRequest(person, limits, groups or (running.groups if running else ()))
         if delay > 0:
-            self._wake_later(thread, wish, delay)
+            self._wake_later(thread, request, delay)
         else:
-            self._wake(thread, wish)
+            self._wake(thread, request)
 
     def put_off(self, thread: str, delay: float) -> None:
         """Run a running thread again in `delay` seconds, unchanged."""
-        if (wish := self._running.get(thread)) is not None:
-            self._wake_later(thread, wish, delay)
+        if (request := self._running.get(thread)) is not None:
+            self._wake_later(thread, request, delay)
 
     def hasten(self, thread: str) -> None:
-        """Run a waiting or running thread as soon as possible.
-
-        The reasons stay the same.
-        """
-        wish = self._undelayed(thread) or self._running.get(thread)
-        if wish is not None:
-            self._wake(thread, wish)
+        """Run a waiting or running thread, for its same reasons, at once."""
+        request = self._undelayed(thread) or self._running.get(thread)
+        if request is not None:
+            self._wake(thread, request)
 
     def _undelayed(self, thread: str) -> _RunRequest | None:
         """The request of a sleeping thread, which is cancelled."""
         if (delayed := self._delayed.pop(thread, None)) is None:
             return None
-        handle, wish = delayed
+        handle, request = delayed
         handle.cancel()
         self._timers.discard(handle)
-        return wish
+        return request
 
-    def _wake_later(self, thread: str, wish: _RunRequest, delay: float) -> None:
+    def _wake_later(self, thread: str, request: _RunRequest, delay: float) -> None:
         """Wake the thread at that time, in place of an earlier plan."""
         self._undelayed(thread)
 
         def due() -> None:
             del self._delayed[thread]
-            self._wake(thread, wish)
+            self._wake(thread, request)
 
-        self._delayed[thread] = self._later(delay, due), wish
+        self._delayed[thread] = self._later(delay, due), request
 
-    def _wake(self, thread: str, wish: _RunRequest) -> None:
+    def _wake(self, thread: str, request: _RunRequest) -> None:
         if thread in self._running:
-            self._again.setdefault(thread, wish)
+            self._again.setdefault(thread, request)
         elif thread not in self._waiting:
-            self._waiting[thread] = wish
-            self._lines.setdefault(wish.person, deque()).append(thread)
+            self._waiting[thread] = request
+            self._lines.setdefault(request.person, deque()).append(thread)
             self._changed.set()
-        elif wish.limits is None and self._waiting[thread].limits is not None:
+        elif request.limits is None and self._waiting[thread].limits is not None:
             # An answer, or a stop: it does not wait for what holds its thread up.
             self._waiting[thread] = replace(self._waiting[thread], limits=None)
             self._changed.set()
@@ -237,10 +225,10 @@ class LocalDispatcher:
         waits: list[float] = []
         for person, line in self._lines.items():
             for thread in line:
-                wish = self._waiting[thread]
-                if any(map(self._is_full, wish.groups)):
+                request = self._waiting[thread]
+                if any(map(self._is_full, request.groups)):
                     continue  # looked at again once one of them has ended
-                wait = self._pace.wait(person, wish.limits, now)
+                wait = self._rates.wait(person, request.limits, now)
                 if wait == 0:
                     self._start(thread, now)
                     return thread
@@ -265,15 +253,15 @@ class LocalDispatcher:
         self._look = self._later(delay, self._changed.set) if delay < math.inf else None
 
     def _start(self, thread: str, now: float) -> None:
-        wish = self._waiting.pop(thread)
-        line = self._lines.pop(wish.person)
+        request = self._waiting.pop(thread)
+        line = self._lines.pop(request.person)
         line.remove(thread)
         if line:
-            self._lines[wish.person] = line
-        self._running[thread] = wish
-        for group in wish.groups:
+            self._lines[request.person] = line
+        self._running[thread] = request
+        for group in request.groups:
             self._groups[group] += 1
-        self._pace.began(wish.person, wish.limits, now)
+        self._rates.begin(request.person, request.limits, now)
 
     async def _run(self, drain: Drain, thread: str) -> None:
         more = False
@@ -282,15 +270,15 @@ class LocalDispatcher:
         except Exception:
             LOG.exception("thread %s: its lane failed", thread)
         finally:
-            wish = self._running.pop(thread)
-            self._pace.ended(wish.person)
-            for group in wish.groups:
+            request = self._running.pop(thread)
+            self._rates.end(request.person)
+            for group in request.groups:
                 self._groups[group] -= 1
                 if not self._groups[group]:
                     del self._groups[group]
             again = self._again.pop(thread, None)
             if more or again:
-                self._wake(thread, again or wish)
+                self._wake(thread, again or request)
             self._changed.set()
 
     async def rest(self) -> None:

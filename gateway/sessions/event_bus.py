@@ -1,9 +1,8 @@
 """Event bus: best effort within the process.
 
-What must not be lost is in the store.
-
-A feed holds a bounded number of events. One that is read too slowly forgets them and says so; its
-reader then takes what it missed from the store. Text of one message that waits is joined.
+What must not be lost is in the store. A subscription holds a bounded number of events. One that is
+read too slowly forgets them and says so; its reader then takes what it missed from the store. Text
+of one message that waits is joined.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
 from gateway.events import MessageFinished, SessionEvent, TextDelta
 from gateway.store.protocols import SessionReader
 
-FEED = 2000
-"""Events that a feed holds for its reader."""
+LONGEST_QUEUE = 2000
+"""Events that a subscription holds for its reader."""
 
 
 class Subscription:
@@ -44,7 +43,7 @@ class Subscription:
                 self._push_text(event)
             else:
                 self._items.append(event)
-        if len(self._items) > FEED:
+        if len(self._items) > LONGEST_QUEUE:
             self._items.clear()
             self._gap = True
         self._arrived.set()
@@ -63,10 +62,7 @@ class Subscription:
         return [replace(text.delta(), replace=True) for text in self._opened.values()]
 
     async def take(self) -> list[SessionEvent] | None:
-        """Wait for events and take all of them.
-
-        None: events were lost, or no more will come.
-        """
+        """Wait for events and take all; None: lost some, or closed."""
         while not (self._items or self._gap or self._closed):
             self._arrived.clear()
             await self._arrived.wait()
@@ -107,7 +103,7 @@ class OpenText:
 
 
 class ActivitySubscription:
-    """In which threads something happens, from the subscription on."""
+    """The threads with new events, from the subscription on."""
 
     def __init__(self) -> None:
         self._threads: dict[str, None] = {}
@@ -138,31 +134,23 @@ class EventBus(Protocol):
     """Bus that carries events from turns to surfaces."""
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
-        """Hand events to the thread's feeds."""
+        """Hand events to the thread's subscriptions."""
         ...
 
-    def subscribe(self, thread: str) -> Subscription:
-        """Open a feed; give it back with `unsubscribe`."""
+    def subscription(self, thread: str) -> AbstractContextManager[Subscription]:
+        """The thread's events, for the length of a context."""
         ...
 
-    def unsubscribe(self, thread: str, feed: Subscription) -> None:
-        """Close a feed."""
-        ...
-
-    def stirs(self) -> ActivitySubscription:
-        """Subscribe to the activity of all threads; `unheard` ends it."""
-        ...
-
-    def unheard(self, stirs: ActivitySubscription) -> None:
-        """Close it."""
+    def activity(self) -> AbstractContextManager[ActivitySubscription]:
+        """The activity of all threads, for the length of a context."""
         ...
 
     def end(self, thread: str) -> None:
-        """Close all feeds of a thread that is no more."""
+        """Close all subscriptions of a thread that is no more."""
         ...
 
     def close(self) -> None:
-        """Close all feeds, also those that are opened later."""
+        """Close all subscriptions, also those that are opened later."""
         ...
 
 
@@ -170,13 +158,13 @@ class LocalBus:
     """Bus within one process, with open messages for latecomers."""
 
     def __init__(self) -> None:
-        self._feeds: dict[str, set[Subscription]] = {}
+        self._subscriptions: dict[str, set[Subscription]] = {}
         self._opened: dict[str, dict[str, OpenText]] = {}
-        self._stirs: set[ActivitySubscription] = set()
+        self._activity: set[ActivitySubscription] = set()
         self._closed = False
 
     def publish(self, thread: str, events: Iterable[SessionEvent]) -> None:
-        """Hand events to the thread's feeds."""
+        """Hand events to the thread's subscriptions."""
         events = tuple(events)
         for event in events:
             if isinstance(event, TextDelta):
@@ -184,10 +172,10 @@ class LocalBus:
             elif isinstance(event, MessageFinished) and thread in self._opened:
                 self._opened[thread].pop(event.message, None)
                 self._tidy(thread)
-        for feed in self._feeds.get(thread, ()):
-            feed.push(events)
-        for stirs in self._stirs if events else ():
-            stirs.push(thread)
+        for subscription in self._subscriptions.get(thread, ()):
+            subscription.push(events)
+        for subscription in self._activity if events else ():
+            subscription.push(thread)
 
     def _grow(self, thread: str, delta: TextDelta) -> None:
         opened = self._opened.setdefault(thread, {})
@@ -196,74 +184,52 @@ class LocalBus:
         else:
             opened[delta.message] = OpenText(delta)
 
-    def subscribe(self, thread: str) -> Subscription:
-        """Open a feed; give it back with `unsubscribe`."""
-        feed = Subscription(self._opened.setdefault(thread, {}))
+    @contextmanager
+    def subscription(self, thread: str) -> Generator[Subscription]:
+        """The thread's events, for the length of a context."""
+        subscription = Subscription(self._opened.setdefault(thread, {}))
         if self._closed:
-            feed.close()
-        self._feeds.setdefault(thread, set()).add(feed)
-        return feed
+            subscription.close()
+        self._subscriptions.setdefault(thread, set()).add(subscription)
+        try:
+            yield subscription
+        finally:
+            if subscriptions := self._subscriptions.get(thread):
+                subscriptions.discard(subscription)
+                if not subscriptions:
+                    del self._subscriptions[thread]
+            self._tidy(thread)
 
-    def unsubscribe(self, thread: str, feed: Subscription) -> None:
-        """Close a feed."""
-        feed.close()
-        if feeds := self._feeds.get(thread):
-            feeds.discard(feed)
-            if not feeds:
-                del self._feeds[thread]
-        self._tidy(thread)
-
-    def stirs(self) -> ActivitySubscription:
-        """Subscribe to the activity of all threads; `unheard` ends it."""
-        stirs = ActivitySubscription()
+    @contextmanager
+    def activity(self) -> Generator[ActivitySubscription]:
+        """The activity of all threads, for the length of a context."""
+        subscription = ActivitySubscription()
         if self._closed:
-            stirs.close()
-        self._stirs.add(stirs)
-        return stirs
-
-    def unheard(self, stirs: ActivitySubscription) -> None:
-        """Close it."""
-        stirs.close()
-        self._stirs.discard(stirs)
+            subscription.close()
+        self._activity.add(subscription)
+        try:
+            yield subscription
+        finally:
+            self._activity.discard(subscription)
 
     def end(self, thread: str) -> None:
-        """Close all feeds of a thread that is no more."""
-        for feed in self._feeds.pop(thread, ()):
-            feed.close()
+        """Close all subscriptions of a thread that is no more."""
+        for subscription in self._subscriptions.pop(thread, ()):
+            subscription.close()
         self._opened.pop(thread, None)
 
     def close(self) -> None:
-        """Close all feeds, also those that are opened later."""
+        """Close all subscriptions, also those that are opened later."""
         self._closed = True
-        for thread in list(self._feeds):
+        for thread in list(self._subscriptions):
             self.end(thread)
-        for stirs in self._stirs:
-            stirs.close()
+        for subscription in self._activity:
+            subscription.close()
 
     def _tidy(self, thread: str) -> None:
-        # A feed holds the very dict, so it may go only once nobody watches.
-        if thread not in self._feeds and not self._opened.get(thread):
+        # A subscription holds the very dict, so it may go only once nobody watches.
+        if thread not in self._subscriptions and not self._opened.get(thread):
             self._opened.pop(thread, None)
-
-
-@contextmanager
-def subscribed(bus: EventBus, thread: str) -> Generator[Subscription]:
-    """A feed for the length of a context."""
-    feed = bus.subscribe(thread)
-    try:
-        yield feed
-    finally:
-        bus.unsubscribe(thread, feed)
-
-
-@contextmanager
-def listening(bus: EventBus) -> Generator[ActivitySubscription]:
-    """All threads' stirs for the length of a context."""
-    stirs = bus.stirs()
-    try:
-        yield stirs
-    finally:
-        bus.unheard(stirs)
 
 
 async def watch(
@@ -271,14 +237,13 @@ async def watch(
 ) -> AsyncGenerator[SessionEvent]:
     """Events of the thread after a seq. Raises NotFound.
 
-    They end with the bus.
-
-    No seq comes twice and none is left out: whenever the live events skip one, the store is asked.
+    They end with the bus. No seq comes twice and none is left out: whenever the live events skip
+    one, the store is asked.
     """
     await store.thread(thread)
-    with subscribed(bus, thread) as feed:
-        while not feed.closed:
-            opened = feed.start_over()
+    with bus.subscription(thread) as subscription:
+        while not subscription.closed:
+            opened = subscription.start_over()
             finished: set[str] = set()
             while page := await store.events(thread, after=after):
                 for event in page:
@@ -290,7 +255,7 @@ async def watch(
                 if delta.message not in finished:
                     yield delta
             complete = True
-            while complete and (events := await feed.take()) is not None:
+            while complete and (events := await subscription.take()) is not None:
                 for event in events:
                     if isinstance(event, TextDelta):
                         if event.message not in finished:

@@ -33,6 +33,9 @@ from teams.messages import (
 )
 from teams.models import AssistantMessage
 
+LONGEST = 200_000
+"""Characters of one text that people are shown: rendering must not take a model's word for more."""
+
 
 class _OpenMessage:
     """A message of an agent that is not finished.
@@ -46,6 +49,14 @@ class _OpenMessage:
         self.message = message
         self.source = source
         self.parts = [text]
+        self.length = len(text)
+
+    def grow(self, text: str) -> str:
+        """Add to the message; what people are shown of it."""
+        shown = text[: max(0, LONGEST - self.length)]
+        self.parts.append(shown)
+        self.length += len(shown)
+        return shown
 
     @property
     def text(self) -> str:
@@ -56,11 +67,10 @@ class _OpenMessage:
 class EventMapper:
     """Mapper of one turn's items to events.
 
-    At most one message of each agent grows at a time.
-
-    `models` names each agent's model; `people` are the agents that stand for a human, whose words
-    are the answers to requests and are shown as such; `resumed` are messages that an interrupted
-    attempt had begun: what the agents say now takes their place.
+    Each agent has at most one open message. `models` names each agent's model; `people` are the
+    agents that stand for a human, whose words are the answers to requests and are shown as such;
+    `resumed` are messages that an interrupted attempt had begun: what the agents say now takes
+    their place.
     """
 
     def __init__(
@@ -86,10 +96,7 @@ class EventMapper:
     def map_item(
         self, item: BaseAgentEvent | BaseChatMessage, *, to_people: bool = False
     ) -> list[SessionEvent]:
-        """Events of the item, in order.
-
-        `to_people`: it is a hand-off to people.
-        """
+        """Events of the item, in order; `to_people`: it hands off to people."""
         if isinstance(item, ModelClientStreamingChunkEvent):
             return self._chunk(item)
         if isinstance(item, UserInputRequestedEvent):
@@ -103,18 +110,15 @@ class EventMapper:
             return [*self._starts(item.source), *self._to_people(item), *self._usage(item)]
         return [*self._starts(item.source), *self._item(item), *self._usage(item)]
 
-    def open_messages(self) -> list[OpenMessage]:
+    def open_messages(self) -> tuple[OpenMessage, ...]:
         """Unfinished messages so far."""
-        return [
+        return tuple(
             OpenMessage(message=growing.message, turn=self._turn, agent=agent, text=growing.text)
             for agent, growing in self._growing.items()
-        ]
+        )
 
     def close(self, *, done: bool) -> list[SessionEvent]:
-        """Finish open messages.
-
-        Open text that a `done` turn did not say again is void.
-        """
+        """Finish open messages; void what a `done` turn did not repeat."""
         return [
             self._finish(agent, "" if done and growing.source is None else growing.text)
             for agent, growing in [*self._growing.items()]
@@ -124,16 +128,16 @@ class EventMapper:
         agent, source = chunk.source, chunk.full_message_id or chunk.id
         growing = self._growing.get(agent)
         if growing is not None and growing.source == source:
-            growing.parts.append(chunk.content)
-            return [self._delta(agent, growing.message, chunk.content)]
-        events = self._starts(agent)
+            shown = growing.grow(chunk.content)
+            return [self._delta(agent, growing.message, shown)] if shown else []
+        events, first = self._starts(agent), chunk.content[:LONGEST]
         if growing is not None and growing.source is None:
-            growing.source, growing.parts = source, [chunk.content]
-            return [*events, self._delta(agent, growing.message, chunk.content, replace=True)]
+            self._growing[agent] = _OpenMessage(growing.message, source, first)
+            return [*events, self._delta(agent, growing.message, first, replace=True)]
         if growing is not None:
             events.append(self._finish(agent, growing.text))
-        self._growing[agent] = _OpenMessage(source, source, chunk.content)
-        return [*events, self._delta(agent, source, chunk.content)]
+        self._growing[agent] = _OpenMessage(source, source, first)
+        return [*events, self._delta(agent, source, first)]
 
     def _item(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
         agent = item.source
@@ -167,26 +171,23 @@ class EventMapper:
         return [*events, replace(handed, text="" if own == words else own, to_people=True)]
 
     def _thought(self, thought: ThoughtEvent) -> list[SessionEvent]:
-        """Events of reasoning.
-
-        Text that a model streamed before it calls tools is a message.
-        """
+        """Events of reasoning; text streamed before tool calls is a message."""
         growing = self._growing.get(thought.source)
         if growing is not None and growing.source is not None:
-            if growing.text.strip() == thought.content.strip():
+            if growing.text.strip() == thought.content[:LONGEST].strip():
                 return [self._finish(thought.source, growing.text)]
             growing.source = None
         return [
             Thought(
-                thread=self._thread, turn=self._turn, agent=thought.source, text=thought.content
+                thread=self._thread,
+                turn=self._turn,
+                agent=thought.source,
+                text=bounded(thought.content),
             )
         ]
 
     def _close_speech(self, agent: str) -> list[SessionEvent]:
-        """Finish the agent's speech before it acts.
-
-        Text begun by an earlier attempt is void.
-        """
+        """Finish the agent's speech before it acts; an earlier attempt's is void."""
         growing = self._growing.get(agent)
         if growing is None:
             return []
@@ -207,7 +208,7 @@ class EventMapper:
             turn=self._turn,
             agent=agent,
             message=growing.message if growing else message,
-            text=text,
+            text=bounded(text),
         )
 
     def _handed_off(self, handoff: HandoffMessage) -> WorkHandedOff:
@@ -216,7 +217,7 @@ class EventMapper:
             turn=self._turn,
             agent=handoff.source,
             target=handoff.target,
-            text=handoff.content,
+            text=bounded(handoff.content),
         )
 
     def _delta(self, agent: str, message: str, text: str, *, replace: bool = False) -> TextDelta:
@@ -241,6 +242,13 @@ class EventMapper:
                 completion_tokens=item.models_usage.completion_tokens,
             )
         ]
+
+
+def bounded(text: str) -> str:
+    """The text for people, with a note where it is too long."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n\n(The rest is not shown: {len(text) - LONGEST:,} characters.)"
 
 
 def _handoff_text(handoff: HandoffMessage) -> str:

@@ -21,7 +21,7 @@ SHORTEST, LONGEST = 0.05, 30.0
 
 EXPIRED = "expired: nobody decided in time"
 EXPIRED_QUESTION = "expired: nobody answered in time"
-UNANSWERED = "(Nobody has answered in time. Go on without the answer, or say that you can't.)"
+UNANSWERED = "(Nobody answered in time. Continue without the answer, or say that you can't.)"
 
 
 @value
@@ -53,11 +53,7 @@ def _span(seconds: float) -> str:
 
 
 class Deadlines:
-    """Timer that calls `settle` at each due time.
-
-    `settle` does what is due and returns the next due time (in seconds, by `clock`), if there is
-    one.
-    """
+    """Timer that calls `settle`, which returns the next due time, if any."""
 
     def __init__(
         self, settle: Callable[[], Awaitable[float | None]], clock: Callable[[], float]

@@ -15,8 +15,7 @@ from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
-from gateway.store.ids import new_id
-from gateway.store.records import CallRow, Request
+from gateway.store.records import CallRow, Request, new_id
 from gateway.store.turn_records import TurnUpdate
 from teams.agents import UserProxyAgent
 from teams.base import InputRequired, PendingInput, ToolCall
@@ -33,11 +32,16 @@ def arguments_hash(arguments: str) -> str:
 
 def _binding(call: ToolCall) -> str:
     """Identity of a call for its approval: agent, tool, arguments."""
-    whole = json.dumps([call.agent, call.name, call.arguments])
+    whole = json.dumps([call.agent, call.full_name, call.arguments])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
+def _approval_prompt(call: ToolCall, rule: ToolRule) -> str:
+    because = f" It needs approval because {rule.because}." if rule.because else ""
+    return f"{call.agent[-1]} wants to use {call.full_name}.{because}"
+
+
+def input_requested(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
     """Event that shows a request; `may_answer` names people."""
     return InputRequested(
         thread=request.thread,
@@ -58,10 +62,9 @@ def asking(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
 
 
 class HumanRequests:
-    """Requests of one turn.
+    """Requests of one turn on behalf of the `asker` (Author.id).
 
-    `requests` are those of its earlier attempts, `asker` is whose message the team works on
-    (Author.id).
+    `requests` are those of its earlier attempts.
     """
 
     def __init__(
@@ -84,15 +87,12 @@ class HumanRequests:
             if request.kind == "text" and request.agent and not request.call
         }
 
-    def heard(self, event: UserInputRequestedEvent) -> None:
+    def note_agent(self, event: UserInputRequestedEvent) -> None:
         """An agent is about to ask under this id."""
         self._agents[event.request_id] = event.source
 
     async def ask(self, prompt: str, token: CancellationToken | None) -> str:
-        """Answer of the human, for UserProxyAgents.
-
-        Raises InputRequired while there is none.
-        """
+        """Answer of the human for a UserProxyAgent. Raises InputRequired without one."""
         engine_id = UserProxyAgent.InputRequestContext.request_id()
         agent = self._agents.get(engine_id)
         asked = PendingInput(
@@ -107,16 +107,14 @@ class HumanRequests:
         if request is None:
             request = self._request(asked)
             await self._log.write(
-                TurnUpdate(requests=[request], events=[self._request_event(request)])
+                TurnUpdate(requests=(request,), events=(self._request_event(request),))
             )
         raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
 
     async def approval(
         self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
     ) -> Request:
-        """Request with the verdict on a call.
-
-        Raises InputRequired while there is none.
+        """Request with the verdict on a call. Raises InputRequired without one.
 
         `row` and `shown` are what the journal adds where the request is new.
         """
@@ -124,14 +122,16 @@ class HumanRequests:
             request_id=f"approve:{call.key}:{_binding(call)}",
             agent=call.agent,
             kind="approval",
-            prompt=f"{call.agent[-1]} wants to use {call.name}.",
+            prompt=_approval_prompt(call, rule),
             call_id=call.id,
         )
         request = self._requests.get(asked.request_id)
         if request is not None and request.answer is not None:
             return request
         if request is None:
-            request = self._request(asked, tool=call.name, arguments=call.arguments, call=call.key)
+            request = self._request(
+                asked, tool=call.full_name, arguments=call.arguments, call=call.key
+            )
             request = replace(
                 request,
                 approvers=rule.approvers,
@@ -142,7 +142,9 @@ class HumanRequests:
             self._requests[request.engine_id] = request
             await self._log.write(
                 TurnUpdate(
-                    calls=[row], requests=[request], events=[*shown, self._request_event(request)]
+                    calls=(row,),
+                    requests=(request,),
+                    events=(*shown, self._request_event(request)),
                 )
             )
         raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
@@ -154,41 +156,43 @@ class HumanRequests:
                 return request.answer.text
         return None
 
-    async def asked(self, call: ToolCall, row: CallRow, required: InputRequired) -> None:
+    async def record_questions(self, call: ToolCall, row: CallRow, required: InputRequired) -> None:
         """A running tool call asks; `row` is its line of the journal."""
         own = not required.requests
         options: Sequence[str] = getattr(required, "options", ())
-        requests = [
+        requests = tuple(
             self._request(
                 pending,
                 options=options if own else (),
                 call=call.key if own else "",
-                tool=call.name,
+                tool=call.full_name,
             )
             for pending in required.pending(agent=call.agent, request_id=call.key, call_id=call.id)
             if pending.request_id not in self._requests
-        ]
+        )
         await self._log.write(
             TurnUpdate(
-                calls=[row], requests=requests, events=[self._request_event(r) for r in requests]
+                calls=(row,),
+                requests=requests,
+                events=tuple(map(self._request_event, requests)),
             )
         )
 
-    async def pending(self, asked: Iterable[PendingInput]) -> None:
-        """Make sure that everything a suspended run waits for can be answered.
+    async def record_pending(self, asked: Iterable[PendingInput]) -> None:
+        """Record everything that a suspended run waits for.
 
         Raises RuntimeError if all of it was answered before: nothing would ever let it go on.
         """
         asked = list(asked)
         known = [self._requests.get(pending.request_id) for pending in asked]
         if all(request is not None and request.answer is not None for request in known):
-            raise RuntimeError("The team asks again what was answered: it takes no answer.")
-        requests = [
+            raise RuntimeError("The team repeats a question that was already answered.")
+        requests = tuple(
             self._request(pending) for pending in asked if pending.request_id not in self._requests
-        ]
+        )
         if requests:
             await self._log.write(
-                TurnUpdate(requests=requests, events=[self._request_event(r) for r in requests])
+                TurnUpdate(requests=requests, events=tuple(map(self._request_event, requests)))
             )
 
     def _request(
@@ -228,4 +232,4 @@ class HumanRequests:
         return asked_at + lasts if lasts else None
 
     def _request_event(self, request: Request) -> InputRequested:
-        return asking(request, self._terms.may_answer(request))
+        return input_requested(request, self._terms.may_answer(request))

@@ -33,9 +33,7 @@ FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
 
 
 class Lanes:
-    """Runner of all threads' turns.
-
-    It keeps at most `terms.live_teams` idle teams in memory.
+    """Runner of all threads' turns, which keeps idle teams in memory.
 
     `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
     messages.
@@ -81,6 +79,11 @@ class Lanes:
     def live(self) -> int:
         """Number of idle teams in memory."""
         return len(self._live)
+
+    @property
+    def live_bytes(self) -> int:
+        """Size of their last snapshots."""
+        return sum(live.saved_bytes for live in self._live.values())
 
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
@@ -155,9 +158,8 @@ class Lanes:
                 self.closing.add(live)
             del self._running[thread.id]
             self._stops.pop(thread.id, None)
-            await self._ended(turn.id)
-        while len(self._live) > self.terms.live_teams:
-            self._drop_oldest()
+            await self._release_sources(turn.id)
+        self._drop_surplus()
         return turn.ended, more
 
     def _info(self, team: str) -> TeamInfo:
@@ -179,13 +181,13 @@ class Lanes:
         successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))
         live = await successor.team(thread, saved=work.saved)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
+        live.memories = holds.memories
         return live
 
     async def _build(self, thread: Thread, folder: Path) -> tuple[DurableTeam, Holdings]:
         if thread.team not in self._teams.names():
             raise TeamUnusable(
-                f"The team {thread.team!r} is not configured any more. "
-                "Start a new thread with /new."
+                f"The team {thread.team!r} is no longer configured. Start a new thread with /new."
             )
         built = await self._teams.build(thread.team, workdir=folder)
         if not _can_be_saved(built.team):
@@ -220,17 +222,14 @@ class Lanes:
             turn.pause()
 
     async def use(self, teams: TeamSource, terms: TurnSettings) -> None:
-        """Use this source and these settings for new turns.
-
-        The earlier source is closed once its last turn has ended.
-        """
+        """Use these for new turns; close the old source with its last."""
         self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
         self._teams, self.terms = teams, terms
         while self._live:
             self._drop_oldest()
-        await self._ended("")
+        await self._release_sources("")
 
-    async def _ended(self, turn: str) -> None:
+    async def _release_sources(self, turn: str) -> None:
         left = [(source, turns - {turn}) for source, turns in self._retired]
         self._retired = [(source, turns) for source, turns in left if turns]
         for source, turns in left:
@@ -248,9 +247,21 @@ class Lanes:
         while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
             self._drop_oldest()
 
-    def _drop_oldest(self) -> None:
+    def _drop_surplus(self) -> None:
+        """Drop teams that are too many or too large, the oldest first.
+
+        They are saved: each turn ends with a checkpoint.
+        """
+        left = self.live_bytes
+        while self._live and (
+            len(self._live) > self.terms.live_teams or left > self.terms.live_bytes
+        ):
+            left -= self._drop_oldest().saved_bytes
+
+    def _drop_oldest(self) -> LiveTeam:
         _, live = self._live.popitem(last=False)
         self.closing.add(live)
+        return live
 
     async def close_teams(self) -> None:
         """Close the teams that are left: nothing runs any more."""

@@ -14,9 +14,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from gateway.content.task import USER, genuine, plain_name
+from gateway.content.task import USER, speaker_line, without_imitations
+from gateway.conversation import Author
 from gateway.errors import TeamUnusable
-from gateway.events import MessageFinished, MessageJoined, SessionEvent, TurnStarted
+from gateway.events import HumanText, MessageFinished, MessageJoined, SessionEvent, TurnStarted
 from gateway.registry import Closer, TeamInfo, TeamSource
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionReader, SessionStore
@@ -69,6 +70,8 @@ class LiveTeam:
         """Functions that release its resources."""
         self.acts = True
         """It may do more than ask models, such as making files."""
+        self.memories: frozenset[str] = frozenset()
+        """Texts that its memories began with."""
         self.folder: Path | None = None
         """The thread's own, where it may make them."""
         self.hands_off = isinstance(team, Swarm)
@@ -97,15 +100,17 @@ class LiveTeam:
         return live
 
     @property
-    def ends_next(self) -> bool:
+    def is_at_end(self) -> bool:
         """True if the next item ends the run: no checkpoint before it."""
-        return self._foretells is not None and self._foretells.ends_next
+        return self._foretells is not None and self._foretells.is_at_end
+
+    @property
+    def saved_bytes(self) -> int:
+        """Size of its last snapshot, with the deltas after it."""
+        return self._snapshot + (self._deltas or 0)
 
     async def checkpoint(self) -> Checkpoint | None:
-        """Checkpoint to add, or None.
-
-        A caller that can't store it drops the team.
-        """
+        """Checkpoint to add, if any; who can't store it drops the team."""
         if self._deltas is None or self._deltas > max(CHAIN, 3 * self._snapshot):
             data = await self.team.save_snapshot()
             self._snapshot, self._deltas = len(data), 0
@@ -115,7 +120,7 @@ class LiveTeam:
         return Checkpoint(kind="delta", data=data) if data else None
 
 
-async def affected(store: SessionReader, teams: TeamSource) -> list[tuple[Thread, Fate]]:
+async def changed_threads(store: SessionReader, teams: TeamSource) -> list[tuple[Thread, Fate]]:
     """Threads whose team has changed since they last used it."""
     infos = {name: teams.info(name) for name in teams.names()}
     threads = await store.outdated({name: info.definition for name, info in infos.items()})
@@ -138,7 +143,7 @@ def fate(thread: Thread, info: TeamInfo) -> Fate:
 class TeamChange:
     """Choice of the team for a thread's turn.
 
-    `build` makes a fresh team, `info` tells of it once it was built.
+    `build` makes a fresh team; `info` describes it afterwards.
     """
 
     def __init__(
@@ -155,10 +160,7 @@ class TeamChange:
         self._info = info
 
     async def team(self, thread: Thread, *, saved: bool = True) -> LiveTeam:
-        """Team with its `saved` memory, or a new one.
-
-        A new one is told what was said.
-        """
+        """Team with its `saved` memory, or one that is told the thread."""
         checkpoints = await self._store.checkpoints(thread.id) if saved else []
         team = await self._build()
         info = self._info()
@@ -208,35 +210,36 @@ class TeamChange:
 
 def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
     """The last messages of people and agents, for a team."""
-    said: list[tuple[str, str, str]] = []
+    said: list[tuple[Author | None, str, str]] = []
     for event in events:
         match event:
             case TurnStarted():
-                said += [(USER, message.author, message.text) for message in event.messages]
+                said += [(_author(message), USER, message.text) for message in event.messages]
             case MessageJoined(message=message):
-                said.append((USER, message.author, message.text))
+                said.append((_author(message), USER, message.text))
             case MessageFinished() if event.text:
-                said.append((event.agent, "", event.text))
+                said.append((None, event.agent, event.text))
             case _:
                 pass
-    shared = len({author for source, author, _ in said if source == USER}) > 1
+    shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1
     told: list[BaseChatMessage] = []
     length = 0
-    for source, author, text in reversed(said):
+    for author, source, text in reversed(said):
         length += len(text)
         if length > LONGEST:
             break
-        words = genuine(text) if source == USER else text
-        line = f"[{plain_name(author)}]\n" if shared and source == USER else ""
+        words = text if author is None else without_imitations(text)
+        line = f"{speaker_line(author)}\n" if shared and author is not None else ""
         told.append(TextMessage(source=source, content=f"{line}{words}"))
     return told[::-1]
 
 
-def _with_history(state: Mapping[str, Any], told: Sequence[BaseChatMessage]) -> dict[str, Any]:
-    """State of an unused team that has heard these messages.
+def _author(message: HumanText) -> Author:
+    return Author(id=message.author_id, name=message.author)
 
-    They are the team's past, not its task: its termination condition does not look at them.
-    """
+
+def _with_history(state: Mapping[str, Any], told: Sequence[BaseChatMessage]) -> dict[str, Any]:
+    """State of an unused team that has these messages as its past."""
     messages = [message.dump() for message in told]
     agents: dict[str, Any] = {}
     for name, part in cast("Mapping[str, dict[str, Any]]", state["agent_states"]).items():

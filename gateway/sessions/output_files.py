@@ -13,10 +13,11 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.events import FileMade, Notice, SessionEvent
+from teams.safe_files import FileFacts, walk_files
 
 LOG = logging.getLogger("gateway")
 
@@ -31,19 +32,10 @@ _NOT_MADE = re.compile(r"\.|__pycache__$|functions\.py$|code_[0-9a-f]{12}\.\w+$"
 """Hidden files, and what code executors write for themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    size: int
-    changed: int
-    """In nanoseconds since the epoch."""
-
-
 class OutputFiles:
-    """Output files of one turn.
+    """Output files of one turn; larger than `largest` are only counted.
 
-    `told` is the time of the newest change that was told, in nanoseconds; files of more than
-    `largest` bytes are only counted.
+    `told` is the time of the newest change that was shown, in nanoseconds.
     """
 
     def __init__(self, folder: Path, told: int, *, largest: float) -> None:
@@ -60,17 +52,20 @@ class OutputFiles:
             async with asyncio.timeout(LOOK):
                 files = await asyncio.to_thread(self._changed)
         except (TimeoutError, OSError) as error:
-            LOG.warning("thread %s: its folder could not be looked through: %s", thread, error)
+            LOG.warning(
+                "thread %s: its folder could not be looked through: %s", thread, describe(error)
+            )
             return [], None
         if not files:
             return [], None
         return list(self._events(thread, turn, files)), max(file.changed for file in files)
 
-    def _changed(self) -> list[_File]:
-        changed = (file for file in _files(self._folder) if file.changed > self._told)
+    def _changed(self) -> list[FileFacts]:
+        found = walk_files(self._folder, most=MOST_SEEN, skip=_NOT_MADE.match)
+        changed = (file for file in found if file.changed > self._told)
         return sorted(changed, key=lambda file: (file.changed, file.path))
 
-    def _events(self, thread: str, turn: str, files: list[_File]) -> Iterator[SessionEvent]:
+    def _events(self, thread: str, turn: str, files: list[FileFacts]) -> Iterator[SessionEvent]:
         usual = [file for file in files if file.size <= self._largest]
         for file in usual[:MOST_TOLD]:
             yield FileMade(thread=thread, turn=turn, path=file.path, size=file.size)
@@ -92,22 +87,3 @@ def _has_entries(folder: Path) -> bool:
             return next(entries, None) is not None
     except FileNotFoundError:
         return False
-
-
-def _files(folder: Path) -> Iterator[_File]:
-    """Ordinary files below the folder, without links and caches."""
-    seen, folders = 0, [folder]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                seen += 1
-                if seen > MOST_SEEN:
-                    return
-                if _NOT_MADE.match(entry.name):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
-                elif entry.is_file(follow_symlinks=False):
-                    found = entry.stat(follow_symlinks=False)
-                    path = os.path.relpath(entry.path, folder)
-                    yield _File(path, found.st_size, found.st_ctime_ns)

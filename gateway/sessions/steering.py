@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateway.content.task import task_of
+from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.turn_records import ClaimedTurn, QueuedMessage
@@ -28,6 +29,8 @@ class Steering:
     log: TurnWriter
     gate: Callable[[], ToolGate]
     """The turn's tool gate, made when it is first needed."""
+    marks: Callable[[], ContextMarks]
+    """The marks of the team's context, likewise."""
     wanted: bool
     unheard: bool = False
     """Messages have joined, and no model was asked since."""
@@ -40,7 +43,7 @@ class Steering:
         work = self.work
         return task_of(messages, work.thread.key, shared=work.shared, handoff_to=handoff_to)
 
-    def unsaved(self) -> list[BaseChatMessage]:
+    def unsaved_messages(self) -> list[BaseChatMessage]:
         """Messages that joined an earlier attempt and were not saved."""
         return self._added([each for each in self.work.messages if not each.joined])
 
@@ -51,9 +54,9 @@ class Steering:
         """
         if any(result.call_id in self.gate().handoffs for result in item.content):
             return []
-        return await self.between()
+        return await self.waiting_messages()
 
-    async def between(self) -> list[BaseChatMessage]:
+    async def waiting_messages(self) -> list[BaseChatMessage]:
         """Messages for the next speaker."""
         if not self.wanted:
             return []
@@ -63,41 +66,38 @@ class Steering:
     def _added(self, messages: Sequence[QueuedMessage]) -> list[BaseChatMessage]:
         work = self.work
         for message in messages:
-            self.gate().joined(message.author, untrusted=message.untrusted)
+            self.marks().add_person(message.author, untrusted=message.untrusted)
         self._given += [message.inbox for message in messages]
         self.unheard = self.unheard or bool(messages)
         shared = work.shared or any(each.author.id != work.asker.id for each in messages)
         return task_of(messages, work.thread.key, shared=shared, handoff_to="")
 
-    def given(self) -> list[int]:
+    def drain(self) -> list[int]:
         """Messages given to the team since the last call."""
         given, self._given = self._given, []
         return given
 
-    def heard(self) -> None:
+    def mark_heard(self) -> None:
         """A model is asked, and so hears all that was said before."""
         self.unheard = False
 
 
 @dataclass(frozen=True, slots=True)
 class SteeringWatch:
-    """ModelWatch that notes when joined messages reach a model.
-
-    It passes all calls on to `meter`.
-    """
+    """ModelWatch that notes when joined messages reach a model, before `meter`."""
 
     meter: ModelWatch
-    joining: Steering
+    steering: Steering
 
-    async def asks(self, request: ModelRequest) -> None:
+    async def before_request(self, request: ModelRequest) -> None:
         """A model is about to be asked."""
-        self.joining.heard()
-        await self.meter.asks(request)
+        self.steering.mark_heard()
+        await self.meter.before_request(request)
 
-    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
         """The model has answered."""
-        self.meter.answered(request, usage)
+        self.meter.after_answer(request, usage)
 
-    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+    def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """There is no answer, or not all of it."""
-        self.meter.ended(request, written=written)
+        self.meter.after_no_answer(request, written=written)

@@ -11,10 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from gateway.base.redaction import REDACTION
-from gateway.conversation import Author
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.registry import ToolRule
+from gateway.sessions.context_marks import ContextMarks
+from gateway.sessions.event_mapper import bounded
 from gateway.sessions.human_requests import HumanRequests, arguments_hash
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, CallStatus
@@ -24,80 +25,34 @@ from teams.models import ModelError
 from teams.tools import TextResultContent, ToolResult
 
 UNKNOWN = (
-    "The call was interrupted: whether it took effect is unknown. Do not repeat it unless you can "
-    "find out or that does no harm."
+    "The call was interrupted, and its effect is unknown. Repeat it only if that does no harm, or "
+    "if you can check first."
 )
-STOPPED = "Stopped before it had ended."
+STOPPED = "Stopped before it ended."
 NOT_RUN = "Not run."
 NOT_ARGUMENTS = "Not run: the arguments are not a JSON object."
-
-
-Rules = Callable[[ToolCall, Author], ToolRule]
-
-SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class ToolGate:
     """Interceptor of one turn's tool calls.
 
-    `calls` are the lines that earlier attempts left. `people` are those on whose behalf the team
-    works: a call must be permitted to each. `untrusted`: the team's context holds foreign text.
+    `calls` are the lines that earlier attempts left; `marks` tell how strict their rules are.
     """
 
     def __init__(
-        self,
-        log: TurnWriter,
-        humans: HumanRequests,
-        rules: Rules,
-        calls: Iterable[CallRow],
-        *,
-        granted: Iterable[str],
-        people: Iterable[Author],
-        untrusted: bool,
+        self, log: TurnWriter, humans: HumanRequests, marks: ContextMarks, calls: Iterable[CallRow]
     ) -> None:
         self._log = log
         self._humans = humans
-        self._rules = rules
+        self._marks = marks
         self._calls = {call.key: call for call in calls}
-        self._granted = {*granted}
-        self._people = {person.id: person for person in people}
-        self._untrusted = untrusted
         self.handoffs: set[str] = set()
         """Ids of the calls, as the models gave them, that hand off."""
-
-    def joined(self, person: Author, *, untrusted: bool) -> None:
-        """Note a message that has joined the turn.
-
-        With foreign text in it, earlier approvals for the thread no longer hold: who gave them knew
-        nothing of that text.
-        """
-        if untrusted or person.id not in self._people:
-            self._granted.clear()
-        self._untrusted = self._untrusted or untrusted
-        self._people.setdefault(person.id, person)
-
-    def revoke(self, tool: str) -> None:
-        """Ask for the tool again."""
-        self._granted.discard(tool)
-
-    def _rule(self, call: ToolCall) -> ToolRule:
-        """Strictest rule of all people for the call.
-
-        Foreign text may have made the call: what is allowed and changes something is asked first.
-        """
-        rules = (self._rules(call, person) for person in self._people.values())
-        found = max(rules, key=lambda rule: SEVERITY[rule.action])
-        if not self._untrusted or found.action != "allow" or found.read_only:
-            return found
-        return replace(found, action="ask", reason="foreign text is in the conversation")
 
     async def intercept(
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """Result of the call: recorded, refused, or run.
-
-        May raise InputRequired.
-        """
+        """Result of the call: recorded, refused, or run. May raise InputRequired."""
         if call.handoff:
             self.handoffs.add(call.id)
             return await proceed(call)
@@ -107,22 +62,23 @@ class ToolGate:
             del self._calls[call.key]
         if row is not None and row.result is not None:
             return ToolResult.model_validate_json(row.result)
-        settled = await self._settled(call, row)
+        settled = await self._early_result(call, row)
         return await self._run(call, proceed) if settled is None else settled
 
-    async def _settled(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
+    async def _early_result(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
         """Result of a call that must not run; None to run it."""
         if not call.known:
             return None  # nothing runs: there is nothing to decide
         if (answer := self._humans.answer_to(call)) is not None:
-            return await self._finish(call, _text(call, answer))
-        rule = self._rule(call)
-        repeatable = rule.idempotent or call.idempotent
-        if row is not None and row.status == "started" and not repeatable:
+            return await self._settle(call, _text(call, answer))
+        rule = self._marks.rule(call)
+        begun = call.begun or (row is not None and row.status == "started")
+        if begun and not (rule.idempotent or call.idempotent):
             return await self._unknown(call)
         if rule.action == "deny":
-            return await self._refuse(call, "The policy forbids this", rule.reason)
-        granted = rule.always_allowed and call.name in self._granted
+            why = "; ".join(filter(None, (rule.reason, rule.because)))
+            return await self._refuse(call, "The policy forbids this", why)
+        granted = rule.always_allowed and self._marks.is_granted(call.full_name)
         if rule.action == "allow" or granted:
             return None
         return await self._ask(call, rule)
@@ -130,7 +86,7 @@ class ToolGate:
     async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | None:
         """Result of a call that a person refused; None to run it."""
         if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
-            return await self._finish(call, _text(call, NOT_ARGUMENTS, error=True))
+            return await self._settle(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
         row = self._row(call, "shown")
         request = await self._humans.approval(call, rule, row, started)
@@ -142,61 +98,76 @@ class ToolGate:
 
     async def _refuse(self, call: ToolCall, why: str, note: str) -> ToolResult:
         text = f"{why}: {note}" if note else f"{why}."
-        return await self._finish(call, _text(call, text, error=True))
+        return await self._settle(call, _text(call, text, error=True))
 
     async def _run(
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
         events = self._started(call)
-        await self._log.write(TurnUpdate(calls=[self._row(call, "started")], events=events))
+        await self._log.write(TurnUpdate(calls=(self._row(call, "started"),), events=tuple(events)))
         begun = time.monotonic()
+        # One that was cut off is here because it may be repeated.
+        allowed = replace(call, idempotent=True) if call.begun else call
         try:
-            result = await proceed(call)
+            result = await proceed(allowed)
         except InputRequired as required:
-            await self._humans.asked(call, self._row(call, "suspended"), required)
+            await self._humans.record_questions(call, self._row(call, "suspended"), required)
             raise
         except GatewayError:
             raise  # ours, from a call inside of this one: its own outcome is open
         except Exception as error:
             text = REDACTION.all(f"{type(error).__name__}: {error}")
-            await self._finish(call, _text(call, text, error=True), time.monotonic() - begun)
+            await self._bring(call, _text(call, text, error=True), time.monotonic() - begun)
             if any(isinstance(cause, ModelError | ToolFailed) for cause in causes(error)):
                 raise  # of an agent that is the tool: what went wrong is known already
             raise ToolFailed(call.name) from error
-        return await self._finish(call, _without_secrets(result), time.monotonic() - begun)
+        return await self._bring(call, _without_secrets(result), time.monotonic() - begun)
 
-    async def _finish(
-        self, call: ToolCall, result: ToolResult, duration: float = 0.0
+    async def _bring(self, call: ToolCall, result: ToolResult, duration: float) -> ToolResult:
+        """End a call that ran: its result may have been written outside."""
+        outside = call.known and self._marks.add_output(call)
+        # What the policy trusts today may be foreign tomorrow; the tool's own promise holds.
+        own = not call.known or (call.own_output and not outside)
+        return await self._end(call, "settled" if own else "finished", result, duration)
+
+    async def _settle(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """End a call whose result is Parley's own, or a person's."""
+        return await self._end(call, "settled", result, 0.0)
+
+    async def _end(
+        self, call: ToolCall, status: CallStatus, result: ToolResult, duration: float
     ) -> ToolResult:
         started = self._started(call)
-        row = self._row(call, "finished", result)
+        row = self._row(call, status, result)
         finished = ToolFinished(
             thread=self._log.thread,
             turn=self._log.turn,
             agent=call.agent[-1],
             call=call.key,
-            tool=call.name,
-            result=result.to_text(),
+            tool=call.full_name,
+            result=bounded(result.to_text()),
             failed=result.is_error,
             duration=duration,
         )
-        await self._log.write(TurnUpdate(calls=[row], events=[*started, finished]))
+        await self._log.write(TurnUpdate(calls=(row,), events=(*started, finished)))
         return result
 
     async def _unknown(self, call: ToolCall) -> ToolResult:
         result = _text(call, UNKNOWN, error=True)
+        started = self._started(call)
         row = self._row(call, "unknown", result)
         notice = Notice(
             thread=self._log.thread,
             turn=self._log.turn,
             level="warning",
-            text=f"Whether {call.name} took effect before the interruption is unknown.",
+            text=f"{call.full_name} was interrupted; its effect is unknown.",
         )
-        await self._log.write(TurnUpdate(calls=[row], events=[self._lost(row), notice]))
+        events = (*started, self._lost(row), notice)
+        await self._log.write(TurnUpdate(calls=(row,), events=events))
         return result
 
-    def given_up(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:
-        """Rows of calls that have not ended when the turn does."""
+    def close_calls(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:
+        """Rows and events of calls that have not ended with the turn."""
         rows: list[CallRow] = []
         events: list[SessionEvent] = []
         for row in list(self._calls.values()):
@@ -224,7 +195,7 @@ class ToolGate:
             agent=row.agent[-1],
             call=row.key,
             tool=row.tool,
-            result=ToolResult.model_validate_json(row.result).to_text(),
+            result=bounded(ToolResult.model_validate_json(row.result).to_text()),
             failed=True,
             unknown=True,
         )
@@ -239,8 +210,8 @@ class ToolGate:
                 turn=self._log.turn,
                 agent=call.agent[-1],
                 call=call.key,
-                tool=call.name,
-                arguments=call.arguments,
+                tool=call.full_name,
+                arguments=bounded(call.arguments),
             )
         ]
 
@@ -248,7 +219,7 @@ class ToolGate:
         row = CallRow(
             key=call.key,
             agent=call.agent,
-            tool=call.name,
+            tool=call.full_name,
             arguments_hash=arguments_hash(call.arguments),
             status=status,
             result=None if result is None else result.model_dump_json(),
@@ -259,21 +230,28 @@ class ToolGate:
 
 def _is_of(row: CallRow, call: ToolCall) -> bool:
     """True if the line is about this exact call."""
-    described = (row.agent, row.tool, row.arguments_hash)
-    return described == (call.agent, call.name, arguments_hash(call.arguments))
+    if row.tool not in (call.full_name, call.name):  # earlier versions named no server
+        return False
+    return (row.agent, row.arguments_hash) == (call.agent, arguments_hash(call.arguments))
 
 
 def _without_secrets(result: ToolResult) -> ToolResult:
     """The result without secrets of the config."""
     if REDACTION.known(text := result.to_text()) == text:
         return result
-    parts = [
+    hidden = [
         TextResultContent(content=REDACTION.known(part.content))
         if isinstance(part, TextResultContent)
         else part
         for part in result.result
     ]
-    return result.model_copy(update={"result": parts})
+    shown = result.model_copy(update={"result": hidden})
+    whole = REDACTION.known(text := shown.to_text())
+    if whole == text:
+        return shown
+    # One is spread over several parts.
+    images = [part for part in result.result if not isinstance(part, TextResultContent)]
+    return result.model_copy(update={"result": [TextResultContent(content=whole), *images]})
 
 
 def _text(call: ToolCall, text: str, *, error: bool = False) -> ToolResult:

@@ -11,17 +11,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import cached_property
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.registry import TeamInfo
+from gateway.sessions.context_marks import MEMORY, ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.output_files import OutputFiles
 from gateway.sessions.steering import Steering, SteeringWatch
-from gateway.sessions.tool_gate import Rules, ToolGate
+from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
@@ -32,6 +34,7 @@ from teams.messages import (
     BaseAgentEvent,
     BaseChatMessage,
     HandoffMessage,
+    MemoryQueryEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
     UserInputRequestedEvent,
@@ -79,7 +82,13 @@ class Turn:
         log.unwritable = self._token.cancel
         self._leaving = False
         self._files: OutputFiles | None = None
-        self._steering = Steering(work, log, lambda: self._gate, wanted=work.thread.mode == "steer")
+        self._steering = Steering(
+            work,
+            log,
+            lambda: self._gate,
+            lambda: self._marks,
+            wanted=work.thread.mode == "steer",
+        )
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
@@ -95,15 +104,19 @@ class Turn:
     @cached_property
     def _gate(self) -> ToolGate:
         """Gate of the tool calls; most turns need none."""
+        return ToolGate(self._log, self._requests, self._marks, self._work.calls)
+
+    @cached_property
+    def _marks(self) -> ContextMarks:
+        """Marks of the team's context; most turns need none."""
         work = self._work
-        return ToolGate(
-            self._log,
-            self._requests,
+        return ContextMarks(
             self._rules,
-            work.calls,
-            granted=work.grants,
             people=(work.asker, *work.others),
+            authors=work.authors,
             untrusted=work.untrusted,
+            outputs=work.outputs,
+            granted=work.grants,
         )
 
     def stop(self) -> None:
@@ -116,7 +129,7 @@ class Turn:
 
     def revoke(self, tool: str) -> None:
         """Revoke a tool that was approved for the thread."""
-        self._gate.revoke(tool)
+        self._marks.revoke(tool)
 
     def pause(self) -> None:
         """End this attempt at the next safe point: the process ends."""
@@ -140,7 +153,7 @@ class Turn:
                     intercept=self._intercept,
                     ask=self._ask,
                     model=SteeringWatch(self._log.meter, self._steering),
-                    between=self._steering.between,
+                    between=self._steering.waiting_messages,
                 ):
                     return await self._drive(live)
             finally:
@@ -148,17 +161,17 @@ class Turn:
                     timer.cancel()
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():
-                await self._cut_short()
+                await self._end_cut_short()
                 raise
-            return await self._stopped(live)
+            return await self._end_stopped(live)
         except Exception as error:
             for cause in causes(error):
                 if isinstance(cause, BudgetSpent):
-                    return await self._over_budget(live, cause)
+                    return await self._end_over_budget(live, cause)
                 if isinstance(cause, GatewayError) and not isinstance(cause, TeamUnusable):
                     await self._log.discard()
                     raise cause from error
-            return await self._failed(live, error)
+            return await self._end_failed(live, error)
 
     async def _intercept(self, call: ToolCall, proceed: Proceed) -> ToolResult:
         return await self._gate.intercept(call, proceed)
@@ -195,14 +208,14 @@ class Turn:
                         break
                     await self._handle_item(live, item)
                     if self._leaving:
-                        return await self._paused(live)
+                        return await self._end_paused(live)
                 else:
                     raise RuntimeError("The team's run ended without a result.")
             if item.pending or not self._steering.unheard:
-                return await self._ended(live, item)
+                return await self._end_run(live, item)
             task = None  # it ended before anybody could heed what had joined
             await self._log.write(self._record(await live.checkpoint()))
-            self._steering.heard()
+            self._steering.mark_heard()
 
     def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
         """Task of the run; None if the team has it already."""
@@ -213,7 +226,7 @@ class Turn:
                 self._handoff_from = self._handoff_written = ""
             handoff_to = self._handoff_from if live.hands_off else ""
             return self._steering.task(anew=anew, handoff_to=handoff_to)
-        if left := self._steering.unsaved():
+        if left := self._steering.unsaved_messages():
             live.team.add_messages(left)
         return None
 
@@ -223,7 +236,9 @@ class Turn:
         if message is not None and live.hands_off:
             to_people = self._note_handoff(message)
         elif isinstance(item, UserInputRequestedEvent):
-            self._requests.heard(item)
+            self._requests.note_agent(item)
+        elif isinstance(item, MemoryQueryEvent):
+            await self._note_memory(live, item)
         deltas: list[TextDelta] = []
         for event in self._mapper.map_item(item, to_people=to_people):
             if isinstance(event, TextDelta):
@@ -231,7 +246,7 @@ class Turn:
             else:
                 self._unwritten.append(event)
         if message is not None:
-            if not live.ends_next:
+            if not live.is_at_end:
                 await self._log.put_off(self._record(await live.checkpoint()))
         elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):
@@ -244,18 +259,29 @@ class Turn:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 
-    def _note_handoff(self, message: BaseChatMessage) -> bool:
-        """True for a hand-off to people.
+    async def _note_memory(self, live: LiveTeam, item: MemoryQueryEvent) -> None:
+        """Mark the context for a memory's hits; its first contents are known."""
+        if all(str(each.content) in live.memories for each in item.content):
+            return
+        if self._marks.add_memory():
+            row = CallRow(
+                key=f"{MEMORY}:{item.id}",
+                agent=(item.source,),
+                tool=MEMORY,
+                arguments_hash="",
+                status="finished",
+            )
+            await self._log.write(TurnUpdate(calls=(row,)))
 
-        The next message is the way back.
-        """
+    def _note_handoff(self, message: BaseChatMessage) -> bool:
+        """True for a hand-off to people, whose next message leads back."""
         outside = isinstance(message, HandoffMessage) and message.target not in self._participants
         self._handoff_from = message.source if outside else ""
         return outside
 
     async def _show_speaker(self) -> None:
         """Show the speaker at once; other events wait for the state."""
-        started = [event for event in self._unwritten if isinstance(event, SpeakerStarted)]
+        started = tuple(event for event in self._unwritten if isinstance(event, SpeakerStarted))
         self._unwritten = [e for e in self._unwritten if not isinstance(e, SpeakerStarted)]
         await self._log.write(TurnUpdate(events=started, shown=self._mapper.open_messages()))
         self._shown_at = asyncio.get_running_loop().time()
@@ -283,26 +309,26 @@ class Turn:
         files_at: int | None = None,
         end: TurnEnd | None = None,
     ) -> TurnUpdate:
-        """Unwritten events; a caller that can't write them gives up."""
+        """Update with the unwritten events; they are not kept for another."""
         events, self._unwritten = self._unwritten, []
         handoff, known = self._handoff_from, self._handoff_written
         self._handoff_written = handoff
         return TurnUpdate(
-            events=events,
+            events=tuple(events),
             checkpoints=(checkpoint,) if checkpoint else (),
-            shown=shown,
-            sealed=[event.message for event in events if isinstance(event, MessageFinished)],
-            calls=calls,
+            shown=tuple(shown),
+            sealed=tuple(each.message for each in events if isinstance(each, MessageFinished)),
+            calls=tuple(calls),
             handoff_from=None if handoff == known else handoff,
-            joined=self._steering.given() if checkpoint else (),
+            joined=tuple(self._steering.drain()) if checkpoint else (),
             files_at=files_at,
             end=end,
         )
 
-    async def _ended(self, live: LiveTeam, result: TaskResult) -> bool:
+    async def _end_run(self, live: LiveTeam, result: TaskResult) -> bool:
         checkpoint = await live.checkpoint()
         if result.pending:
-            await self._requests.pending(result.pending)
+            await self._requests.record_pending(result.pending)
         else:
             self._unwritten += self._mapper.close(done=True)
         end = TurnEnd(
@@ -312,12 +338,11 @@ class Turn:
         self.intact = True
         return again
 
-    async def _paused(self, live: LiveTeam) -> bool:
+    async def _end_paused(self, live: LiveTeam) -> bool:
         return await self._end(await live.checkpoint(), TurnEnd(status="paused"))
 
-    async def _stopped(self, live: LiveTeam) -> bool:
-        calls, lost = self._gate.given_up(stopped=True)
-        self._unwritten += [*self._mapper.close(done=False), *lost]
+    async def _end_stopped(self, live: LiveTeam) -> bool:
+        calls = self._abandon(stopped=True)
         reason = "stopped"
         if self._too_long:
             reason = self._log.meter.too_long()
@@ -326,19 +351,20 @@ class Turn:
         end = TurnEnd(status="stopped", reason=reason)
         return await self._end(await live.checkpoint(), end, calls)
 
-    async def _over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
+    async def _end_over_budget(self, live: LiveTeam | None, spent: BudgetSpent) -> bool:
         """Stop where the run stands; a message or /retry continues it."""
-        calls, lost = self._gate.given_up(stopped=False)
-        text = str(spent)
-        self._unwritten += [
-            *self._mapper.close(done=False),
-            *lost,
-            self._notice(text, TRY_AGAIN),
-        ]
+        calls, text = self._abandon(stopped=False), str(spent)
+        self._unwritten.append(self._notice(text, TRY_AGAIN))
         checkpoint = await self._last_checkpoint(live)
         again = await self._end(checkpoint, TurnEnd(status="failed", reason=text), calls)
         self.ended = "over budget"
         return again
+
+    def _abandon(self, *, stopped: bool) -> list[CallRow]:
+        """Close open messages and calls; the rows of the calls."""
+        calls, events = self._gate.close_calls(stopped=stopped)
+        self._unwritten += [*self._mapper.close(done=False), *events]
+        return calls
 
     def _notice(self, text: str, command: str = "") -> Notice:
         return Notice(
@@ -350,26 +376,18 @@ class Turn:
             label="Try again" if command else "",
         )
 
-    async def _cut_short(self) -> None:
+    async def _end_cut_short(self) -> None:
         """Pause at the last checkpoint, as the process can't wait."""
         with suppress(GatewayError):
             shown = self._mapper.open_messages()
             await self._log.write(TurnUpdate(shown=shown, end=TurnEnd(status="paused")))
 
-    async def _failed(self, live: LiveTeam | None, error: Exception) -> bool:
+    async def _end_failed(self, live: LiveTeam | None, error: Exception) -> bool:
         local = self._work.thread.key.is_local
         failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
-        calls, lost = self._gate.given_up(stopped=False)
-        self._unwritten += [*self._mapper.close(done=False), *lost]
+        calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
-            Notice(
-                thread=self._log.thread,
-                turn=self._log.turn,
-                text=failure.text,
-                level="error",
-                incident=failure.incident,
-                retry=failure.retry,
-            )
+            replace(notice, level="error", incident=failure.incident, retry=failure.retry)
         )
         checkpoint = await self._last_checkpoint(live)
         return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)

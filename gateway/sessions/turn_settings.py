@@ -17,15 +17,17 @@ def _nobody(request: Request) -> tuple[str, ...]:
 
 @value
 class TurnSettings:
-    """Settings of turns.
+    """Settings of turns and of their requests.
 
-    `live_teams`: how many idle teams are kept in memory. `quiet`: seconds for which nobody may have
+    `live_teams`: how many idle teams are kept in memory, and `live_bytes`: how large their last
+    snapshots may be together. `quiet`: seconds for which nobody may have
     written in a thread that collects messages before its turn begins. `expire`: seconds after which
     a request expires, None for never. `largest_file`: bytes that a file may have which agents made
     and people are shown. `may_answer` are the people who may answer a request, by name.
     """
 
     live_teams: int = 100
+    live_bytes: float = 256_000_000
     quiet: float = 3.0
     expire: float | None = DAY
     largest_file: float = 20_000_000

@@ -19,10 +19,7 @@ LOG = logging.getLogger("gateway.events")
 
 
 class TurnWriter:
-    """Writer under the turn's lease.
-
-    Every write raises LeaseLost once the lease is lost.
-    """
+    """Writer under the turn's lease; raises LeaseLost once that is lost."""
 
     def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
         self._store = store
@@ -47,20 +44,14 @@ class TurnWriter:
         return self.lease.turn
 
     async def write(self, record: TurnUpdate) -> StoredUpdate:
-        """Commit the update, then show it.
-
-        Usage of models goes with it, and any update put off.
-        """
+        """Commit what was put off, this update and usage; then show it."""
         await self._settle()
         if (before := self._pop_put_off()) is not None:
             record = before.followed_by(record)
         return await self._commit(record)
 
     async def put_off(self, record: TurnUpdate) -> None:
-        """Put the update off until the next write.
-
-        If none comes at once, it is written while the team waits for something.
-        """
+        """Put the update off until the next write or wait."""
         await self._settle()
         if (before := self._pop_put_off()) is not None:
             record = before.followed_by(record)
@@ -86,7 +77,7 @@ class TurnWriter:
             self.unwritable()  # whoever writes next learns why
 
     async def _settle(self) -> None:
-        """Wait for what is being written; raises what became of it."""
+        """Wait for the write that is under way. Raises its error."""
         if (writing := self._writing) is not None:
             await asyncio.wait([writing])  # who is cancelled here leaves it to its end
             self._writing = None
@@ -101,8 +92,8 @@ class TurnWriter:
     async def _commit(self, record: TurnUpdate) -> StoredUpdate:
         uses, told = self.meter.drain()
         if uses or told:
-            notices = [Notice(thread=self.thread, turn=self.turn, text=text) for text in told]
-            record = replace(record, uses=uses, events=[*record.events, *notices])
+            notices = (Notice(thread=self.thread, turn=self.turn, text=text) for text in told)
+            record = replace(record, uses=tuple(uses), events=(*record.events, *notices))
         try:
             recorded = await self._store.record(self.lease, record)
         except GatewayError:  # one who is cancelled here has written all the same

@@ -46,6 +46,10 @@ class Connection(Protocol):
         """All rows of a query, or of a statement that returns some."""
         ...
 
+    def insert(self, statement: str, parameters: Parameters, /) -> int:
+        """Add a row to a numbered table; the row's number."""
+        ...
+
     def many(self, statement: str, each: Sequence[Parameters], /) -> None:
         """Carry out a statement once for each set of parameters."""
         ...

@@ -1,4 +1,4 @@
-"""Decisions about a message: its situation, the choices, and the outcome."""
+"""Decisions about a message: the choices and the outcome."""
 
 from __future__ import annotations
 
@@ -7,30 +7,14 @@ from typing import TypeAlias
 from gateway.base.calendar import Scope
 from gateway.client import Answer
 from gateway.events import SessionEvent
-from gateway.store.records import (
-    Grant,
-    InboxOutcome,
-    Request,
-    Thread,
-    TurnStatus,
-    WaitingMessage,
-)
+from gateway.store.records import InboxOutcome
 from gateway.values import value
 
+DELETED = "deleted"
+"""Reason of a message that was deleted before it came, on its platform or with its thread."""
 
-@value
-class PersonLoad:
-    """Load of one person.
-
-    Running turns, turns begun within ten minutes, and waiting messages.
-    """
-
-    running: int = 0
-    begun: int = 0
-    waiting: int = 0
-
-
-NO_LOAD = PersonLoad()
+SENT_TWICE = "sent twice"
+"""Reason of a message that says what another one of the same sending says."""
 
 
 @value
@@ -42,46 +26,8 @@ class PersonLimits:
 
 
 @value
-class Situation:
-    """State of the store around a message while it is decided about."""
-
-    thread: Thread | None
-    """None: the conversation has no thread yet."""
-    status: TurnStatus | None
-    """Status of the thread's turn that is not over, if any."""
-    waiting: int
-    """Messages that wait for their turn."""
-    asker: str
-    requests: tuple[Request, ...]
-    """All that are open in the thread."""
-    named: Request | None
-    """The request a click, a command or a reply names, open or not."""
-    told: float | None
-    """When this person was last refused here."""
-    paired: bool = False
-    """An operator has let this person in."""
-    bots: int = 0
-    """Messages of bots within the last minute here; only counted for a bot."""
-    load: PersonLoad = NO_LOAD
-    """The person's load; only counted for one who has limits."""
-    last: TurnStatus | None = None
-    """Status of the thread's newest turn; only read for a command."""
-    others: bool = False
-    """Somebody else has written in the thread; only read for a command."""
-    queue: tuple[WaitingMessage, ...] = ()
-    """Waiting messages in their order; only read for a command."""
-    grants: tuple[Grant, ...] = ()
-    """Tools granted for the rest of the thread; only read for a command."""
-
-    @property
-    def busy(self) -> bool:
-        """True if a message has to wait its turn."""
-        return self.status is not None or self.waiting > 0
-
-
-@value
 class QueueEntry:
-    """The message waits for its turn, or acts by the thread's `mode`.
+    """The message waits for its turn; the thread's `mode` may do more.
 
     `notice` is told to the thread, `limits` are its author's. `quiet`: seconds for which nobody may
     write before it begins. `late`: it would have answered a question whose time is over.
@@ -130,7 +76,8 @@ class MessageEdit:
 class MessageWithdrawal:
     """The message deleted on its platform is withdrawn if it still waits.
 
-    It is missed if the team works on it. `anybody`: also if it is not the same author's.
+    If the team works on it, the thread is offered to stop. `anybody`: also if it is not the same
+    author's.
     """
 
     anybody: bool
@@ -143,10 +90,7 @@ class NoAction:
 
 @value
 class RepeatedTurn:
-    """An earlier message's edited text gets a turn of its own.
-
-    It waits as `enqueue` says.
-    """
+    """An earlier message's edited text gets a turn of its own."""
 
     inbox: int
     enqueue: QueueEntry = QueueEntry()
@@ -191,9 +135,13 @@ class GrantRevocation:
 
 @value
 class CommandReply:
-    """A command that only answers its sender."""
+    """A command that only answers its sender.
+
+    `late`: it would have answered a request whose time is over.
+    """
 
     reply: str
+    late: bool = False
 
 
 @value
@@ -228,17 +176,18 @@ class NewConversation:
 
 @value
 class TurnRetry:
-    """The turn that failed, or was interrupted too often, is tried again."""
+    """The turn that failed, or was interrupted too often, is tried again.
+
+    It counts for the `limits` of who asks for it, as a turn that begins.
+    """
 
     reply: str
+    limits: PersonLimits | None = None
 
 
 @value
 class ThreadDeletion:
-    """The thread is removed; the conversation goes on in a new one.
-
-    Everything that the thread has is removed with it.
-    """
+    """Everything of the thread is removed; the conversation goes on in another."""
 
     reply: str
 
@@ -254,10 +203,7 @@ class PairingCode:
 
 @value
 class MessageRefusal:
-    """The message is refused and its text dropped.
-
-    `pair` is a code that its author is given.
-    """
+    """The message is refused, its text dropped; `pair` is its author's code."""
 
     reason: str
     reply: str = ""
@@ -288,10 +234,7 @@ Decision: TypeAlias = (
 
 @value
 class FileArrival:
-    """A message has its files.
-
-    What this adds to its thread, and the turn that may take it up.
-    """
+    """Result of a message's files: events, and the turn to steer."""
 
     thread: str
     events: tuple[SessionEvent, ...]

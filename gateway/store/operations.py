@@ -7,22 +7,23 @@ driver derives from these classes and adds its connections, its ownership and it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from gateway.conversation import InboundMessage
 from gateway.store.connection import Connection, Unit
-from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
-from gateway.store.records import InboxKind
-from gateway.store.rulebook import FileRules, Rulebook
+from gateway.store.decisions import AcceptedMessage, FileArrival
+from gateway.store.rulebook import FileRules, JudgedMessage
+from gateway.store.turn_records import ExpiredThreads
 from gateway.store.units import (
     adapters,
     claims,
     deletion,
     expiry,
+    gaps,
     inbox,
     joining,
+    out_of_order,
     outbox,
     queue,
     recovery,
@@ -31,9 +32,11 @@ from gateway.store.units import (
     turns,
     usage,
 )
+from gateway.store.units import clock as clock_units
 from gateway.store.units import counts as count_units
 from gateway.store.units import events as event_units
 from gateway.store.units import files as file_units
+from gateway.store.units import losses as loss_units
 from gateway.store.units import people as people_units
 from gateway.store.units import threads as thread_units
 
@@ -53,7 +56,7 @@ def _reads(
 def _reads_at(
     unit: Callable[Concatenate[Connection, float, P], T],
 ) -> Callable[Concatenate[ReadOperations, P], CoroutineType[Any, Any, T]]:
-    """The same for a unit that is told the time."""
+    """An operation that reads, of a unit that gets the time."""
 
     async def operation(store: ReadOperations, *args: P.args, **kwargs: P.kwargs) -> T:
         now = store.clock()
@@ -74,7 +77,7 @@ def _writes(
 def _writes_at(
     unit: Callable[Concatenate[Connection, float, P], T],
 ) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
-    """The same for a unit that is told the time."""
+    """An operation that writes, of a unit that gets the time."""
 
     async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
         now = store.clock()
@@ -106,8 +109,9 @@ class ReadOperations(ABC):
     threads_of = _reads(thread_units.threads_of)
     outdated = _reads(thread_units.outdated)
     accepted_keys = _reads(inbox.accepted_keys)
-    recent_messages = _reads(inbox.recent_messages)
-    link_of = _reads(inbox.link_of)
+    forgotten = _reads(out_of_order.forgotten)
+    recent_messages = _reads(thread_units.recent_messages)
+    link_of = _reads(thread_units.link_of)
     awaiting = _reads(file_units.awaiting)
     events = _reads(event_units.events)
     open_messages = _reads(rows.open_messages)
@@ -119,9 +123,16 @@ class ReadOperations(ABC):
     feedback = _reads(people_units.feedback)
     tokens = _reads(adapters.tokens)
     marks = _reads(adapters.marks)
+    open_gaps = _reads(gaps.open_gaps)
+    missed_counts = _reads(gaps.missed_counts)
+    known_channels = _reads(gaps.known_channels)
+    known_threads = _reads(gaps.known_threads)
+    losses = _reads(loss_units.losses)
+    untold_loss = _reads(loss_units.untold_loss)
     counts = _reads_at(count_units.counts)
+    known_time = _reads(clock_units.known_time)
     spent = _reads(usage.spent)
-    untold = _reads(outbox.untold)
+    undelivered_threads = _reads(outbox.undelivered_threads)
     delivery = _reads(outbox.delivery)
 
 
@@ -136,12 +147,18 @@ class WriteOperations(ReadOperations):
         """
 
     @abstractmethod
-    async def clear(self, threads: Collection[str]) -> None:
-        """Remove from the disk what the database deleted with these threads."""
+    async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
+        """Remove from the disk what the database deleted with these threads.
 
-    create_thread = _writes_at(thread_units.create_thread)
+        `person`: a person was deleted, who may have written in others, too.
+        """
+
+    create_thread = _writes_at(rows.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
     mark = _writes(adapters.mark)
+    add_gaps = _writes(gaps.add_gaps)
+    finish_page = _writes(gaps.finish_page)
+    keep_time = _writes(clock_units.keep_time)
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
     unpair = _writes(people_units.unpair)
@@ -161,26 +178,24 @@ class WriteOperations(ReadOperations):
     delete_token = _writes(adapters.delete_token)
 
     async def accept(
-        self,
-        message: InboundMessage,
-        rulebook: Rulebook,
-        *,
-        new: NewThread,
-        kind: InboxKind,
-        named: str = "",
-        counted: bool = True,
-        then: Callable[[AcceptedMessage], None],
+        self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
     ) -> AcceptedMessage:
         """Take a message once; see SessionStore."""
-        now = self.clock()
+        (accepted,) = await self.accept_all([message], lambda each: then(each[0]))
+        return accepted
+
+    async def accept_all(
+        self,
+        messages: Sequence[JudgedMessage],
+        then: Callable[[Sequence[AcceptedMessage]], None],
+    ) -> Sequence[AcceptedMessage]:
+        """Take messages in their order; see SessionStore."""
+        now, taken = self.clock(), tuple(messages)
         accepted = await self.write(
-            lambda connection: inbox.accept(
-                connection, now, message, rulebook, new=new, kind=kind, named=named, counted=counted
-            ),
-            then,
+            lambda connection: [inbox.accept(connection, now, each) for each in taken], then
         )
-        if accepted.forgotten:
-            await self.clear([accepted.forgotten])
+        if forgotten := [each.forgotten for each in accepted if each.forgotten]:
+            await self.clear(forgotten)
         return accepted
 
     async def bring(
@@ -198,12 +213,12 @@ class WriteOperations(ReadOperations):
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person; see SessionStore."""
         removed = await self.write(lambda connection: deletion.delete_person(connection, person))
-        await self.clear(removed)
+        await self.clear(removed, person=True)
         return removed
 
-    async def expire(self, before: float) -> list[str]:
-        """Remove the threads that were last used before this time; see SessionStore."""
-        removed = await self.write(lambda connection: deletion.expire(connection, before))
-        if removed:
-            await self.clear(removed)
-        return removed
+    async def expire(self, before: float, *, share: float = 1.0) -> ExpiredThreads:
+        """Remove threads that were last used before this time; see SessionStore."""
+        expired = await self.write(lambda connection: deletion.expire(connection, before, share))
+        if expired.threads:
+            await self.clear(expired.threads)
+        return expired

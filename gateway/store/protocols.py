@@ -7,19 +7,20 @@ thread was claimed anew or deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
 from gateway.base.calendar import Scope
+from gateway.base.clock import KnownTime
 from gateway.conversation import (
     ConversationKey,
-    InboundMessage,
     MessageAwaitingFiles,
     RecentMessage,
 )
 from gateway.events import SessionEvent
+from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
@@ -27,24 +28,26 @@ from gateway.store.records import (
     Checkpoint,
     Counts,
     EncryptedToken,
-    InboxKind,
     OldState,
     OpenMessage,
     PairedPerson,
     Request,
+    StoreLoss,
     Thread,
     UsageTotals,
 )
 from gateway.store.rulebook import (
     CodeCheck,
     FileRules,
+    JudgedMessage,
     MissingFileWords,
     RecoveryWords,
+    RequestDating,
     RequestRules,
-    Rulebook,
 )
 from gateway.store.turn_records import (
     ClaimedTurn,
+    ExpiredThreads,
     ExpiryResult,
     JoinedMessages,
     Lease,
@@ -72,7 +75,11 @@ class SessionReader(Protocol):
         ...
 
     async def accepted_keys(self, keys: Collection[str]) -> frozenset[str]:
-        """Those of these dedupe keys whose messages were taken."""
+        """Those of these dedupe keys whose messages were taken, or deleted."""
+        ...
+
+    async def forgotten(self, key: ConversationKey) -> str:
+        """The order key up to which a conversation was deleted, or ""."""
         ...
 
     async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
@@ -88,10 +95,7 @@ class SessionReader(Protocol):
         ...
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:
-        """The newest snapshot and the deltas after it.
-
-        None for a team that never ran.
-        """
+        """The newest snapshot and the deltas after it, if any."""
         ...
 
     async def outdated(self, definitions: Mapping[str, str]) -> list[Thread]:
@@ -114,8 +118,31 @@ class SessionReader(Protocol):
         """People who were let in with a code, the first ones first."""
         ...
 
+    async def losses(self) -> list[StoreLoss]:
+        """Times of which the store knows nothing, oldest first.
+
+        Parley worked then. What people wrote in one may have been answered, so nobody answers
+        it unasked.
+        """
+        ...
+
+    async def untold_loss(self) -> StoreLoss | None:
+        """The widest loss that the threads do not know of yet."""
+        ...
+
     async def counts(self) -> Counts:
         """Figures over all threads."""
+        ...
+
+    async def known_time(self, now: float) -> KnownTime | None:
+        """The last known time of day, None in an empty store.
+
+        In one of an earlier version that is the newest thread's, or `now`.
+        """
+        ...
+
+    async def missed_counts(self) -> MissedCounts:
+        """The rest of the work list, and the messages found."""
         ...
 
     async def feedback(self, thread: str) -> Mapping[str, int]:
@@ -129,6 +156,28 @@ class SessionReader(Protocol):
 
         At most so many of `each` of the `threads` used last: since then, or with something that
         waits.
+        """
+        ...
+
+    async def open_gaps(
+        self, platform: str, workspace: str, *, threads: bool, limit: int
+    ) -> list[OpenGap]:
+        """The gaps to read next, of a workspace's threads or channels."""
+        ...
+
+    async def known_channels(self, platform: str, workspace: str) -> list[KnownPlace]:
+        """The channels of a workspace in which there are threads.
+
+        `used` is 0 for those that are not among those used last.
+        """
+        ...
+
+    async def known_threads(
+        self, place: ConversationKey, *, before: str, limit: int
+    ) -> list[KnownPlace]:
+        """Threads of a channel with roots below `before`, the greatest first.
+
+        All of them if that is "".
         """
         ...
 
@@ -187,14 +236,18 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def delete_person(self, person: str) -> list[str]:
-        """Remove everything about a person, their threads included.
+        """Remove everything about a person; the ids of the threads removed."""
+        ...
 
-        The ids of these threads.
+    async def expire(self, before: float, *, share: float = 1.0) -> ExpiredThreads:
+        """Remove idle threads last used before this time, the oldest first.
+
+        At most this share of all threads is removed, or a few where there are few.
         """
         ...
 
-    async def expire(self, before: float) -> list[str]:
-        """Remove the idle threads that were last used before this time."""
+    async def keep_time(self, known: KnownTime) -> None:
+        """Keep the time of day for the next process."""
         ...
 
     async def marks(self, platform: str) -> Mapping[str, str]:
@@ -208,6 +261,17 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
+        """
+        ...
+
+    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
+        """Add gaps to the work list and set the platform's marks."""
+        ...
+
+    async def finish_page(self, page: ReadPage) -> None:
+        """Go on behind a page that was read, or close its gap.
+
+        Does nothing for a gap that is gone.
         """
         ...
 
@@ -230,26 +294,25 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def accept(
-        self,
-        message: InboundMessage,
-        rulebook: Rulebook,
-        *,
-        new: NewThread,
-        kind: InboxKind,
-        named: str = "",
-        counted: bool = True,
-        then: Callable[[AcceptedMessage], None],
+        self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
     ) -> AcceptedMessage:
-        """Take a message once, as the rulebook decides, in one transaction.
+        """Take a message once, as its rulebook decides, in one transaction.
 
-        `new` is the thread to make where it needs one, `named` the request it names; `counted` says
-        that its author has limits, so that the situation holds what they keep busy. `then` is
-        called with the result on the event loop even if the caller was cancelled meanwhile.
+        `then` is called with the result on the event loop even if the caller was cancelled
+        meanwhile.
         """
         ...
 
-    async def redeem(self, code: CodeCheck) -> PairedPerson | None:
-        """Let in the person of a pairing code.
+    async def accept_all(
+        self,
+        messages: Sequence[JudgedMessage],
+        then: Callable[[Sequence[AcceptedMessage]], None],
+    ) -> Sequence[AcceptedMessage]:
+        """Take messages in one transaction, each as `accept` does."""
+        ...
+
+    async def redeem(self, code: CodeCheck, *, by: float | None = None) -> PairedPerson | None:
+        """Let in the person of a code that is good by then.
 
         None for a wrong, used or expired one.
         """
@@ -263,7 +326,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def withdraw(self, thread: str, inbox: int) -> tuple[str, list[SessionEvent]] | None:
-        """Withdraw a waiting message: its text and the events it adds."""
+        """Withdraw a waiting message; its text and the events this adds.
+
+        None if no such message waits.
+        """
         ...
 
     async def bring(
@@ -276,8 +342,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def recover(self, boot: str, words: RecoveryWords) -> list[RecoveredThread]:
-        """Judge what earlier boots left behind; call once, before anything is run."""
+    async def recover(
+        self, boot: str, words: RecoveryWords, asked: RequestDating | None = None
+    ) -> list[RecoveredThread]:
+        """Judge what earlier boots left behind; call once, before anything is run.
+
+        `asked` is for open requests, where the time of day alone does not say it.
+        """
         ...
 
     async def begin(
@@ -297,13 +368,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def settle_due(
-        self, rules: RequestRules, by: float, *, jumped: float = 0.0
-    ) -> ExpiryResult:
+    async def settle_due(self, rules: RequestRules, by: float) -> ExpiryResult:
         """Let overdue requests expire, and remind of others, by the rules.
 
-        `by` is the time of day as if no clock had been set since this boot, and `jumped` by how
-        many seconds it was: the next boot's `recover` reckons with that.
+        `by` is the time of day as if no clock had been set since this boot.
         """
         ...
 

@@ -1,9 +1,14 @@
-"""Rows of a store, as values."""
+"""Rows of a store, as values, and ids of new ones."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import field
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from gateway.client import Answer, AnswerKind, ThreadInfo
@@ -16,16 +21,15 @@ TurnStatus: TypeAlias = Literal[
 ]
 InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
 InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
-CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "unknown"]
+CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "settled", "unknown"]
+LossCause: TypeAlias = Literal["restored", "damaged"]
+"""A backup took the store's place; the store's newest commits are gone."""
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 
 @value
 class Thread(ThreadInfo):
-    """A thread as the gateway needs it.
-
-    `handoff_from` is the agent that handed the work to the user.
-    """
+    """A thread; `handoff_from` is the agent that handed it to the user."""
 
     key: ConversationKey
     current: bool = True
@@ -42,10 +46,7 @@ class Thread(ThreadInfo):
 
     @property
     def takes_all(self) -> bool:
-        """True if all waiting messages are taken by one turn.
-
-        They are collected, or each takes the place of those before it.
-        """
+        """True if all waiting messages are taken by one turn."""
         return self.mode in ("collect", "interrupt")
 
 
@@ -103,7 +104,11 @@ class Request:
 
 @value
 class CallRow:
-    """A line of the tool journal. `result` is a ToolResult as JSON."""
+    """A line of the tool journal. `result` is a ToolResult as JSON.
+
+    A call that is "settled" has ended, too, but with nothing from outside in its result: it was
+    refused, or people or Parley itself gave the result.
+    """
 
     key: str
     agent: tuple[str, ...]
@@ -136,10 +141,7 @@ class Checkpoint:
 
 @value
 class OldState:
-    """Memory of a team that was replaced.
-
-    `replaced_at`: seconds since the epoch.
-    """
+    """Memory of a replaced team; `replaced_at` is in seconds since the epoch."""
 
     definition: str
     replaced_at: float
@@ -169,6 +171,67 @@ class Grant:
     person: str
     granted_by: str
     granted_at: float
+
+
+@value
+class PersonLoad:
+    """One person's running turns, turns of ten minutes, and waiting messages.
+
+    `elsewhere`: other threads in which messages of theirs wait.
+    """
+
+    running: int = 0
+    begun: int = 0
+    waiting: int = 0
+    elsewhere: int = 0
+
+
+NO_LOAD = PersonLoad()
+
+
+@value
+class Situation:
+    """State of the store around a message while it is decided about."""
+
+    thread: Thread | None
+    """None: the conversation has no thread yet."""
+    status: TurnStatus | None
+    """Status of the thread's turn that is not over, if any."""
+    waiting: int
+    """Messages that wait for their turn."""
+    asker: str
+    requests: tuple[Request, ...]
+    """All that are open in the thread."""
+    named: Request | None
+    """The request a click, a command or a reply names, open or not."""
+    told: float | None
+    """When this person was last refused here."""
+    paired: bool = False
+    """An operator has let this person in."""
+    deleted: bool = False
+    """The message was deleted before it came: on its platform, or with its thread."""
+    bots: int = 0
+    """Messages of bots here, or of this one in the workspace, within a minute.
+
+    Only counted for a bot.
+    """
+    load: PersonLoad = NO_LOAD
+    """The person's load; only counted for one who has limits."""
+    last: TurnStatus | None = None
+    """Status of the thread's newest turn; only read for a command."""
+    others: bool = False
+    """Somebody else has written in the thread; only read for a command."""
+    queue: tuple[WaitingMessage, ...] = ()
+    """Waiting messages in their order; only read for a command."""
+    repeated: bool = False
+    """Its author's app sent it before, under another id."""
+    grants: tuple[Grant, ...] = ()
+    """Tools granted for the rest of the thread; only read for a command."""
+
+    @property
+    def busy(self) -> bool:
+        """True if a message has to wait its turn."""
+        return self.status is not None or self.waiting > 0
 
 
 @value
@@ -216,10 +279,7 @@ class EncryptedToken:
 
 @value
 class UsageTotals:
-    """Sums of the use of models.
-
-    `turns` are those that asked one.
-    """
+    """Sums of model use, and the number of `turns` that used models."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -237,10 +297,7 @@ NOTHING_USED = UsageTotals()
 
 @value
 class PairedPerson:
-    """A person who was let in with a code.
-
-    `paired_at`: seconds since the epoch.
-    """
+    """A person let in with a code; `paired_at`: seconds since the epoch."""
 
     id: str
     name: str
@@ -265,4 +322,75 @@ class Counts:
     cost: Mapping[str, float] = field(default_factory=dict[str, float])
     """Their cost, by the same."""
     feedback: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of people who called an answer "good" or "bad"."""
+    """Number of ratings of answers, "good" and "bad"."""
+
+
+_IDS: deque[str] = deque()
+"""Made in advance: asking the system for each would hand over the interpreter each time."""
+
+
+def new_id() -> str:
+    """A random id, short enough to be typed."""
+    try:
+        return _IDS.pop()
+    except IndexError:
+        noise = secrets.token_hex(6 * 256)
+        first, *others = (noise[at : at + 12] for at in range(0, len(noise), 12))
+        _IDS.extend(others)
+        return first
+
+
+os.register_at_fork(after_in_child=_IDS.clear)
+
+
+_FREE_BITS = 16
+"""The bits of an id in the order of time that do not hold the time."""
+
+_lock = Lock()
+_last = 0
+
+
+def next_id() -> str:
+    """An id that sorts behind all earlier ones.
+
+    What is made at the same time lies together in each index then: a commit writes less than half
+    of the pages that it would with random ids.
+    """
+    global _last
+    now = time.time_ns() // 1_000_000 << _FREE_BITS
+    with _lock:
+        # The first of a millisecond is anywhere in it: another process may have had it, too.
+        _last = _last + 1 if _last >= now else now | int(new_id()[:4], 16)
+        return f"{_last:015x}"
+
+
+@value
+class BrokenPromise:
+    """A key whose message is neither kept nor refused."""
+
+    key: str
+    inbox: int
+    thread: str | None
+    fault: str
+
+
+@value
+class StoreLoss:
+    """A time of which the store knows nothing, though Parley worked.
+
+    What people wrote then may have been answered. Both ends are in seconds since the epoch; `since`
+    is 0 where nothing is known at all. `commits` are known to be missing.
+    """
+
+    cause: LossCause
+    since: float
+    until: float
+    commits: int = 0
+
+
+@value
+class StoreFault:
+    """A fault of a store; `thread` is "" where it concerns none."""
+
+    thread: str
+    text: str

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.client import Answer
-from gateway.conversation import Attachment, MissingFile
-from gateway.store.decisions import Decision, Situation, UsageQuery
-from gateway.store.records import Request, Thread, UsageTotals
+from gateway.conversation import Attachment, InboundMessage, MissingFile
+from gateway.store.decisions import Decision, NewThread, UsageQuery
+from gateway.store.records import InboxKind, Request, Situation, Thread, UsageTotals
 from gateway.values import value
 
 
@@ -61,10 +61,7 @@ class Offer:
 
 
 class Rulebook(Protocol):
-    """The rules that hold for one message.
-
-    Pure: the same situation is decided the same way.
-    """
+    """The rules for one message; pure: alike situations are decided alike."""
 
     def decide(self, situation: Situation) -> Decision:
         """Decide about the message."""
@@ -77,6 +74,22 @@ class Rulebook(Protocol):
     def offer(self, missed: MessageMissed) -> Offer:
         """Offer a choice about a message that was changed too late."""
         ...
+
+
+@value
+class JudgedMessage:
+    """A message with all that its transaction needs.
+
+    `new` is the thread to make where it needs one, `named` the request it names; `counted` says
+    that its author has limits, so that the situation holds what they keep busy.
+    """
+
+    message: InboundMessage
+    rulebook: Rulebook
+    new: NewThread
+    kind: InboxKind
+    named: str = ""
+    counted: bool = True
 
 
 @value
@@ -119,6 +132,19 @@ class RequestRules(Protocol):
 
 
 @value
+class DoubtWords:
+    """Sentences about unfinished work that a loss makes doubtful."""
+
+    notice: str
+    """With what can be done about it."""
+    command: str
+    label: str
+    """The command that continues, and its button."""
+    reason: str
+    """Why its turn ended."""
+
+
+@value
 class RecoveryWords:
     """Sentences about a turn that a crash interrupted."""
 
@@ -126,10 +152,30 @@ class RecoveryWords:
     """It goes on."""
     parked: str
     """It is not tried again."""
+    reason: str
+    """Why a parked turn ended."""
+    doubt: DoubtWords | None = None
+    """There is a loss that the threads do not know of."""
+
+
+@value
+class RequestDating:
+    """Adjustment of open requests to the clock when a boot begins.
+
+    `by` is the time in their terms, and `lag` the seconds by which they are dated too early.
+    """
+
+    by: float
+    lag: float = 0.0
 
 
 class CodeCheck(Protocol):
     """A one-time code that somebody has typed."""
+
+    @property
+    def lifetime(self) -> float:
+        """Seconds for which such codes are good."""
+        ...
 
     def hashed(self, salt: bytes) -> bytes:
         """Its hash with the salt of a code that waits."""

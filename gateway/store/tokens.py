@@ -86,7 +86,7 @@ class TokenStore:
     def _encrypted(self, name: str, token: str) -> EncryptedToken:
         if not self._keys:
             raise WrongKey(
-                "There is no key to encrypt a platform's tokens with: make one with "
+                "No key is set to encrypt the platforms' tokens. Make one with "
                 "`parley secrets key` and name its file in [store], keys_file = ..."
             )
         key = next(iter(self._keys))
@@ -110,5 +110,5 @@ class TokenStore:
                 "name, or the token is damaged."
             ) from error
         if data["name"] != name:
-            raise WrongKey(f"The token {name!r} is that of {data['name']!r}: it was exchanged.")
+            raise WrongKey(f"The token {name!r} belongs to {data['name']!r}: rows were swapped.")
         return data["token"]

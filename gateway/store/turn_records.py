@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -70,12 +70,23 @@ class ClaimedTurn:
     asker: Author
     """On whose behalf the team works."""
     others: tuple[Author, ...]
-    """Authors of the turn's other messages: a tool must be permitted to each."""
+    """Authors of the turn's other messages."""
+    authors: tuple[Author, ...]
+    """Authors of all that the team has been told since the thread began.
+
+    A person is there once for each set of groups they had. A tool must be permitted to each.
+    """
     untrusted: bool
     """The team has been shown foreign text: quotes, or files."""
+    outputs: Mapping[str, float]
+    """Tools that brought something from outside into the thread, and when each first did."""
     requests: tuple[Request, ...]
     calls: tuple[CallRow, ...]
-    grants: frozenset[str]
+    grants: Mapping[str, float]
+    """Tools approved for the rest of the thread, and when: for all people of the turn.
+
+    It was known to who approved what everybody else had said.
+    """
     open_messages: tuple[OpenMessage, ...]
     events: tuple[SessionEvent, ...]
     """Events that its beginning added to the thread."""
@@ -87,10 +98,7 @@ class ClaimedTurn:
 
 @value
 class TurnDelay:
-    """Seconds until the thread's next turn may begin.
-
-    That is, unless somebody writes meanwhile.
-    """
+    """Seconds until the next turn may begin, unless somebody writes meanwhile."""
 
     seconds: float
 
@@ -115,10 +123,7 @@ class RecoveredThread:
 
 @value
 class TurnEnd:
-    """The way a turn leaves its lane.
-
-    `paused` and `waiting` ones come back.
-    """
+    """The way a turn ends or, `paused` or `waiting`, rests."""
 
     status: Literal["paused", "waiting", "done", "stopped", "failed"]
     reason: str = ""
@@ -128,18 +133,18 @@ class TurnEnd:
 class TurnUpdate:
     """One write of a turn: all of it or nothing."""
 
-    events: Sequence[SessionEvent] = ()
-    checkpoints: Sequence[Checkpoint] = ()
-    shown: Collection[OpenMessage] = ()
-    sealed: Collection[str] = ()
-    calls: Collection[CallRow] = ()
-    requests: Collection[Request] = ()
+    events: tuple[SessionEvent, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    shown: tuple[OpenMessage, ...] = ()
+    sealed: tuple[str, ...] = ()
+    calls: tuple[CallRow, ...] = ()
+    requests: tuple[Request, ...] = ()
     handoff_from: str | None = None
-    joined: Collection[int] = ()
+    joined: tuple[int, ...] = ()
     """Messages that the team's saved state holds from now on."""
     files_at: int | None = None
     """When the newest file that is told of was changed."""
-    uses: Collection[ModelUse] = ()
+    uses: tuple[ModelUse, ...] = ()
     """Usage since the last record."""
     end: TurnEnd | None = None
 
@@ -147,26 +152,23 @@ class TurnUpdate:
         """Both as one; this one does not end the turn."""
         later = other.handoff_from is not None
         return TurnUpdate(
-            events=[*self.events, *other.events],
-            checkpoints=[*self.checkpoints, *other.checkpoints],
-            shown=[*self.shown, *other.shown],
-            sealed=[*self.sealed, *other.sealed],
-            calls=[*self.calls, *other.calls],
-            requests=[*self.requests, *other.requests],
+            events=self.events + other.events,
+            checkpoints=self.checkpoints + other.checkpoints,
+            shown=self.shown + other.shown,
+            sealed=self.sealed + other.sealed,
+            calls=self.calls + other.calls,
+            requests=self.requests + other.requests,
             handoff_from=other.handoff_from if later else self.handoff_from,
-            joined=[*self.joined, *other.joined],
+            joined=self.joined + other.joined,
             files_at=self.files_at if other.files_at is None else other.files_at,
-            uses=[*self.uses, *other.uses],
+            uses=self.uses + other.uses,
             end=other.end,
         )
 
 
 @value
 class StoredUpdate:
-    """The events as stored, with their seqs.
-
-    `again` says that the lane has more to do at once.
-    """
+    """The events with their seqs; `again`: the lane has more to do."""
 
     events: tuple[SessionEvent, ...]
     again: bool = False
@@ -200,3 +202,11 @@ class ExpiryResult:
     events: Mapping[str, tuple[SessionEvent, ...]]
     ready: Sequence[tuple[str, str]]
     next_at: float | None
+
+
+@value
+class ExpiredThreads:
+    """Threads that retention has removed, and the number `left` for later."""
+
+    threads: tuple[str, ...]
+    left: int = 0

@@ -66,10 +66,7 @@ class CancellationToken:
         callback()
 
     def remove_callback(self, callback: Callable[[], Any]) -> None:
-        """Forget `callback`.
-
-        It may already have been called or never have been added.
-        """
+        """Forget `callback`, even if it was called or never added."""
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
@@ -91,7 +88,7 @@ class CancellationToken:
             self._futures.discard(future)
 
 
-async def cancellable(
+async def run_cancellable(
     coroutine: Coroutine[Any, Any, T], cancellation_token: CancellationToken | None
 ) -> T:
     """The coroutine's result; cancelling the token (or the caller) cancels the coroutine."""

@@ -78,10 +78,7 @@ class History(list[T], Generic[T]):
 
 
 class LazyHistory(Sequence[T], Generic[T]):
-    """Saved items, made when somebody looks at one, and then added ones.
-
-    `generation` is that of a `History`.
-    """
+    """Saved items, made when first needed, then added ones; see `History`."""
 
     __slots__ = ("_added", "_saved", "append", "extend")
 
@@ -94,7 +91,6 @@ class LazyHistory(Sequence[T], Generic[T]):
 
     @property
     def generation(self) -> int:
-        """Changes whenever anything but growth at the end happens."""
         return self._added.generation
 
     @property
@@ -110,7 +106,6 @@ class LazyHistory(Sequence[T], Generic[T]):
         return self._added
 
     def replace(self, items: Iterable[T]) -> None:
-        """Hold these items instead."""
         self._saved = ()
         self._added.replace(items)
 
@@ -120,7 +115,6 @@ class LazyHistory(Sequence[T], Generic[T]):
         self._saved = saved
 
     def clear(self) -> None:
-        """Hold nothing."""
         self.replace(())
 
     def __len__(self) -> int:

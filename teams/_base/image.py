@@ -24,10 +24,9 @@ _DATA_URI = re.compile(r"data:image/[\w.+-]+;base64,(?P<data>.*)", re.DOTALL)
 class Image:
     """An immutable image, from Pillow or from encoded bytes.
 
-    Pillow is not needed for encoded bytes.
-
-    PNG, JPEG, GIF and WebP are kept as they are; other formats become PNG, which needs Pillow.
-    In pydantic models it dumps to and loads from `{"data": <base64>}`.
+    Pillow is not needed for encoded bytes. PNG, JPEG, GIF and WebP are kept as they are; other
+    formats become PNG, which needs Pillow. In pydantic models it dumps to and loads from `{"data":
+    <base64>}`.
     """
 
     __slots__ = ("_base64", "mime_type")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Generator
 from typing import Any, cast
 
-_FENCE = re.compile(
-    r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE
-)
+from teams._base.fences import fenced_blocks
+
 _DECODER = json.JSONDecoder()
+_WASTE = 16
+"""Characters that may be read in vain for each of the text; with more of that, it is no JSON."""
+_DEEP = 5_000
+"""Characters that a too deep nesting counts as."""
+_AHEAD = 1_000
+"""Characters that are read before the text is cut: an error counts its lines from the beginning."""
 
 
 def extract_json_from_str(content: str) -> list[dict[str, Any]]:
@@ -19,9 +23,7 @@ def extract_json_from_str(content: str) -> list[dict[str, Any]]:
     Those in fenced blocks (of JSON or of no language), where there are any, else all that stand in
     the text, whatever is around them. Raises ValueError where there is none.
     """
-    blocks = [
-        body for language, body in _FENCE.findall(content) if language.lower() in ("", "json")
-    ]
+    blocks = [body for language, body in fenced_blocks(content) if language.lower() in ("", "json")]
     found = [each for block in blocks for each in _objects(block)] or list(_objects(content))
     if not found:
         raise ValueError("There is no JSON object in the text.")
@@ -29,11 +31,17 @@ def extract_json_from_str(content: str) -> list[dict[str, Any]]:
 
 
 def _objects(text: str) -> Generator[dict[str, Any]]:
-    position = text.find("{")
-    while position >= 0:
+    position, waste = text.find("{"), _WASTE * (len(text) + _DEEP)
+    while position >= 0 and waste > 0:
+        if position > _AHEAD:
+            text, position = text[position:], 0
         try:
             value, end = _DECODER.raw_decode(text, position)
-        except (json.JSONDecodeError, RecursionError):
+        except json.JSONDecodeError as error:
+            waste -= error.pos - position + 1
+            end = position + 1
+        except RecursionError:
+            waste -= _DEEP
             end = position + 1
         else:
             yield cast("dict[str, Any]", value)

@@ -1,9 +1,10 @@
-"""Blocking functions in threads that nobody has to wait for."""
+"""Functions of others: blocking ones run in threads that nobody waits for."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 import threading
 from collections.abc import Callable
@@ -44,3 +45,10 @@ async def in_daemon_thread(function: Callable[[], T], *, name: str) -> T:
 
     threading.Thread(target=work, name=name, daemon=True).start()
     return await future
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """True for a coroutine function or an object called like one."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
+    )

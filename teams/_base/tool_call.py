@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 InputKind = Literal["text", "choice", "approval"]
 
@@ -51,10 +52,7 @@ class InputRequired(Exception):
     def pending(
         self, *, agent: tuple[str, ...], request_id: str, call_id: str | None = None
     ) -> list[PendingInput]:
-        """The questions as the asking agent reports them.
-
-        `request_id` serves where the raiser named none.
-        """
+        """The agent's questions; `request_id` serves where the raiser named none."""
         if self.requests:
             return list(self.requests)
         return [
@@ -84,8 +82,10 @@ class ToolCall:
     `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
     journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
     path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
-    does nothing else. `idempotent` and `read_only` are what the tool promises (`ToolTraits`). The
-    agent has no tool of that name unless it is `known`: the call then does nothing but say so.
+    does nothing else. `idempotent`, `read_only`, `own_output` and `server` are what the tool
+    promises (`ToolTraits`). The agent has no tool of that name unless it is `known`: the call then
+    does nothing but say so. A call that is `begun` was cut off before, and its outcome is unknown:
+    it runs again only if it is idempotent.
     """
 
     key: str
@@ -96,15 +96,57 @@ class ToolCall:
     handoff: bool = False
     idempotent: bool = False
     read_only: bool = False
+    own_output: bool = False
     known: bool = True
+    server: str = ""
+    begun: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The tool's name, after that of its server: `github/create_issue`."""
+        return f"{self.server}/{self.name}" if self.server else self.name
 
     def parsed_arguments(self) -> Mapping[str, Any] | None:
         """The arguments as an object; None if they are anything else."""
         try:
-            parsed = json.loads(self.arguments or "{}")
-        except json.JSONDecodeError:
+            return parse_arguments(self.arguments)
+        except ValueError:
             return None
-        return parsed if isinstance(parsed, dict) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call, as a model wrote them.
+
+    Raises ValueError, with a sentence for the model, for anything but an object, and for one that
+    is nested deeper than `DEEPEST`: copying and checking it would go as deep.
+    """
+    if is_deeper(text, DEEPEST):
+        raise ValueError(f"the arguments are nested deeper than {DEEPEST} levels.")
+    try:
+        parsed: object = json.loads(text or "{}")
+    except ValueError as error:  # also of a number that is too long
+        raise ValueError(f"the arguments are not valid JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise ValueError("the arguments must be a JSON object.")
+    return cast("dict[str, Any]", parsed)
+
+
+def is_deeper(text: str, levels: int) -> bool:
+    """True if JSON nests lists and objects deeper, without parsing it."""
+    if text.count("[") + text.count("{") <= levels:
+        return False
+    depth = 0
+    for found in _NESTING.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > levels:
+            return True
+    return False
+
+
+DEEPEST = 100
+"""Levels of lists and objects in a call's arguments."""
+
+_NESTING = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[][{}]', re.DOTALL)
 
 
 CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("teams_tool_call", default=None)

@@ -65,12 +65,15 @@ class ComponentFromConfig(Generic[FromConfigT]):
     @classmethod
     def _from_config(cls, config: FromConfigT) -> Self:
         """A new instance; by default the config's fields are the constructor's arguments."""
-        return cls(
-            **{
-                name: _load_nested(getattr(config, name), _expected_type(field))
-                for name, field in type(config).model_fields.items()
-            }
-        )
+        return cls(**cls._constructor_arguments(config))
+
+    @classmethod
+    def _constructor_arguments(cls, config: BaseModel) -> dict[str, Any]:
+        """The config's fields, components in them loaded."""
+        return {
+            name: _load_nested(getattr(config, name), _expected_type(field))
+            for name, field in type(config).model_fields.items()
+        }
 
     @classmethod
     def _from_config_past_version(cls, config: dict[str, Any], version: int) -> Self:
@@ -90,10 +93,7 @@ class ComponentToConfig(Generic[ToConfigT]):
     component_label: ClassVar[str | None] = None
 
     def _to_config(self) -> ToConfigT:
-        """The config that makes an equal instance.
-
-        By default field `x` is taken from `self._x`.
-        """
+        """The config of an equal instance; by default `x` from `self._x`."""
         schema = _config_schema(type(self))
         values = {name: _dump_nested(self._config_value(name)) for name in schema.model_fields}
         return cast("ToConfigT", schema(**values))
@@ -162,10 +162,13 @@ class ComponentLoader:
         (`"package.module:function"`) that stands in for its source code, which is never executed.
 
         Raises:
-            ValueError: the provider is unknown or not trusted, or a tool has no override.
+            ValueError: the provider is unknown or not trusted, a tool has no override, or nothing
+                can be made from the config.
             ValidationError: the form or its config is malformed (a ValueError, too).
             NotImplementedError: the config is of another version, and there is no migration.
             TypeError: the provider is no component, or another kind than expected.
+            ImportError: the provider needs an extra that is not installed.
+            BadCredentials: a model client has no key.
         """
         if tool_overrides is None:
             return _load(model, own=cls, expected=expected or cls)
@@ -198,11 +201,19 @@ def is_component_instance(instance: object) -> TypeGuard[ComponentBase[BaseModel
     return is_component_class(type(instance))
 
 
-def component_provider(cls: type) -> str:
-    """The provider name that the class is dumped under.
+def component_class(provider: str) -> type[ComponentBase[BaseModel]]:
+    """The class that a config's provider name stands for.
 
-    Raises TypeError for a local class.
+    Raises ValueError for one that is unknown or not trusted, TypeError if it is no component.
     """
+    found = resolve_provider(provider)
+    if not isinstance(found, type) or not is_component_class(found):
+        raise TypeError(f"{provider!r} is not a component class.")
+    return found
+
+
+def component_provider(cls: type) -> str:
+    """The provider name of the class; TypeError for a local class."""
     # Not inherited: a subclass dumped under its parent's name would load as the parent.
     if override := cls.__dict__.get("component_provider_override"):
         return override
@@ -231,7 +242,13 @@ def _tool_overrides(overrides: Mapping[str, str]) -> Generator[None]:
 
 def _load(model: ComponentModel | dict[str, Any], *, own: type, expected: type) -> Any:
     loaded = ComponentModel.model_validate(model)
-    component = _make(_class_of(loaded.provider, own), loaded)
+    cls = _class_of(loaded.provider, own)
+    try:
+        component = _make(cls, loaded)
+    except (ArithmeticError, AttributeError, LookupError, OSError) as error:
+        raise ValueError(f"No {cls.__name__} can be made from its config: {error!r}") from error
+    except RecursionError as error:
+        raise ValueError(f"The config of {cls.__name__} is nested too deep.") from error
     if expected is not ComponentLoader and not isinstance(component, expected):
         raise TypeError(
             f"Expected a component of type {expected.__name__}, but {loaded.provider!r} is a "
@@ -244,10 +261,7 @@ def _class_of(provider: str, own: type) -> type[Any]:
     # Who holds the class has decided to trust it.
     if is_component_class(own) and not _is_local(own) and provider == component_provider(own):
         return own
-    found = resolve_provider(provider)
-    if not isinstance(found, type) or not is_component_class(found):
-        raise TypeError(f"{provider!r} is not a component class.")
-    return found
+    return component_class(provider)
 
 
 def _make(cls: type[Any], model: ComponentModel) -> Any:

@@ -1,7 +1,4 @@
-"""The table of provider names and the classes they stand for.
-
-No config decides what is imported.
-"""
+"""The provider names and their classes: no config decides what is imported."""
 
 from __future__ import annotations
 
@@ -140,10 +137,7 @@ def known_providers() -> list[str]:
 
 
 def resolve_provider(provider: str) -> Any:
-    """Import the object that the provider name stands for.
-
-    Raises ValueError when the name is unknown or not trusted.
-    """
+    """Import what the name stands for; ValueError if unknown or not trusted."""
     module, _, name = canonical_provider(provider).rpartition(".")
     if name not in _OURS.get(module, ()) and not _is_trusted(provider):
         raise ValueError(

@@ -77,7 +77,7 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
 
     @abstractmethod
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a saved state."""
+        """Take over a saved state. Raises ValueError if it does not fit."""
 
     @abstractmethod
     async def close(self) -> None:

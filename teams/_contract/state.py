@@ -1,7 +1,4 @@
-"""The documented shapes of saved states.
-
-Other fields of a state are kept.
-"""
+"""The documented shapes of saved states; other fields are kept."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -96,17 +93,11 @@ class MagenticOneOrchestratorState(BaseGroupChatManagerState):
     """State of a MagenticOneGroupChat."""
 
     task: str = ""
-    """The task."""
-
     facts: str = ""
     """Known and missing facts."""
 
     plan: str = ""
-    """The plan for the task."""
-
     n_rounds: int = 0
-    """Rounds taken so far."""
-
     n_stalls: int = 0
     """Recent rounds without progress."""
 
@@ -117,6 +108,4 @@ class SocietyOfMindAgentState(BaseState):
     """State of a SocietyOfMindAgent."""
 
     inner_team_state: Data = Field(default_factory=dict[str, Any])
-    """State of the team inside."""
-
     type: str = "SocietyOfMindAgentState"

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import BaseModel, SerializeAsAny
 
 from teams._base.cancellation import CancellationToken
-from teams._base.construct import unvalidated
+from teams._base.construct import make_unvalidated
 from teams._base.tool_call import PendingInput
 from teams._components.component import ComponentBase, ComponentType
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -18,10 +19,7 @@ Task: TypeAlias = str | BaseChatMessage | Sequence[BaseChatMessage] | None
 
 
 class TeamError(RuntimeError):
-    """A run failed.
-
-    `__cause__` is the original error; the text names its type and message.
-    """
+    """A run failed; `__cause__` is the original error, which the text names."""
 
 
 class TaskResult(BaseModel, defer_build=True):
@@ -47,7 +45,7 @@ def task_result(
 ) -> TaskResult:
     """A run's result, of what the engine itself has made."""
     values = {"messages": messages, "stop_reason": stop_reason, "pending": pending}
-    return unvalidated(TaskResult, values, _FIELDS)
+    return make_unvalidated(TaskResult, values, _FIELDS)
 
 
 def task_messages(task: Task) -> list[BaseChatMessage]:
@@ -74,32 +72,41 @@ def task_messages(task: Task) -> list[BaseChatMessage]:
     return messages
 
 
-class TaskRunner(Protocol):
-    """An object that works on tasks.
+async def result_of(stream: AsyncGenerator[Any, None]) -> TaskResult:
+    """The TaskResult with which a run's stream ends."""
+    async with aclosing(stream):
+        async for item in stream:
+            if isinstance(item, TaskResult):
+                return item
+    raise RuntimeError("The run ended without a result.")
 
-    It is stateful: the next task continues where the last one ended.
-    """
+
+class TaskRunner(Protocol):
+    """An object that works on tasks and continues where the last ended."""
 
     async def run(
         self,
         *,
-        task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
+        task: Task = None,
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> TaskResult:
         """Work on a task until it is done.
 
-        Without a task, continue the current one.
-
-        Cancelling the token ends the run at once. The result begins with the task's messages if
-        `output_task_messages`.
+        Without a task, continue the current one. Cancelling the token ends the run at once. The
+        result begins with the task's messages if `output_task_messages`.
         """
-        ...
+        stream = self.run_stream(
+            task=task,
+            cancellation_token=cancellation_token,
+            output_task_messages=output_task_messages,
+        )
+        return await result_of(stream)
 
     def run_stream(
         self,
         *,
-        task: str | BaseChatMessage | Sequence[BaseChatMessage] | None = None,
+        task: Task = None,
         cancellation_token: CancellationToken | None = None,
         output_task_messages: bool = True,
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | TaskResult, None]:
@@ -172,7 +179,4 @@ class Team(ABC, TaskRunner, ComponentBase[BaseModel]):
 
     @abstractmethod
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a saved state.
-
-        Raises ValueError for one that does not fit.
-        """
+        """Load a saved state; ValueError if it does not fit."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel
 
+from teams._base.malformed import malformed_is_value_error
 from teams._components.component import Component, ComponentBase, ComponentModel, ComponentType
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage
@@ -20,11 +21,9 @@ class TerminatedException(RuntimeError):
 class TerminationCondition(ABC, ComponentBase[BaseModel]):
     """Decides when a conversation ends.
 
-    Combine conditions with `&` (all of them) and `|` (any).
-
-    Await it with the messages and events since the last call: it returns a StopMessage, whose
-    source is the class and whose text says why, or None. Once it has fired it must be reset;
-    calling it raises TerminatedException.
+    Combine conditions with `&` (all of them) and `|` (any). Await it with the messages and events
+    since the last call: it returns a StopMessage, whose source is the class and whose text says
+    why, or None. Once it has fired it must be reset; calling it raises TerminatedException.
     """
 
     component_type: ClassVar[ComponentType] = "termination"
@@ -58,10 +57,7 @@ class TerminationCondition(ABC, ComponentBase[BaseModel]):
         """A run begins or continues: the condition measures time from here."""
 
     def on_run_end(self) -> None:
-        """The run ended, failed or was suspended.
-
-        The time until the next start does not count.
-        """
+        """The run ended, failed or was suspended: time does not count."""
 
     def __and__(self, other: TerminationCondition) -> TerminationCondition:
         return AndTerminationCondition(self, other)
@@ -74,7 +70,6 @@ class CombinedTerminationConfig(BaseModel, defer_build=True):
     """The JSON form of a combination."""
 
     conditions: list[ComponentModel]
-    """The combined conditions."""
 
 
 class _Combination(TerminationCondition, Component[CombinedTerminationConfig]):
@@ -96,16 +91,16 @@ class _Combination(TerminationCondition, Component[CombinedTerminationConfig]):
         }
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        states = cast(
-            "Sequence[Mapping[str, Any]]", state.get("conditions") or [{}] * len(self._conditions)
-        )
-        if len(states) != len(self._conditions):
-            raise ValueError(
-                f"A state of {len(states)} conditions does not fit {len(self._conditions)} of them"
-            )
-        for condition, its_state in zip(self._conditions, states, strict=True):
-            await condition.load_state(its_state)
-        self._stops = [StopMessage.load(stop) for stop in state.get("stops", ())]
+        with malformed_is_value_error("a combined condition"):
+            given, count = state.get("conditions"), len(self._conditions)
+            states = cast("Sequence[Mapping[str, Any]]", given or [{}] * count)
+            if len(states) != count:
+                raise ValueError(
+                    f"A state of {len(states)} conditions does not fit {count} of them"
+                )
+            for condition, its_state in zip(self._conditions, states, strict=True):
+                await condition.load_state(its_state)
+            self._stops = [StopMessage.load(stop) for stop in state.get("stops", ())]
 
     def on_run_start(self) -> None:
         for condition in self._conditions:

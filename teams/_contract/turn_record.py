@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from teams._base.ids import new_id
+from teams._base.construct import new_id
 from teams._base.tool_call import FunctionCall, PendingInput
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.factory import MessageFactory
@@ -28,10 +28,7 @@ Phase = Literal["model", "tools", "reflect", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """A speaker's result when it waits for humans.
-
-    Its turn continues when the answers have arrived.
-    """
+    """A speaker's result when it waits for humans, until they have answered."""
 
     requests: tuple[PendingInput, ...]
 
@@ -66,6 +63,8 @@ class TurnRecord:
         default_factory=dict[str, FunctionExecutionResult]
     )
     """Results by call key."""
+    begun: dict[str, None] = field(default_factory=dict[str, None])
+    """Keys of the calls that have begun, have no result, and must not begin again."""
     final: BaseChatMessage | None = None
     """The answer, when only handing it out is left."""
 
@@ -77,12 +76,14 @@ class TurnRecord:
         """The results of the complete batch, in the order of its calls."""
         return [self.results[self.key(position)] for position in range(len(self.calls))]
 
-    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
-        """The record as JSON data; `encode` writes one item.
+    def note_result(self, key: str, result: FunctionExecutionResult) -> None:
+        """End the call with this key."""
+        self.results[key] = result
+        self.begun.pop(key, None)
 
-        Items handed out are kept apart, see `inner`.
-        """
-        return {
+    def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
+        """The record as JSON data; `encode` writes one item."""
+        record = {
             "message_id": self.message_id,
             "phase": self.phase,
             "iteration": self.iteration,
@@ -101,6 +102,7 @@ class TurnRecord:
             },
             "final": None if self.final is None else encode(self.final),
         }
+        return {**record, "begun": list(self.begun)} if self.begun else record
 
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> TurnRecord:
@@ -120,5 +122,6 @@ class TurnRecord:
                 key: FunctionExecutionResult.model_validate(value)
                 for key, value in data["results"].items()
             },
+            begun=dict.fromkeys(data.get("begun", ())),  # most often there are none
             final=None if data["final"] is None else as_chat_message(decode(data["final"])),
         )

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from teams._base.cancellation import CancellationToken
-from teams._base.log_events import log_messages
+from teams._base.telemetry import log_messages, trace_team
 from teams._base.tool_call import AGENT_PATH, PendingInput
-from teams._base.tracing import trace_team
 from teams._contract.agent import ChatAgent
 from teams._contract.team import Task, TaskResult, task_messages, task_result
 from teams._contract.turn_record import Item, Suspension
@@ -29,9 +28,8 @@ from teams._engine.team_state import StatefulTeam
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectSpeakerEvent
-from teams._run.hooks import current_hooks
 from teams._run.merge import Emit, Job, merge
-from teams._run.run_stream import RunStream, UnderWay
+from teams._run.run import RunScope, RunStream, current_hooks
 
 Output = BaseAgentEvent | BaseChatMessage | TaskResult
 Choice = str | list[str] | StopMessage
@@ -58,10 +56,7 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     @abstractmethod
     async def select_speaker(self, thread: Sequence[BaseAgentEvent | BaseChatMessage]) -> Choice:
-        """The next speaker, several parallel speakers, or a StopMessage.
-
-        A StopMessage ends the run.
-        """
+        """The next speaker, several parallel ones, or a StopMessage to end."""
         ...
 
     def stream_selection(
@@ -78,10 +73,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         """A participant has finished its turn with these messages for the others."""
 
     def forced_stop(self) -> StopMessage | None:
-        """The reason to end here, despite condition and turn limit.
-
-        Asked after each step.
-        """
+        """The reason to end after this step, despite condition and turn limit."""
         return None
 
     def check_task(self, messages: Sequence[BaseChatMessage]) -> None:
@@ -91,7 +83,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         """
 
     @property
-    def ends_next(self) -> bool:
+    def is_at_end(self) -> bool:
         """True if only the run's result is left, which comes at once.
 
         Where a condition has a say nobody knows before it was asked.
@@ -111,25 +103,6 @@ class BaseGroupChat(StatefulTeam, ABC):
         """Give the turn back to speakers that were cancelled before they spoke."""
 
     # Running.
-
-    async def run(
-        self,
-        *,
-        task: Task = None,
-        cancellation_token: CancellationToken | None = None,
-        output_task_messages: bool = True,
-    ) -> TaskResult:
-        """Run the team and return the result. See `run_stream`."""
-        stream = self.run_stream(
-            task=task,
-            cancellation_token=cancellation_token,
-            output_task_messages=output_task_messages,
-        )
-        async with aclosing(stream):
-            async for item in stream:
-                if isinstance(item, TaskResult):
-                    return item
-        raise RuntimeError(f"The stream of team {self.name!r} ended without a result.")
 
     def run_stream(
         self,
@@ -178,10 +151,6 @@ class BaseGroupChat(StatefulTeam, ABC):
         self._stopped, self._left = asyncio.Event(), False
 
     def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Start a run with these messages, or extend the unfinished one.
-
-        Raises ValueError, changing nothing.
-        """
         self._check_types(messages)
         if self._phase == "idle":
             self.check_task(messages)
@@ -192,10 +161,9 @@ class BaseGroupChat(StatefulTeam, ABC):
     def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
         """Add messages at a safe point: to thread, condition and all inboxes.
 
-        The condition sees them in its next delta.
-
-        An agent in the middle of its turn takes them just before its next model call. Raises
-        ValueError, changing nothing, for a message of a type the team does not know.
+        The condition sees them in its next delta. An agent in the middle of its turn takes them
+        just before its next model call. Raises ValueError, changing nothing, for a message of a
+        type the team does not know.
         """
         self._check_types(messages)
         self._thread.extend(messages)
@@ -206,10 +174,6 @@ class BaseGroupChat(StatefulTeam, ABC):
     def drive(
         self, token: CancellationToken, *, outermost: bool = False
     ) -> AsyncGenerator[Output, None]:
-        """Run what was begun until it ends or suspends.
-
-        Cancellation is the outermost run's business.
-        """
         return trace_team(self.name, self._run_phases(token, outermost))
 
     async def _run_phases(
@@ -220,7 +184,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         stop: str | None = None
         if self._termination_condition is not None:
             self._termination_condition.on_run_start()
-        with UnderWay(token, partial(self._close_run, outermost)):
+        with RunScope(token, partial(self._close_run, outermost)):
             while stop is None and not waiting:
                 while self._produced:
                     item = self._produced.pop(0)
@@ -408,10 +372,6 @@ class BaseGroupChat(StatefulTeam, ABC):
                 )
 
     async def abandon_turn(self) -> None:
-        """Give up the unfinished run after a cancellation.
-
-        The team can then be given its next task.
-        """
         if self._phase == "speak":
             for name in self._speakers:
                 await self._places[name].abandon()
@@ -421,10 +381,7 @@ class BaseGroupChat(StatefulTeam, ABC):
             await self._end_run()
 
     async def reset(self) -> None:
-        """Bring the team and its participants back to the beginning.
-
-        Raises RuntimeError while the team runs.
-        """
+        """Reset the team and its participants; RuntimeError while the team runs."""
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you reset it.")
         for place in self._places.values():
@@ -435,10 +392,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         await self.reset_manager()
 
     async def pause(self) -> None:
-        """Call `on_pause` of every participant; the run goes on.
-
-        Raises RuntimeError before the first run.
-        """
+        """Call `on_pause` of every participant; RuntimeError before the first run."""
         await self._call_participants("paused", "pause", "on_pause")
 
     async def resume(self) -> None:

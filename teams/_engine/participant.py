@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from teams._base.cancellation import CancellationToken
+from teams._base.construct import new_id
 from teams._base.history import History
-from teams._base.ids import new_id
+from teams._base.telemetry import trace_agent
 from teams._base.tool_call import AGENT_PATH, InputRequired
-from teams._base.tracing import trace_agent
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import ChatAgentContainerState
 from teams._contract.team import TaskResult, Team
@@ -20,8 +20,8 @@ from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.batch import dump_items
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
-from teams._run.nesting import ResumableTeam, under
-from teams._snapshot.description import MemberField
+from teams._run.nesting import ResumableTeam
+from teams._run.run import stream_in_path
 from teams.agents._base import BaseChatAgent
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MEMBER = MemberField("member", key="agent_state")
+_IDLE: Mapping[str, Any] = {"speaking": False, "question": "", "held": []}
+"""The place of a participant between its turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,6 @@ class SpeakerDone:
     """A finished turn.
 
     `delta` goes to the thread and the termination condition, `published` to the others' inboxes.
-
     `last` is what is still to be handed out: the response's chat message.
     """
 
@@ -104,10 +104,7 @@ class Participant:
     def speak(
         self, token: CancellationToken
     ) -> AsyncGenerator[Item | SpeakerDone | Suspension, None]:
-        """Run the member's turn, or the rest of it.
-
-        Yields its items, then a SpeakerDone or a Suspension.
-        """
+        """Yield the rest of the turn, then a SpeakerDone or a Suspension."""
         if self._runner is not None:
             return self._speak_team(self._runner, token)
         assert self._speaker is not None
@@ -178,7 +175,7 @@ class Participant:
                 task=list(self.inbox) or None, cancellation_token=token, output_task_messages=False
             )
         inner = self._inner = History() if self._inner is None else self._inner
-        async with aclosing(under(self.name, stream)) as items:
+        async with aclosing(stream_in_path(self.name, stream)) as items:
             async for item in items:
                 match item:
                     case TaskResult(pending=pending) if pending:
@@ -205,10 +202,7 @@ class Participant:
             self.inbox.extend(messages)
 
     async def abandon(self) -> None:
-        """Give up an unfinished turn after a cancellation.
-
-        What was taken stays taken; the rest stays in the inbox.
-        """
+        """Give up an unfinished turn; messages not taken stay in the inbox."""
         self._inner = None
         self._question = ""
         if self._agent is not None:
@@ -240,7 +234,7 @@ class Participant:
     async def save_state(self) -> dict[str, Any]:
         """The documented state, with what an unfinished turn adds to it."""
         state = ChatAgentContainerState().model_dump()
-        await _MEMBER.save(self, state)
+        state["agent_state"] = await self.member.save_state()
         state["message_buffer"] = dump_items(self.inbox)
         if self._inner is not None:
             state["inner"] = dump_items(self._inner)
@@ -255,7 +249,7 @@ class Participant:
         loaded = ChatAgentContainerState.model_validate(state)
         known = MESSAGE_TYPES.set(factory)
         try:
-            await _MEMBER.load(self, {"agent_state": loaded.agent_state}, factory)
+            await self.member.load_state(loaded.agent_state)
         finally:
             MESSAGE_TYPES.reset(known)
         self.inbox.replace(map(as_chat_message, map(factory.create, loaded.message_buffer)))
@@ -269,13 +263,18 @@ class Participant:
         writer.items(path + "inbox", self.inbox, writer.item)
         if self._inner is not None:
             writer.items(path + "inner", self._inner, writer.item)
-        place = {
-            "speaking": self._inner is not None,
-            "question": self._question,
-            "held": [writer.item(message) for message in self._held],
-        }
+        place: Mapping[str, Any] = _IDLE
+        if self._inner is not None or self._question or self._held:
+            place = {
+                "speaking": self._inner is not None,
+                "question": self._question,
+                "held": [writer.item(message) for message in self._held],
+            }
         writer.value(path + "place", place)
-        await _MEMBER.write(self, path, writer)
+        if (member := self._agent or self._team) is not None:
+            await member.write_state(path, writer)
+        else:
+            writer.value(path + "state", await self.member.save_state())
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
         """Take over what `write_state` wrote."""
@@ -287,7 +286,10 @@ class Participant:
         self._held = tuple(map(reader.chat_message, place["held"]))
         inner = reader.items(path + "inner")
         self._inner = History(inner) if place["speaking"] else None
-        await _MEMBER.read(self, path, reader)
+        if (member := self._agent or self._team) is not None:
+            await member.read_state(path, reader)
+        else:
+            await self.member.load_state(reader.value(path + "state", {}))
 
 
 def check_agents(participants: Sequence[object], team: str) -> None:

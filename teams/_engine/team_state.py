@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
 from teams._base.history import LazyHistory
+from teams._base.malformed import malformed_is_value_error
 from teams._components.component import ComponentBase
 from teams._contract.agent import ChatAgent
 from teams._contract.state import BaseGroupChatManagerState, TeamState
@@ -85,12 +85,10 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     @property
     def name(self) -> str:
-        """The team's name, unique where it is a participant itself."""
         return self._name
 
     @property
     def description(self) -> str:
-        """The team's task; other teams choose speakers by it."""
         return self._description
 
     def manager_state(self) -> Mapping[str, Any]:
@@ -105,11 +103,9 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     @property
     def participant_names(self) -> list[str]:
-        """In the order the participants were given."""
         return list(self._places)
 
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
-        """All message types that can occur in the team."""
         return list(self._message_factory.registered())
 
     async def _stands_still(self) -> bool:
@@ -144,7 +140,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         """
         if not await self._stands_still():
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
-        with _malformed_is_value_error(self.name):
+        with malformed_is_value_error(f"team {self.name!r}"):
             states = TeamState.model_validate(state).agent_states
             expected = (*self._places, self.manager_name)
             if missing := [name for name in expected if name not in states]:
@@ -167,9 +163,9 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         from teams._snapshot.snapshot import SnapshotWriter  # who saves none does not pay for it
 
         if self._writer is None or self._thread.is_read:
-            self._writer = SnapshotWriter.beginning(self._message_factory)
+            self._writer = SnapshotWriter.for_team(self._message_factory)
         else:  # nobody has looked at what was loaded: it is copied
-            self._writer = self._writer.anew()
+            self._writer = self._writer.for_next_snapshot()
         await self.write_state("", self._writer)
         return self._writer.finish()
 
@@ -197,15 +193,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you load a state.")
         from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter  # as above
 
-        with _malformed_is_value_error(self.name):
+        with malformed_is_value_error(f"team {self.name!r}"):
             reader = SnapshotReader(parts, self._message_factory)
             await self.read_state("", reader)
-        self._writer = SnapshotWriter.after(reader)
-        await self.write_state("", self._writer)
-        self._writer.noted()
+            self._writer = SnapshotWriter.after(reader)
+            await self.write_state("", self._writer)
+            self._writer.end_noting()
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the team, alone or within another, in the compact format."""
         writer.items(path + "thread", self._thread, writer.item)
         for name, place in self._places.items():
             await place.write_state(f"{path}{name}/", writer)
@@ -213,7 +208,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         writer.value(path + "run", {"turn": self._turn_count, **await self._run_state(writer.item)})
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
         run = reader.value(path + "run")
         if run is None:
             raise ValueError(f"The saved state is not one of team {self.name!r}.")
@@ -258,14 +252,6 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._judged = len(self._thread)
         if self._termination_condition is not None:
             await self._termination_condition.reset()
-
-
-@contextmanager
-def _malformed_is_value_error(team: str) -> Generator[None]:
-    try:
-        yield
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError(f"The saved state of team {team!r} is malformed: {error!r}") from error
 
 
 def _custom_types(

@@ -24,8 +24,6 @@ class DiGraphEdge(BaseModel, defer_build=True):
     """
 
     target: str
-    """The node it leads to."""
-
     condition: str | SkipJsonSchema[ConditionFunc] | None = None
     """None: always taken. Text: taken if the last message contains it. A function: taken if it
     returns True for the last message; it moves to `condition_function`."""
@@ -62,8 +60,6 @@ class DiGraphNode(BaseModel, defer_build=True):
     """An agent in the graph, and the edges that leave it."""
 
     name: str
-    """The agent's name."""
-
     edges: list[DiGraphEdge] = []
     """Where it can go on."""
 
@@ -167,10 +163,8 @@ class DiGraph(BaseModel, defer_build=True):
 class DiGraphBuilder:
     """Builds a `DiGraph` step by step.
 
-    All methods but `build` return the builder.
-
-    Nodes are agents, and are named by the agent or its name. A node must have been added before an
-    edge names it (ValueError).
+    All methods but `build` return the builder. Nodes are agents, and are named by the agent or its
+    name. A node must have been added before an edge names it (ValueError).
     """
 
     def __init__(self) -> None:

@@ -111,10 +111,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         return self.forced_stop() or self._walk.take_ready()
 
     def forced_stop(self) -> StopMessage | None:
-        """End the run when no node is ready.
-
-        The next run starts anew.
-        """
+        """End the run when no node is ready; the next starts anew."""
         self._follow()
         if self._walk.ready:
             return None
@@ -126,10 +123,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         self._follow()
 
     def _follow(self) -> None:
-        """Take the speakers' edges.
-
-        If a condition raises, they are taken when the run continues.
-        """
+        """Take the speakers' edges; if a condition raises, when the run continues."""
         messages = ((speaker, self._thread[place]) for speaker, place in self._spoken.items())
         self._walk.follow_edges(
             [

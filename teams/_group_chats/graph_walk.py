@@ -39,10 +39,7 @@ class GraphWalk:
         }
 
     def follow_edges(self, spoken: Sequence[tuple[str, BaseChatMessage]]) -> None:
-        """Take the edges that these nodes' messages open.
-
-        What a condition raises is raised before any edge was taken.
-        """
+        """Take the edges these messages open; none if a condition raises."""
         for edge in [
             edge
             for node, message in spoken
@@ -63,10 +60,7 @@ class GraphWalk:
             self.ready.append(node)
 
     def take_ready(self) -> list[str]:
-        """Take the nodes that speak now, each once.
-
-        A node that is ready more than once stays for the next step.
-        """
+        """Take the nodes that speak now; repeated ones stay for later."""
         nodes = list(dict.fromkeys(self.ready))
         for node in nodes:
             self.ready.remove(node)

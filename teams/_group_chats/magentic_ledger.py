@@ -33,7 +33,7 @@ class ProgressLedger(BaseModel, defer_build=True):
     instruction_or_question: Statement
 
     @property
-    def stalled(self) -> bool:
+    def is_stalled(self) -> bool:
         """True if the last round made no progress."""
         return self.is_in_loop.answer or not self.is_progress_being_made.answer
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
-from teams._base.log_events import TRACE_LOGGER_NAME, log_messages
+from teams._base.telemetry import TRACE_LOGGER_NAME, log_messages
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent
 from teams._contract.state import MagenticOneOrchestratorState
@@ -27,7 +27,7 @@ from teams._group_chats import magentic_prompts as prompts
 from teams._group_chats.magentic_ledger import ProgressLedger, read_ledger
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StopMessage, TextMessage
-from teams._run.nesting import asked_by
+from teams._run.run import run_in_path
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import remove_images
 from teams.models._types import AssistantMessage, LLMMessage, RequestUsage, UserMessage
@@ -206,7 +206,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         if ledger.is_request_satisfied.answer:
             self._step, self._reason = "answer", ledger.is_request_satisfied.reason
             return None
-        self._n_stalls = self._n_stalls + 1 if ledger.stalled else max(0, self._n_stalls - 1)
+        self._n_stalls = self._n_stalls + 1 if ledger.is_stalled else max(0, self._n_stalls - 1)
         if self._n_stalls >= self._max_stalls:
             self._step, self._n_stalls = "new_facts", 0
             return None
@@ -261,15 +261,12 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self, messages: Sequence[LLMMessage], json_output: type[BaseModel] | bool | None = None
     ) -> str:
         answer = self._model_client.create(messages, json_output=json_output)
-        result = await asked_by(self.manager_name, answer)
+        result = await run_in_path(self.manager_name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 "The orchestrator's model answered with tool calls, but has no tools."
             )
-        self._usage = RequestUsage(
-            prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
-            completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
-        )
+        self._usage += result.usage
         return result.content
 
     def _conversation(self, prompt: str) -> list[LLMMessage]:

@@ -33,7 +33,7 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
         name: needed where the team is a participant of another one.
         description: for teams that choose speakers by description.
         termination_condition: ends a run; without one (and without max_turns) a run goes on for
-        ever.
+            ever.
         max_turns: ends a run after so many turns, if the condition has not.
         custom_message_types: message types of your own that participants produce.
         emit_team_events: yield a SelectSpeakerEvent before each turn.

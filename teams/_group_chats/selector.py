@@ -23,15 +23,15 @@ from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat, SelectionDone
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.events import ModelClientStreamingChunkEvent, SelectorEvent
-from teams._run.merge import bounded
-from teams._run.nesting import asked_by, stream_asked_by
+from teams._run.merge import run_bounded
+from teams._run.run import run_in_path, stream_answer_in_path
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
-from teams.models._info import ModelFamily
 from teams.models._types import (
     AssistantMessage,
     CreateResult,
     LLMMessage,
+    ModelFamily,
     SystemMessage,
     UserMessage,
 )
@@ -295,12 +295,14 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
     async def _ask(self, messages: Sequence[LLMMessage]) -> AsyncGenerator[BaseAgentEvent, None]:
         """One more answer of the model."""
         if not self._model_client_streaming:
-            answer = await asked_by(self.manager_name, self._model_client.create(messages))
+            answer = await run_in_path(self.manager_name, self._model_client.create(messages))
             self._answers.append(_text(answer))
             return
         answer = None
         message_id = str(uuid4())
-        pieces = stream_asked_by(self.manager_name, self._model_client.create_stream(messages))
+        pieces = stream_answer_in_path(
+            self.manager_name, self._model_client.create_stream(messages)
+        )
         async with aclosing(pieces) as stream:
             async for piece in stream:
                 if isinstance(piece, CreateResult):
@@ -427,7 +429,7 @@ def _text(answer: CreateResult) -> str:
 async def _call(function: Callable[[Thread], T | Awaitable[T]], thread: Thread) -> T:
     """The result of a user's function, a plain or a coroutine function."""
     result = function(thread)
-    return await bounded(_await_result(result)) if inspect.isawaitable(result) else result
+    return await run_bounded(_await_result(result)) if inspect.isawaitable(result) else result
 
 
 async def _await_result(result: Awaitable[T]) -> T:

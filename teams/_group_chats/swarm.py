@@ -32,11 +32,10 @@ class SwarmConfig(BaseModel, defer_build=True):
 class Swarm(BaseGroupChat, Component[SwarmConfig]):
     """A team in which the latest HandoffMessage names the next speaker.
 
-    Without a new one the speaker stays.
-
-    The first participant begins, and must be able to hand off. After a hand-off to somebody outside
-    the team (a user; see HandoffTermination) the next run needs a `HandoffMessage` whose target is
-    a participant; inside of another team, who handed off goes on with whatever is said next.
+    Without a new one the speaker stays. The first participant begins, and must be able to hand off.
+    After a hand-off to somebody outside the team (a user; see HandoffTermination) the next run
+    needs a `HandoffMessage` whose target is a participant; inside of another team, who handed off
+    goes on with whatever is said next.
 
     Args: as for RoundRobinGroupChat, but participants must be agents.
 

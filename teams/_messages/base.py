@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from teams._base.construct import set_fields_set
-from teams._base.ids import new_id
+from teams._base.construct import new_id, set_fields_set
 from teams._base.image import Image
 from teams.models._json import compact_user_message
 from teams.models._types import RequestUsage, UserMessage
@@ -84,10 +83,7 @@ class BaseChatMessage(BaseMessage, ABC):
 
     @abstractmethod
     def to_model_message(self) -> UserMessage:
-        """The message for a model.
-
-        The built-in types return one object each time.
-        """
+        """The message for a model; for built-in types one object each time."""
 
     def _as_user_message(self, content: str | list[str | Image]) -> UserMessage:
         """The model message, kept so that all contexts hold one object."""
@@ -113,7 +109,6 @@ class BaseTextChatMessage(BaseChatMessage, ABC):
     """A chat message whose content is text."""
 
     content: str
-    """The text."""
 
     def to_text(self) -> str:
         return self.content
@@ -126,7 +121,4 @@ class BaseTextChatMessage(BaseChatMessage, ABC):
 
 
 class BaseAgentEvent(BaseMessage, ABC):
-    """An event in an agent or team.
-
-    The application sees it, other agents do not.
-    """
+    """An event for the application, which other agents do not see."""

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field, computed_field
 from pydantic_core import to_jsonable_python
 
-from teams._base.construct import Compact, set_slot
+from teams._base.construct import CompactFactory, set_slot
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
 from teams.models._types import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
 
 StructuredContentType = TypeVar("StructuredContentType", bound=BaseModel, covariant=True)
-"""The type of a structured message's content."""
 
 
 class TextMessage(BaseTextChatMessage):
@@ -26,10 +25,10 @@ class TextMessage(BaseTextChatMessage):
         return dump_texts([self])[0] if type(self) is TextMessage else super().dump()
 
 
-_text_message = Compact(TextMessage)
+_text_message = CompactFactory(TextMessage)
 
 
-def answered_text(
+def text_answer(
     content: str, source: str, usage: RequestUsage | None, message_id: str
 ) -> TextMessage:
     """Make the message from a model's answer, which was validated on arrival."""
@@ -80,25 +79,17 @@ class MultiModalMessage(BaseChatMessage):
     """Texts and images, in order."""
 
     content: list[str | Image]
-    """The parts."""
-
     type: Literal["MultiModalMessage"] = "MultiModalMessage"
 
     def to_model_text(self, image_placeholder: str | None = "[image]") -> str:
-        """The parts as one text.
-
-        An image is the placeholder, or its base64 without one.
-        """
+        """The parts as one text; an image as placeholder, else its base64."""
         return "".join(
             part if isinstance(part, str) else f" {image_placeholder or part.to_base64()}"
             for part in self.content
         )
 
     def to_text(self, iterm: bool = False) -> str:
-        """The parts, one per line.
-
-        An image is `<image>`, or if `iterm` shown by iTerm2.
-        """
+        """The parts, one per line; images as `<image>`, or shown by iTerm2."""
         return "\n".join(
             part if isinstance(part, str) else _inline_image(part) if iterm else "<image>"
             for part in self.content
@@ -120,8 +111,6 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
     """
 
     content: StructuredContentType
-    """The content."""
-
     format_string: str | None = None
     """Template of the content's text, e.g. `"{city}: {degrees} degrees"`; JSON without it."""
 
@@ -166,8 +155,6 @@ class ToolCallSummaryMessage(BaseTextChatMessage):
     """The results of tool calls, put together without asking the model."""
 
     tool_calls: list[FunctionCall]
-    """The calls."""
-
     results: list[FunctionExecutionResult]
     """Their results, in the same order."""
 

@@ -1,32 +1,34 @@
 """Events that agents and teams report to the application while they work."""
 
-from datetime import UTC, datetime
+from abc import ABC
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from teams._base.code import CodeBlock, CodeResult
-from teams._base.construct import unvalidated
-from teams._base.ids import new_id
 from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseAgentEvent
 from teams.memory._base import MemoryContent
 from teams.models._types import FunctionExecutionResult
 
 
-class ToolCallRequestEvent(BaseAgentEvent):
-    """The model asked for tools."""
+class _ContentEvent(BaseAgentEvent, ABC):
+    """An event whose text is its content."""
 
-    content: list[FunctionCall]
-    """The calls."""
-
-    type: Literal["ToolCallRequestEvent"] = "ToolCallRequestEvent"
+    content: Any
 
     def to_text(self) -> str:
         return str(self.content)
 
 
-class ToolCallExecutionEvent(BaseAgentEvent):
+class ToolCallRequestEvent(_ContentEvent):
+    """The model asked for tools."""
+
+    content: list[FunctionCall]
+    type: Literal["ToolCallRequestEvent"] = "ToolCallRequestEvent"
+
+
+class ToolCallExecutionEvent(_ContentEvent):
     """The tools have run."""
 
     content: list[FunctionExecutionResult]
@@ -34,27 +36,16 @@ class ToolCallExecutionEvent(BaseAgentEvent):
 
     type: Literal["ToolCallExecutionEvent"] = "ToolCallExecutionEvent"
 
-    def to_text(self) -> str:
-        return str(self.content)
 
-
-class MemoryQueryEvent(BaseAgentEvent):
+class MemoryQueryEvent(_ContentEvent):
     """A memory was asked and had something to say."""
 
     content: list[MemoryContent]
-    """The results of the calls."""
-
     type: Literal["MemoryQueryEvent"] = "MemoryQueryEvent"
-
-    def to_text(self) -> str:
-        return str(self.content)
 
 
 class UserInputRequestedEvent(BaseAgentEvent):
-    """A human is about to be asked.
-
-    Yielded before the input function is called.
-    """
+    """A human is about to be asked by the input function."""
 
     request_id: str
     """Identifies the question to the input function."""
@@ -68,58 +59,35 @@ class UserInputRequestedEvent(BaseAgentEvent):
         return self.content
 
 
-class ModelClientStreamingChunkEvent(BaseAgentEvent):
-    """A piece of a model's text.
-
-    It is yielded, but part of no thread and no result.
-    """
+class ModelClientStreamingChunkEvent(_ContentEvent):
+    """A piece of a model's text, in no thread and no result."""
 
     content: str
-    """The piece."""
-
     full_message_id: str | None = None
     """The id of the message that the pieces build up to."""
 
     type: Literal["ModelClientStreamingChunkEvent"] = "ModelClientStreamingChunkEvent"
 
-    def to_text(self) -> str:
-        return self.content
 
-
-class ThoughtEvent(BaseAgentEvent):
+class ThoughtEvent(_ContentEvent):
     """A model's reasoning, or the text that came with tool calls."""
 
     content: str
-    """The thought."""
-
     type: Literal["ThoughtEvent"] = "ThoughtEvent"
 
-    def to_text(self) -> str:
-        return self.content
 
-
-class SelectSpeakerEvent(BaseAgentEvent):
+class SelectSpeakerEvent(_ContentEvent):
     """The team has chosen who speaks next."""
 
     content: list[str]
-    """The names of the speakers."""
-
     type: Literal["SelectSpeakerEvent"] = "SelectSpeakerEvent"
 
-    def to_text(self) -> str:
-        return str(self.content)
 
-
-class SelectorEvent(BaseAgentEvent):
+class SelectorEvent(_ContentEvent):
     """Text of a SelectorGroupChat's model while it chose a speaker."""
 
     content: str
-    """The text."""
-
     type: Literal["SelectorEvent"] = "SelectorEvent"
-
-    def to_text(self) -> str:
-        return self.content
 
 
 class CodeGenerationEvent(BaseAgentEvent):
@@ -147,8 +115,6 @@ class CodeExecutionEvent(BaseAgentEvent):
     """0 for the first try."""
 
     result: CodeResult
-    """Exit code and output."""
-
     type: Literal["CodeExecutionEvent"] = "CodeExecutionEvent"
 
     def to_text(self) -> str:
@@ -169,23 +135,3 @@ AgentEvent = Annotated[
     Field(discriminator="type"),
 ]
 """The built-in events, told apart by `type`."""
-
-
-_CHUNK_FIELDS = set(ModelClientStreamingChunkEvent.model_fields)
-
-
-def stream_chunk(
-    content: str, source: str, full_message_id: str | None
-) -> ModelClientStreamingChunkEvent:
-    """The event for one piece of text, made without validation for speed."""
-    values: dict[str, Any] = {
-        "id": new_id(),
-        "source": source,
-        "models_usage": None,
-        "metadata": {},
-        "created_at": datetime.now(UTC),
-        "content": content,
-        "full_message_id": full_message_id,
-        "type": "ModelClientStreamingChunkEvent",
-    }
-    return unvalidated(ModelClientStreamingChunkEvent, values, _CHUNK_FIELDS)

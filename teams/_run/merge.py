@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,6 +21,54 @@ logger = logging.getLogger("teams")
 _abandoned: set[asyncio.Task[Any]] = set()
 
 
+class _Scope:
+    """The jobs of one `merge`; `closing` while they are cancelled."""
+
+    __slots__ = ("closing", "outer")
+
+    def __init__(self, outer: _Scope | None) -> None:
+        self.outer = outer
+        self.closing: asyncio.Event | None = None
+
+    def begin(self, jobs: Iterable[Coroutine[Any, Any, None]]) -> list[asyncio.Task[None]]:
+        """Start a task for each job."""
+        reset = _SCOPE.set(self)
+        try:
+            return [asyncio.create_task(job) for job in jobs]
+        finally:
+            _SCOPE.reset(reset)
+
+    async def close(self, tasks: Sequence[asyncio.Task[None]], grace: float) -> None:
+        """Cancel the tasks that still run."""
+        self.closing = asyncio.Event()
+        try:
+            await cancel_all(tasks, grace)
+        finally:
+            self.closing.set()
+            self.closing = None
+
+    def leaving(self) -> asyncio.Event | None:
+        """The event for which new work waits, here or further out."""
+        scope: _Scope | None = self
+        while scope is not None and scope.closing is None:
+            scope = scope.outer
+        return None if scope is None else scope.closing
+
+
+_SCOPE: ContextVar[_Scope | None] = ContextVar("teams_merge_scope", default=None)
+
+
+async def while_left() -> None:
+    """Wait while a run around this task is being left.
+
+    Its end cancels whoever belongs to the run. So nothing begins after the state was saved, except
+    in what others have shielded.
+    """
+    scope = _SCOPE.get()
+    while scope is not None and (leaving := scope.leaving()) is not None:
+        await leaving.wait()
+
+
 async def merge(
     jobs: Iterable[Job[T]],
     *,
@@ -28,11 +77,10 @@ async def merge(
 ) -> AsyncGenerator[T, None]:
     """Yield the jobs' items as they arrive.
 
-    A job whose item is out waits until it was taken.
-
-    Each job lives whole in one task of its own, and no scope is held open over a yield (PEP 789).
-    The first error of a job ends the stream. When the stream ends while jobs still run, `stopping`
-    is called, and their tasks are cancelled and given `grace` seconds.
+    A job whose item is out waits until it was taken. Each job lives whole in one task of its own,
+    and no scope is held open over a yield (PEP 789). The first error of a job ends the stream. When
+    the stream ends while jobs still run, `stopping` is called, and their tasks are cancelled and
+    given `grace` seconds.
     """
     queue: asyncio.Queue[tuple[T, asyncio.Future[None]] | asyncio.Task[None]] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -42,7 +90,8 @@ async def merge(
         queue.put_nowait((item, taken))
         await taken
 
-    tasks = [asyncio.create_task(job(emit)) for job in jobs]
+    scope = _Scope(_SCOPE.get())
+    tasks = scope.begin(job(emit) for job in jobs)
     for task in tasks:
         task.add_done_callback(queue.put_nowait)
     try:
@@ -60,14 +109,11 @@ async def merge(
     finally:
         if stopping is not None and not all(task.done() for task in tasks):
             stopping()
-        await cancel_all(tasks, grace)
+        await scope.close(tasks, grace)
 
 
 async def cancel_all(tasks: Sequence[asyncio.Task[Any]], grace: float = GRACE) -> None:
-    """Cancel the tasks and wait `grace` seconds at most.
-
-    Tasks that still run then are abandoned and logged.
-    """
+    """Cancel the tasks; those still running after `grace` seconds are abandoned."""
     running = [task for task in tasks if not task.done()]
     for task in running:
         task.cancel()
@@ -82,11 +128,8 @@ async def cancel_all(tasks: Sequence[asyncio.Task[Any]], grace: float = GRACE) -
                 task.exception()  # retrieved here; whoever needed it has read it from the result
 
 
-async def bounded(work: Coroutine[Any, Any, R]) -> R:
-    """Await foreign code in a task of its own.
-
-    A cancelled caller leaves within `GRACE` seconds even if the code ignores its cancellation.
-    """
+async def run_bounded(work: Coroutine[Any, Any, R]) -> R:
+    """Await foreign code, which a cancelled caller leaves within `GRACE` seconds."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
@@ -96,10 +139,7 @@ async def bounded(work: Coroutine[Any, Any, R]) -> R:
 
 
 def is_being_cancelled() -> bool:
-    """True if somebody cancels the current task.
-
-    A CancelledError may also come from elsewhere.
-    """
+    """True if somebody cancels the current task, not code inside of it."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -1,9 +1,7 @@
 """A block of messages as a line of JSON.
 
-A text is a row of cells, anything else its data.
-
-Texts stand here as they were written, behind a checksum (`teams._snapshot.part`): they are made
-without validation.
+A text is a row of cells, anything else its data. Texts stand here as they were written, behind a
+checksum (`teams._snapshot.part`): they are made without validation.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any
 from teams._contract.turn_record import Item
 from teams._messages.chat import TextMessage, texts_of
 from teams._snapshot.part import Block, from_bytes, to_bytes
-from teams.models._json import models_said, users_said
+from teams.models._json import assistant_messages, user_messages
 from teams.models._types import AssistantMessage, RequestUsage, UserMessage
 
 BLOCK = 256
@@ -93,14 +91,14 @@ class Rows:
         """The user messages for the texts with these numbers."""
         rows = [self._rows[number] for number in numbers]
         ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
-        return users_said([row[_CONTENT] for row in rows], self._shared(sources), ids)
+        return user_messages([row[_CONTENT] for row in rows], self._shared(sources), ids)
 
     def answers(self, numbers: Iterable[int]) -> list[AssistantMessage]:
         """The model answers behind the texts with these numbers."""
         rows = [self._rows[number] for number in numbers]
         ids, sources = [row[_ID] for row in rows], [row[_SOURCE] for row in rows]
         contents = [row[_CONTENT] for row in rows]
-        return models_said(contents, repeat(None), self._shared(sources), ids)
+        return assistant_messages(contents, repeat(None), self._shared(sources), ids)
 
     def _shared(self, names: Sequence[str]) -> list[str]:
         """The names, each as one object: JSON makes one for each row."""

@@ -1,7 +1,4 @@
-"""The pool of a saved team's messages, each once, by number.
-
-They stay bytes until somebody asks for them.
-"""
+"""The pool of a saved team's messages by number; bytes until needed."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 
 class Pool:
-    """Messages by number.
-
-    `create` makes those in blocks that are no plain texts.
-    """
+    """Messages by number; `create` makes those in blocks but plain texts."""
 
     def __init__(self, create: Callable[[Mapping[str, Any]], Item]) -> None:
         self._create = create
@@ -34,7 +28,7 @@ class Pool:
         """None for what is still bytes."""
         self._numbers: dict[str, int] = {}
         """By id, of what is not."""
-        self._heard: list[UserMessage | None] = []
+        self._user_messages: list[UserMessage | None] = []
         """User messages for texts that are still bytes."""
         self._starts: list[int] = []
         self._blocks: list[Block | None] = []
@@ -54,10 +48,7 @@ class Pool:
             self._items.append(item)
 
     def add_block(self, block: Block) -> None:
-        """Add messages at the end, as bytes.
-
-        Raises ValueError where there can't be so many.
-        """
+        """Add messages as bytes; ValueError where there can't be so many."""
         if block.count >= len(block.line):
             raise ValueError(f"Broken state: {block.count} messages in {len(block.line)} bytes.")
         self._starts.append(len(self._items))
@@ -113,13 +104,15 @@ class Pool:
         """
         rows = self._open(range(len(self._blocks)))
         numbers = [entry for entry in entries if type(entry) is int]
-        heard = self._hear(rows, [number for number in numbers if number >= 0])
+        user_messages = self._make_user_messages(
+            rows, [number for number in numbers if number >= 0]
+        )
         own = [-1 - number for number in numbers if number < 0]
         answers = iter(rows.answers([number for number in own if number in rows.with_text]))
         return [
             load_llm_message(entry)
             if type(entry) is not int
-            else heard[entry] or self.chat_message(entry).to_model_message()
+            else user_messages[entry] or self.chat_message(entry).to_model_message()
             if entry >= 0
             else next(answers)
             if -1 - entry in rows.with_text
@@ -127,21 +120,20 @@ class Pool:
             for entry in entries
         ]
 
-    def _hear(self, rows: Rows, numbers: Iterable[int]) -> Sequence[UserMessage | None]:
-        """User messages by number, one object for all contexts.
-
-        The text gets the same object if it is made later.
-        """
-        heard, items = self._heard, self._items
-        heard += repeat(None, len(items) - len(heard))
+    def _make_user_messages(
+        self, rows: Rows, numbers: Iterable[int]
+    ) -> Sequence[UserMessage | None]:
+        """User messages by number, one object for all contexts and the text."""
+        user_messages, items = self._user_messages, self._items
+        user_messages += repeat(None, len(items) - len(user_messages))
         new = [
             number
             for number in dict.fromkeys(numbers)
-            if items[number] is None and heard[number] is None and number in rows.with_text
+            if items[number] is None and user_messages[number] is None and number in rows.with_text
         ]
         for number, message in zip(new, rows.users(new), strict=True):
-            heard[number] = message
-        return heard
+            user_messages[number] = message
+        return user_messages
 
     def blocks(self, start: int) -> list[Block]:
         """The messages from this number on, as blocks; bytes stay bytes."""
@@ -165,8 +157,8 @@ class Pool:
         rows = self._open(places)
         texts = [number for number in numbers if number in rows.with_text]
         made = rows.texts(texts)
-        if self._heard:
-            set_slot(made, "_model_message", [self._heard[number] for number in texts])
+        if self._user_messages:
+            set_slot(made, "_model_message", [self._user_messages[number] for number in texts])
         for number, item in zip(texts, made, strict=True):
             self._put(number, item)
         for number in numbers:
@@ -177,7 +169,7 @@ class Pool:
             if not self._left[place]:
                 self._blocks[place] = None
         if not any(self._left):
-            self._heard = []
+            self._user_messages = []
 
     def _put(self, number: int, item: Item) -> None:
         self._items[number] = item

@@ -25,7 +25,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Growing(Protocol[T_co]):
+class HistoryLike(Protocol[T_co]):
     """A `History`, or what behaves like one."""
 
     @property
@@ -44,26 +44,26 @@ _LINES = 64
 
 @dataclass(slots=True)
 class _Mark:
-    history: Growing[Any]
+    history: HistoryLike[Any]
     generation: int
     length: int
 
-    def grows_to(self, history: Growing[Any]) -> bool:
+    def grows_to(self, history: HistoryLike[Any]) -> bool:
         """True if the marked history has only grown since."""
         return self.history is history and self.generation == history.generation
 
 
-class _List:
+class _SavedList:
     """A history as the parts have it."""
 
     def __init__(self, lines: Sequence[bytes] = (), length: int = 0) -> None:
         self._lines = list(lines)
         self.length = length
 
-    def copy(self) -> _List:
-        return _List(self._lines, self.length)
+    def copy(self) -> _SavedList:
+        return _SavedList(self._lines, self.length)
 
-    def take(self, gain: Gain) -> None:
+    def add(self, gain: Gain) -> None:
         count, line = gain
         if isinstance(count, list):
             (count,) = count
@@ -83,19 +83,19 @@ class _List:
         return from_bytes(self.line()) if self.length else []
 
 
-def _take(lists: dict[str, _List], path: str, gain: Gain) -> None:
+def _add_gain(lists: dict[str, _SavedList], path: str, gain: Gain) -> None:
     found = lists.get(path)
     if found is None:
-        found = lists[path] = _List()
-    found.take(gain)
+        found = lists[path] = _SavedList()
+    found.add(gain)
 
 
-class Saved(Collection[T], Generic[T]):
+class SavedItems(Collection[T], Generic[T]):
     """A history in the parts, made when it is iterated over."""
 
     __slots__ = ("_list", "_make")
 
-    def __init__(self, saved: _List, make: Callable[[Sequence[Any]], list[T]]) -> None:
+    def __init__(self, saved: _SavedList, make: Callable[[Sequence[Any]], list[T]]) -> None:
         self._list = saved
         self._make = make
 
@@ -110,16 +110,13 @@ class Saved(Collection[T], Generic[T]):
 
 
 class SnapshotWriter:
-    """Writer of one team's parts.
-
-    It lives as long as deltas shall build on what it wrote before.
-    """
+    """Writer of one team's snapshot and the deltas that build on it."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.item = pool.number
         """The number of a message or event."""
-        self._lists: dict[str, _List] | None = None
+        self._lists: dict[str, _SavedList] | None = None
         """The lists in the parts of a loaded team, while they may be copied."""
         self._marks: dict[str, _Mark] = {}
         self._values: dict[str, bytes] = {}
@@ -132,7 +129,7 @@ class SnapshotWriter:
         self._noting = False
 
     @classmethod
-    def beginning(cls, types: MessageFactory) -> SnapshotWriter:
+    def for_team(cls, types: MessageFactory) -> SnapshotWriter:
         """Begin with a snapshot of a team with these message types."""
         return cls(Pool(types.create))
 
@@ -140,7 +137,7 @@ class SnapshotWriter:
     def after(cls, reader: SnapshotReader) -> SnapshotWriter:
         """A writer that goes on where the parts of `reader` end.
 
-        It first takes note of what was loaded: whatever is written until `noted` is in the parts.
+        It first notes what was loaded: whatever is written until `end_noting` is in the parts.
         """
         writer = cls(reader.pool)
         writer._noting = True
@@ -148,20 +145,20 @@ class SnapshotWriter:
         writer._lists = {path: each.copy() for path, each in reader.lists.items()}
         return writer
 
-    def noted(self) -> None:
+    def end_noting(self) -> None:
         """From now on, what is written is new."""
         self._noting = False
         self._written = len(self._pool)
         self._values_out = {}
 
-    def anew(self) -> SnapshotWriter:
+    def for_next_snapshot(self) -> SnapshotWriter:
         """Begin with a snapshot that copies what this writer has written."""
         writer = SnapshotWriter(self._pool)
         writer._lists = self._lists
         writer._marks = self._marks
         return writer
 
-    def items(self, path: str, history: Growing[T], encode: Callable[[T], Any]) -> None:
+    def items(self, path: str, history: HistoryLike[T], encode: Callable[[T], Any]) -> None:
         """Write what `history` gained since it was last written under this path."""
         if not self._parts:
             self._seen.append(path)
@@ -171,15 +168,17 @@ class SnapshotWriter:
             start = mark.length
             if start == length:
                 return
-        self._marks[path] = _Mark(history, history.generation, length)
+            mark.length = length
+        else:
+            self._marks[path] = _Mark(history, history.generation, length)
         if not self._noting and (mark is not None or length):
             entries = [encode(item) for item in history[start:]]
             count = len(entries)
             gain = self._gains[path] = (count if start else [count], to_bytes(entries))
             if self._lists is not None:
-                _take(self._lists, path, gain)
+                _add_gain(self._lists, path, gain)
 
-    def has(self, path: str, history: Growing[Any], length: int) -> bool:
+    def has(self, path: str, history: HistoryLike[Any], length: int) -> bool:
         """True if the parts hold this unread history, so many items."""
         if self._noting:
             self._marks[path] = _Mark(history, history.generation, length)
@@ -246,7 +245,7 @@ class SnapshotReader:
     def _begin(self) -> None:
         self.pool = Pool(self._types.create)
         self.parts = 0
-        self.lists: dict[str, _List] = {}
+        self.lists: dict[str, _SavedList] = {}
         self._values: dict[str, bytes] = {}
         self._foreign: list[int] = []
         """The messages of users' own types, whose shape nobody here vouches for."""
@@ -267,7 +266,7 @@ class SnapshotReader:
                 if not self._types.is_built_in(kind):
                     self._foreign += [start + place for place in places]
         for path, gain in part.lists.items():
-            _take(self.lists, path, gain)
+            _add_gain(self.lists, path, gain)
         self._values.update(part.values)
 
     def value(self, path: str, default: Any = None) -> Any:
@@ -293,14 +292,14 @@ class SnapshotReader:
 
     def items_later(self, path: str) -> Collection[Item]:
         """The messages and events under this path, made later."""
-        return Saved(self._list(path), self.pool.items)
+        return SavedItems(self._list(path), self.pool.items)
 
     def llm_messages_later(self, path: str) -> Collection[LLMMessage]:
         """The model messages under this path, made later."""
-        return Saved(self._list(path), self.pool.llm_messages)
+        return SavedItems(self._list(path), self.pool.llm_messages)
 
-    def _list(self, path: str) -> _List:
-        return self.lists.get(path) or _List()
+    def _list(self, path: str) -> _SavedList:
+        return self.lists.get(path) or _SavedList()
 
 
 def _says(message: AssistantMessage, said: TextMessage) -> bool:

@@ -29,10 +29,9 @@ class AgentToolConfig(BaseModel, defer_build=True):
 class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
     """A tool that gives its task to an agent.
 
-    Its name and description are the agent's.
-
-    What the agent says is streamed into the calling agent's turn. The agent remembers earlier
-    calls, and is saved, loaded and reset with the calling agent.
+    Its name and description are the agent's. What the agent says is streamed into the calling
+    agent's turn. The agent remembers earlier calls, and is saved, loaded and reset with the calling
+    agent.
 
     Calls side by side are safe: they run one after the other, in the order of the model's calls.
 

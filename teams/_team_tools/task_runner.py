@@ -18,15 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.malformed import malformed_is_value_error
 from teams._base.tool_call import CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._contract.team import TaskResult, Team, TeamError
+from teams._contract.team import TaskResult, Team, TeamError, result_of
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
-from teams._run.nesting import under
-from teams._run.run_stream import RunStream
+from teams._run.run import RunStream, stream_in_path
 from teams._snapshot.description import MemberField, RecordField, StateField
 from teams._tools.base import BaseStreamTool, ToolTraits
 from teams.agents._base import BaseChatAgent
@@ -54,12 +54,10 @@ class RunnerCall:
     """A call that is not over yet."""
 
     agent: tuple[str, ...]
-    """The path of the caller."""
     task: TextMessage
     items: list[Item] = field(default_factory=list[Item])
     """Produced items, the task first."""
     pending: tuple[PendingInput, ...] = ()
-    """The questions of a suspended call."""
     done: bool = False
     """The run has ended; the result is still to be taken."""
     stop_reason: str | None = None
@@ -70,7 +68,6 @@ class RunnerCall:
             self.items.append(item)
 
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
-        """The call as JSON data."""
         return {
             "agent": list(self.agent),
             "task": encode(self.task),
@@ -82,7 +79,6 @@ class RunnerCall:
 
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> RunnerCall:
-        """The inverse of `dump`."""
         return cls(
             agent=tuple(data["agent"]),
             task=cast("TextMessage", decode(data["task"])),
@@ -94,10 +90,7 @@ class RunnerCall:
 
 
 class _RunnerCalls:
-    """The calls on one agent or team, by key.
-
-    One call runs at a time.
-    """
+    """The calls on one agent or team, of which one runs."""
 
     def __init__(self) -> None:
         self.calls: dict[str, RunnerCall] = {}
@@ -145,12 +138,10 @@ class _RunnerCalls:
         ]
 
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
-        """The calls as JSON data."""
         return {key: call.dump(encode) for key, call in self.calls.items()}
 
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> _RunnerCalls:
-        """The inverse of `dump`."""
         runs = cls()
         runs.calls = {key: RunnerCall.load(call, decode) for key, call in data.items()}
         return runs
@@ -174,7 +165,7 @@ class TaskRunnerTool(
     human, those after it wait, too. The result of a call is a TaskResult, task included.
     """
 
-    traits = ToolTraits(idempotent=True, serial=True)
+    traits = ToolTraits(idempotent=True, serial=True, own_output=True)
 
     def __init__(
         self,
@@ -203,9 +194,8 @@ class TaskRunnerTool(
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
         """The run, or the rest of it.
 
-        An item is in `call.items` when it is yielded.
-
-        Sets `call.done` at the end. Raises InputRequired with its requests when the run waits.
+        An item is in `call.items` when it is yielded. Sets `call.done` at the end. Raises
+        InputRequired with its requests when the run waits.
         """
 
     @abstractmethod
@@ -222,7 +212,7 @@ class TaskRunnerTool(
     async def run(
         self, args: TaskRunnerToolArgs, cancellation_token: CancellationToken
     ) -> TaskResult:
-        return await _last_result(self.run_stream(args, cancellation_token))
+        return await result_of(self.run_stream(args, cancellation_token))
 
     @override
     def run_stream(
@@ -255,7 +245,7 @@ class TaskRunnerTool(
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> TaskResult:
-        return await _last_result(self.run_json_stream(args, cancellation_token, call_id))
+        return await result_of(self.run_json_stream(args, cancellation_token, call_id))
 
     @override
     async def run_json_stream(
@@ -296,7 +286,7 @@ class TaskRunnerTool(
                 yield call.task
             call.pending = ()
             if not call.done:
-                async with aclosing(under(name, self.run_call(call, token))) as items:
+                async with aclosing(stream_in_path(name, self.run_call(call, token))) as items:
                     async for item in items:
                         yield item
             yield TaskResult(messages=call.items, stop_reason=call.stop_reason)
@@ -338,12 +328,12 @@ class TaskRunnerTool(
 
     # State.
 
-    def _restore_turn(self, runs: _RunnerCalls | None) -> None:
+    def _restore_calls(self, runs: _RunnerCalls | None) -> None:
         self._runs.calls = {} if runs is None else runs.calls
 
     _state_fields: ClassVar[tuple[StateField, ...]] = (
         MemberField("_runner", key="runner", prefix="runner/"),
-        RecordField("calls", "_runs", load=_RunnerCalls.load, put=_restore_turn),
+        RecordField("calls", "_runs", load=_RunnerCalls.load, put=_restore_calls),
     )
 
     @override
@@ -358,29 +348,20 @@ class TaskRunnerTool(
     async def load_state_json(self, state: Mapping[str, Any]) -> None:
         if not state:  # AutoGen saves nothing of such a tool
             return
-        both = {key: state[key] for key in ("runner", "calls")}
-        types = MessageFactory.of(self.message_types())
-        for each in self._state_fields:
-            await each.load(self, both, types)
+        with malformed_is_value_error(f"tool {self.name!r}"):
+            both = {key: state[key] for key in ("runner", "calls")}
+            types = MessageFactory.of(self.message_types())
+            for each in self._state_fields:
+                await each.load(self, both, types)
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the state in the compact format."""
         for each in self._state_fields:
             await each.write(self, path, writer)
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
         for each in self._state_fields:
             await each.read(self, path, reader)
 
 
 def _batch(key: str) -> str:
     return key.rpartition(":")[0]
-
-
-async def _last_result(stream: AsyncGenerator[Any, None]) -> TaskResult:
-    async with aclosing(stream):
-        async for item in stream:
-            if isinstance(item, TaskResult):
-                return item
-    raise RuntimeError("The run ended without a result.")

@@ -14,8 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken, cancellable
-from teams._base.log_events import ToolCallEvent, events
+from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.telemetry import ToolCallEvent, events
 from teams._components.component import ComponentBase
 from teams._tools.schema import ToolSchema, tool_schema
 
@@ -31,13 +31,17 @@ class ToolTraits:
 
     `read_only`: a call changes nothing. `idempotent`: an interrupted call may be made again.
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
-    the calls of one model answer are made one after the other, in their order.
+    the calls of one model answer are made one after the other, in their order. `own_output`: its
+    results hold nothing from outside, only what it computes itself or what agents of the run say.
+    `server` is the name of the server that the tool belongs to; empty for others.
     """
 
     read_only: bool = False
     idempotent: bool = False
     fatal_errors: bool = False
     serial: bool = False
+    own_output: bool = False
+    server: str = ""
 
 
 NO_TRAITS = ToolTraits()
@@ -106,10 +110,7 @@ class StreamTool(Tool, Protocol):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any, None]:
-        """Run with the arguments as parsed JSON.
-
-        The last item is the result.
-        """
+        """Run with arguments as parsed JSON; the last item is the result."""
         ...
 
 
@@ -190,7 +191,7 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
         Raises ValidationError when they are not valid.
         """
         valid = self._args_type.model_validate(args)
-        result = await cancellable(self.run(valid, cancellation_token), cancellation_token)
+        result = await run_cancellable(self.run(valid, cancellation_token), cancellation_token)
         self._log_call(args, result)
         return result
 
@@ -224,10 +225,6 @@ class BaseStreamTool(BaseTool[ArgsT, ReturnT], StreamTool, ABC, Generic[ArgsT, S
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any, None]:
-        """Run with the arguments as parsed JSON.
-
-        Raises ValidationError when they are not valid.
-        """
         stream = self.run_stream(self._args_type.model_validate(args), cancellation_token)
         item = None
         async with aclosing(stream):

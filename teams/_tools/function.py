@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code import Import
-from teams._base.threads import in_daemon_thread
+from teams._base.threads import in_daemon_thread, is_async
 from teams._components.component import Component, tool_override
 from teams._components.providers import import_attribute
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
@@ -29,10 +29,7 @@ from teams._tools.signature import (
 
 
 class FunctionToolConfig(BaseModel, defer_build=True):
-    """A function tool in a config.
-
-    Its source code is for people to read.
-    """
+    """A function tool in a config; its source is for people only."""
 
     source_code: str
     name: str
@@ -68,7 +65,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
         self._func = func
         self._global_imports = tuple(global_imports)
         self._has_cancellation_support = takes_cancellation_token(func)
-        self._awaits = _is_async(func)
+        self._awaits = is_async(unwrap(func))
         self.traits = traits
         tool_name = name or function_name(func)
         if description is None:
@@ -117,13 +114,6 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
             name=config.name,
             global_imports=config.global_imports,
         )
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    plain = unwrap(function)
-    return inspect.iscoroutinefunction(plain) or inspect.iscoroutinefunction(
-        getattr(plain, "__call__", None)  # noqa: B004 (a callable object's own)
-    )
 
 
 def _source_code(function: Callable[..., Any]) -> str:

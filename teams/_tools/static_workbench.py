@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.malformed import malformed_is_value_error
 from teams._base.tool_call import InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import NO_TRAITS, BaseTool, StreamTool, ToolTraits
@@ -89,14 +90,14 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
     ) -> ToolResult:
         tool = self._by_name.get(name)
         if tool is None:
-            return _not_found(name)
+            return _not_found_result(name)
         try:
             value = await tool.run_json(
                 arguments or {}, cancellation_token or CancellationToken(), call_id
             )
             return text_result(name, tool.return_value_as_string(value))
         except Exception as error:
-            return _failed(name, tool, error)
+            return _error_result(name, tool, error)
 
     @override
     def tool_traits(self, name: str) -> ToolTraits:
@@ -122,10 +123,11 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
 
     @override
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        states = StaticWorkbenchState.model_validate(state).tools
-        for tool in self._tools:
-            if tool.name in states:
-                await tool.load_state_json(states[tool.name])
+        with malformed_is_value_error("a workbench"):
+            states = StaticWorkbenchState.model_validate(state).tools
+            for tool in self._tools:
+                if tool.name in states:
+                    await tool.load_state_json(states[tool.name])
 
 
 class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
@@ -171,7 +173,7 @@ class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
                         yield item
             result = text_result(name, tool.return_value_as_string(last))
         except Exception as error:
-            result = _failed(name, tool, error)
+            result = _error_result(name, tool, error)
         yield result
 
 
@@ -180,11 +182,11 @@ def _may_be_result(tool: StreamTool, item: Any) -> bool:
     return not isinstance(return_type, type) or isinstance(item, return_type)
 
 
-def _not_found(name: str) -> ToolResult:
+def _not_found_result(name: str) -> ToolResult:
     return text_result(name, f"Tool {name} not found.", is_error=True)
 
 
-def _failed(name: str, tool: BaseTool[Any, Any], error: Exception) -> ToolResult:
+def _error_result(name: str, tool: BaseTool[Any, Any], error: Exception) -> ToolResult:
     """The error as a result for the model; others' errors are raised."""
     if isinstance(error, InputRequired) or tool.traits.fatal_errors:
         raise error

@@ -40,10 +40,7 @@ class ToolResult(BaseModel, defer_build=True):
     is_error: bool = False
 
     def to_text(self, replace_image: str = "[image]") -> str:
-        """The result as text, a line per part.
-
-        Each image becomes `replace_image`.
-        """
+        """The result as text, a line per part; each image as `replace_image`."""
         return "\n".join(
             part.content if isinstance(part, TextResultContent) else replace_image
             for part in self.result
@@ -103,7 +100,7 @@ class Workbench(ComponentBase[BaseModel], ABC):
 
     @abstractmethod
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a saved state."""
+        """Take over a saved state. Raises ValueError if it does not fit."""
 
     async def __aenter__(self) -> Self:
         await self.start()

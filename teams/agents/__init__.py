@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from teams._base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from teams._run.hooks import ApprovalFuncType, ApprovalRequest, ApprovalResponse
+    from teams._run.run import ApprovalFuncType, ApprovalRequest, ApprovalResponse
     from teams.agents._assistant import AssistantAgent
     from teams.agents._base import BaseChatAgent
     from teams.agents._code_executor import CodeExecutorAgent
@@ -37,11 +37,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "teams._run.hooks": (
-                "ApprovalFuncType",
-                "ApprovalRequest",
-                "ApprovalResponse",
-            ),
+            "teams._run.run": ("ApprovalFuncType", "ApprovalRequest", "ApprovalResponse"),
             "teams.agents._assistant": ("AssistantAgent",),
             "teams.agents._base": ("BaseChatAgent",),
             "teams.agents._code_executor": ("CodeExecutorAgent",),

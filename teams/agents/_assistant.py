@@ -5,43 +5,43 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
-from teams._base.ids import new_id
+from teams._base.construct import new_id
+from teams._base.malformed import malformed_is_value_error
 from teams._base.tool_call import AGENT_PATH
-from teams._components.component import Component
+from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.state import AssistantAgentState
 from teams._contract.turn_record import Item, Suspension, TurnRecord
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage
+from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage
 from teams._messages.events import (
     MemoryQueryEvent,
     ModelClientStreamingChunkEvent,
     ThoughtEvent,
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
-    stream_chunk,
 )
-from teams._run.nesting import asked_by, stream_asked_by
+from teams._messages.factory import StructuredMessageFactory, stream_chunk
+from teams._run.run import run_in_path, stream_answer_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams._tools.base import BaseTool
 from teams._tools.workbench import Workbench
 from teams.agents._assistant_answers import AnswerFormats, SummaryFormatter, handoff_message
-from teams.agents._assistant_config import AssistantAgentConfig, constructor_arguments
 from teams.agents._assistant_tools import AgentTools, ToolFunction
-from teams.agents._base import BaseChatAgent
+from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
-from teams.agents._request_list import RequestList
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._conversation import (
     ImageWatch,
+    RequestList,
     assistant_message,
     close_calls,
     error_results,
@@ -54,7 +54,27 @@ from teams.models._types import CreateResult, FunctionExecutionResultMessage, LL
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
 
-class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
+class AssistantAgentConfig(BaseModel, defer_build=True):
+    """See `AssistantAgent` for what the fields mean."""
+
+    name: str
+    model_client: Annotated[ComponentModel, ChatCompletionClient]
+    tools: list[Annotated[ComponentModel, BaseTool]] | None = None
+    workbench: list[Annotated[ComponentModel, Workbench]] | None = None
+    handoffs: list[Handoff | str] | None = None
+    model_context: Annotated[ComponentModel | None, ChatCompletionContext] = None
+    memory: list[Annotated[ComponentModel, Memory]] | None = None
+    description: str
+    system_message: str | None = None
+    model_client_stream: bool = False
+    reflect_on_tool_use: bool
+    tool_call_summary_format: str
+    max_tool_iterations: int = 1
+    metadata: dict[str, str] | None = None
+    structured_message_factory: Annotated[ComponentModel | None, StructuredMessageFactory] = None
+
+
+class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
     """An agent that answers with a model, calls tools and hands off.
 
     A turn: new messages and memories go into the model context; the model is called; its tool calls
@@ -72,10 +92,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         description: for teams that choose speakers by description.
         system_message: sent first in each model call; None for none.
         model_client_stream: yield the model's text as ModelClientStreamingChunkEvent while it is
-        written.
+            written.
         reflect_on_tool_use: after tool calls, ask the model for an answer instead of summarising
-        the results. Default:
-            only with `output_content_type`.
+            the results. Default: only with `output_content_type`.
         max_tool_iterations: rounds of tool calls in one turn, at least 1.
         tool_call_summary_format: one line per call; {tool_name}, {arguments}, {result}, {is_error}.
         tool_call_summary_formatter: overrides the format in code; not part of a dumped component.
@@ -132,6 +151,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._system_message = system_message
         self._system_messages = [] if system_message is None else [instructions(system_message)]
         self._tools = AgentTools(name, model_client, tools, workbench, handoffs)
+        self._tool_states = self._tools.states
         self._model_context = (
             model_context if model_context is not None else UnboundedChatCompletionContext()
         )
@@ -140,14 +160,16 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         self._reflect_on_tool_use = (
             output_content_type is not None if reflect_on_tool_use is None else reflect_on_tool_use
         )
-        self._formats = AnswerFormats(
-            name,
-            output_content_type,
-            output_content_type_format,
-            tool_call_summary_format,
-            tool_call_summary_formatter,
+        self._output = (
+            None
+            if output_content_type is None
+            else StructuredMessageFactory(
+                input_model=output_content_type, format_string=output_content_type_format
+            )
         )
-        self._output = self._formats.output
+        self._formats = AnswerFormats(
+            name, self._output, tool_call_summary_format, tool_call_summary_formatter
+        )
         self._turn: TurnRecord | None = None
         self._taken: Mapping[str, None] = {}
         self._images = ImageWatch()
@@ -156,7 +178,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
         """Text or structured message; tool summaries and hand-offs where it has them."""
-        types = [self._formats.message_type]
+        types: list[type[BaseChatMessage]] = [
+            self._output.StructuredMessage if self._output else TextMessage
+        ]
         if self._tools.workbenches:
             types.append(ToolCallSummaryMessage)
         if self._tools.handoffs:
@@ -165,7 +189,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
 
     @property
     def inner_message_types(self) -> Sequence[type[BaseAgentEvent | BaseChatMessage]]:
-        return self._tools.states.message_types()
+        return self._tool_states.message_types()
 
     @property
     def model_context(self) -> ChatCompletionContext:
@@ -177,24 +201,14 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         """The model in use."""
         return self._model_client
 
-    async def on_messages(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """Take the new messages and respond.
-
-        Raises InputRequired when the turn waits for a human.
-        """
-        return await self.last_of_stream(messages, cancellation_token)
-
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
         """Take the new messages and yield what happens, the Response last.
 
-        A Suspension comes last instead if the agent waits for a human, see `InputRequired`.
-
-        If an earlier turn is unfinished, this call finishes it; messages it has taken already are
-        not taken twice. `messages` may grow while the turn runs: new ones are taken before the next
+        A Suspension comes last instead if the agent waits for a human, see `InputRequired`. If an
+        earlier turn is unfinished, this call finishes it; messages it has taken already are not
+        taken twice. `messages` may grow while the turn runs: new ones are taken before the next
         model call.
         """
         turn = self._turn
@@ -252,11 +266,11 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
             return
         request = await self._request(turn, token)
         if not self._model_client_stream:
-            answer = await asked_by(self._name, self._model_client.create(**request))
+            answer = await run_in_path(self._name, self._model_client.create(**request))
             await self._accept(turn, answer)
             return
         answer = None
-        pieces = stream_asked_by(self._name, self._model_client.create_stream(**request))
+        pieces = stream_answer_in_path(self._name, self._model_client.create_stream(**request))
         async with aclosing(pieces) as stream:
             async for piece in stream:
                 if isinstance(piece, str):
@@ -341,10 +355,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.phase = "tools"
 
     async def _finish_calls(self, turn: TurnRecord) -> None:
-        """Settle the next phase after a complete round.
-
-        It is a hand-off, another model call, a reflection or a summary.
-        """
+        """Settle the phase after a round: hand-off, model call, reflection or summary."""
         results = turn.round_results()
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
         turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
@@ -365,10 +376,9 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn.phase = "done"
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Forget everything that was said."""
         self._turn, self._taken = None, {}
         await self._model_context.clear()
-        await self._tools.states.reset()
+        await self._tool_states.reset()
 
     def release_run(self) -> None:
         self._requests.release()
@@ -388,7 +398,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         turn, self._turn = self._turn, None
         if turn is not None:
             for position in range(len(turn.calls)):
-                await self._tools.states.end_call(turn.key(position))
+                await self._tool_states.end_call(turn.key(position))
             await self._close_open_calls(turn)
 
     async def _close_open_calls(self, turn: TurnRecord | None = None) -> None:
@@ -405,10 +415,11 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a state of ours or AutoGen's; ValueError for anything else."""
         await super().load_state(state)
-        if self._turn is None and (closed := close_calls(self._model_context.history)) is not None:
-            self._model_context.history.replace(closed)
+        with malformed_is_value_error(f"agent {self.name!r}"):
+            history = self._model_context.history
+            if self._turn is None and (closed := close_calls(history)) is not None:
+                history.replace(closed)
 
     def _restore_turn(self, turn: TurnRecord | None) -> None:
         self._turn = turn
@@ -417,7 +428,7 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
     _state_type = AssistantAgentState
     _state_fields = (
         ContextField(),
-        MemberField("_tools.states", key="tools", prefix="tools/", optional=True),
+        MemberField("_tool_states", key="tools", prefix="tools/", optional=True),
         RecordField("turn", "_turn", load=TurnRecord.load, put=_restore_turn),
     )
     """Tools and turn are additive: AutoGen saves the model context alone."""
@@ -442,7 +453,13 @@ class AssistantAgent(BaseChatAgent, Component[AssistantAgentConfig]):
 
     @classmethod
     def _from_config(cls, config: AssistantAgentConfig) -> Self:
-        return cls(**constructor_arguments(config))
+        arguments = cls._constructor_arguments(config)
+        arguments["workbench"] = arguments["workbench"] or None  # none is no second source of tools
+        output = arguments.pop("structured_message_factory")
+        if output is not None:
+            arguments["output_content_type"] = output.ContentModel
+            arguments["output_content_type_format"] = output.format_string
+        return cls(**arguments)
 
 
 def _check_answer(answer: Any) -> CreateResult:

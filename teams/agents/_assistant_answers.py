@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-
-from pydantic import BaseModel
+from dataclasses import dataclass
 
 from teams._base.tool_call import FunctionCall
 from teams._contract.turn_record import TurnRecord
 from teams._messages.base import BaseChatMessage
-from teams._messages.chat import HandoffMessage, TextMessage, ToolCallSummaryMessage, answered_text
+from teams._messages.chat import HandoffMessage, ToolCallSummaryMessage, text_answer
 from teams._messages.factory import StructuredMessageFactory
 from teams.agents._handoff import Handoff
 from teams.models._types import (
@@ -25,54 +24,43 @@ SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
 Pairs = list[tuple[FunctionCall, FunctionExecutionResult]]
 
 
+@dataclass(slots=True)
 class AnswerFormats:
     """The forms of one agent's answers; see `AssistantAgent` for the settings."""
 
-    __slots__ = ("_source", "_summary_formatter", "output", "summary_format")
-
-    def __init__(
-        self,
-        source: str,
-        content_type: type[BaseModel] | None,
-        content_format: str | None,
-        summary_format: str,
-        summary_formatter: SummaryFormatter | None,
-    ) -> None:
-        self._source = source
-        self.output: StructuredMessageFactory | None = None
-        """The formatter of typed answers, if answers are typed."""
-        if content_type is not None:
-            self.output = StructuredMessageFactory(
-                input_model=content_type, format_string=content_format
-            )
-        self.summary_format = summary_format
-        self._summary_formatter = summary_formatter
-
-    @property
-    def message_type(self) -> type[BaseChatMessage]:
-        """The message type of the agent's answers."""
-        return self.output.StructuredMessage if self.output else TextMessage
+    source: str
+    output: StructuredMessageFactory | None
+    """The maker of typed answers, if answers are typed."""
+    summary_format: str
+    summary_formatter: SummaryFormatter | None
 
     def answer(self, answer: CreateResult, message_id: str) -> BaseChatMessage:
         """The model's answer as a message; ValidationError for another type."""
         text = answer.content if isinstance(answer.content, str) else ""
         if self.output is None:
-            return answered_text(text, self._source, answer.usage, message_id)
+            return text_answer(text, self.source, answer.usage, message_id)
         return self.output.StructuredMessage(
             content=self.output.ContentModel.model_validate_json(text),
-            source=self._source,
+            source=self.source,
             models_usage=answer.usage,
             format_string=self.output.format_string,
             id=message_id,
         )
 
     def summary(self, turn: TurnRecord, handoffs: Mapping[str, Handoff]) -> ToolCallSummaryMessage:
-        """The results of the round."""
-        return summary_message(turn, handoffs, self._source, self._line)
+        """The results of the round, a line per call, without hand-offs."""
+        _, others = _split(turn, handoffs)
+        return ToolCallSummaryMessage(
+            content="\n".join(self._line(call, result) for call, result in others),
+            source=self.source,
+            tool_calls=[call for call, _ in others],
+            results=[result for _, result in others],
+            id=turn.message_id,
+        )
 
     def _line(self, call: FunctionCall, result: FunctionExecutionResult) -> str:
-        if self._summary_formatter is not None:
-            return self._summary_formatter(call, result)
+        if self.summary_formatter is not None:
+            return self.summary_formatter(call, result)
         return self.summary_format.format(
             tool_name=call.name,
             arguments=call.arguments,
@@ -84,10 +72,7 @@ class AnswerFormats:
 def handoff_message(
     turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str
 ) -> HandoffMessage | None:
-    """The hand-off among the round's calls, with the others as context.
-
-    Of several the first one counts, and a UserWarning says so.
-    """
+    """The first hand-off of the round, with the other calls as context."""
     done, others = _split(turn, handoffs)
     if not done:
         return None
@@ -105,20 +90,6 @@ def handoff_message(
         target=handoffs[call.name].target,
         source=source,
         context=_context(turn, others, source),
-        id=turn.message_id,
-    )
-
-
-def summary_message(
-    turn: TurnRecord, handoffs: Mapping[str, Handoff], source: str, line: SummaryFormatter
-) -> ToolCallSummaryMessage:
-    """The results of the round, a line per call, without hand-offs."""
-    _, shown = _split(turn, handoffs)
-    return ToolCallSummaryMessage(
-        content="\n".join(line(call, result) for call, result in shown),
-        source=source,
-        tool_calls=[call for call, _ in shown],
-        results=[result for _, result in shown],
         id=turn.message_id,
     )
 

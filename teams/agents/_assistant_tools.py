@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from teams._base.cancellation import CancellationToken
-from teams._base.tool_call import InputRequired, ToolCall
+from teams._base.tool_call import InputRequired, ToolCall, parse_arguments
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.merge import Emit
@@ -23,6 +23,9 @@ from teams.models._client import ChatCompletionClient
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
 
+NOT_REACHED = "?"
+"""Server of a tool while a workbench can't say which tools it has."""
+
 ToolFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
 
 
@@ -32,7 +35,7 @@ class AgentTools:
     Raises ValueError where they collide or the model cannot call them.
     """
 
-    __slots__ = ("_handoff_tools", "_told", "handoffs", "own", "states", "workbenches")
+    __slots__ = ("_handoff_tools", "_listed_names", "handoffs", "own", "states", "workbenches")
 
     def __init__(
         self,
@@ -57,27 +60,46 @@ class AgentTools:
             )
         self.states = ToolStates(self.workbenches)
         # What the model was told last: asking again for each call would be a request to a server.
-        self._told = tuple(frozenset[str]() for _ in self.workbenches)
+        self._listed_names = tuple(frozenset[str]() for _ in self.workbenches)
 
     def traits(self, name: str) -> ToolTraits:
         """The promises of the tool with this name."""
         found = (workbench.tool_traits(name) for workbench in self.workbenches)
         return next((traits for traits in found if traits is not NO_TRAITS), NO_TRAITS)
 
-    async def has(self, name: str) -> bool:
-        """True if there is such a tool; a workbench may not know."""
-        if name in self.handoffs or any(name in told for told in self._told):
-            return True
+    async def resolve(self, call: ToolCall) -> ToolCall:
+        """The call with the promises of its tool, if there is one."""
+        if call.name in self.handoffs:
+            return call
         try:
-            lists = [await workbench.list_tools() for workbench in self.workbenches]
+            workbench = await self._workbench_of(call.name)
         except Exception:  # calling the tool tells what is wrong with its workbench
-            return True
-        return any(tool["name"] == name for tools in lists for tool in tools)
+            return replace(call, server=NOT_REACHED)
+        if workbench is None:
+            return replace(call, known=False)
+        traits = workbench.tool_traits(call.name)
+        return replace(
+            call,
+            idempotent=traits.idempotent,
+            read_only=traits.read_only,
+            own_output=traits.own_output,
+            server=traits.server,
+        )
+
+    async def _workbench_of(self, name: str) -> Workbench | None:
+        """The first workbench with this tool, as the model was told."""
+        for workbench, names in zip(self.workbenches, self._listed_names, strict=True):
+            if name in names:
+                return workbench
+        for workbench in self.workbenches:
+            if await _lists(workbench, name):
+                return workbench
+        return None
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """The schemas of the tools and hand-offs that the model may call."""
         lists = [await workbench.list_tools() for workbench in self.workbenches]
-        self._told = tuple(frozenset(tool["name"] for tool in listed) for listed in lists)
+        self._listed_names = tuple(frozenset(tool["name"] for tool in listed) for listed in lists)
         return [*chain.from_iterable(lists), *self._handoff_tools]
 
     async def execute(
@@ -92,21 +114,21 @@ class AgentTools:
         arguments = _arguments(call)
         if isinstance(arguments, ToolResult):
             return arguments
-        for workbench, told in zip(self.workbenches, self._told, strict=True):
-            try:
-                if call.name in told or await _lists(workbench, call.name):
-                    return await _call(workbench, call, arguments, token, emit)
-            except InputRequired:
+        workbench: Workbench | None = None
+        try:
+            workbench = await self._workbench_of(call.name)
+            if workbench is None:
+                return _error(call, f"tool '{call.name}' not found in any workbench")
+            # What was decided about one server's tool says nothing about another's.
+            if workbench.tool_traits(call.name).server != call.server:
+                return _error(call, f"tool '{call.name}' has come from elsewhere; call it again")
+            return await _call(workbench, call, arguments, token, emit)
+        except InputRequired:
+            raise
+        except Exception as error:
+            if workbench is not None and workbench.tool_traits(call.name).fatal_errors:
                 raise
-            except Exception as error:
-                if workbench.tool_traits(call.name).fatal_errors:
-                    raise
-                return text_result(
-                    call.name, f"Error: {error or type(error).__name__}", is_error=True
-                )
-        return text_result(
-            call.name, f"Error: tool '{call.name}' not found in any workbench", is_error=True
-        )
+            return _error(call, str(error) or type(error).__name__)
 
     async def hand_off(self, call: ToolCall) -> ToolResult:
         """The message of a hand-off."""
@@ -169,14 +191,12 @@ class ToolStates:
                 await tool.load_state_json(states[tool.name])
 
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the states in the compact format."""
         for tool in self._resumable:
             await tool.write_state(f"{path}{tool.name}/", writer)
         for tool in self._with_state:
             writer.value(path + tool.name, await tool.save_state_json())
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
         for tool in self._resumable:
             await tool.read_state(f"{path}{tool.name}/", reader)
         for tool in self._with_state:
@@ -238,14 +258,13 @@ def _as_tool(tool: BaseTool[Any, Any] | ToolFunction) -> BaseTool[Any, Any]:
 
 def _arguments(call: ToolCall) -> dict[str, Any] | ToolResult:
     try:
-        parsed: Any = json.loads(call.arguments or "{}")
-    except json.JSONDecodeError as error:
-        return text_result(
-            call.name, f"Error: the arguments are not valid JSON: {error}", is_error=True
-        )
-    if not isinstance(parsed, dict):
-        return text_result(call.name, "Error: the arguments must be a JSON object.", is_error=True)
-    return cast("dict[str, Any]", parsed)
+        return parse_arguments(call.arguments)
+    except ValueError as error:
+        return _error(call, str(error))
+
+
+def _error(call: ToolCall, text: str) -> ToolResult:
+    return text_result(call.name, f"Error: {text}", is_error=True)
 
 
 async def _call(

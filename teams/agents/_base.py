@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
+from teams._base.malformed import malformed_is_value_error
+from teams._base.telemetry import trace_agent
 from teams._base.tool_call import InputRequired
-from teams._base.tracing import trace_agent
-from teams._components.component import ComponentBase, ComponentType
+from teams._components.component import ComponentBase
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.state import BaseState
 from teams._contract.team import Task, TaskResult, task_messages
@@ -22,7 +23,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StructuredMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
-from teams._run.run_stream import RunStream
+from teams._run.run import RunStream
 from teams._snapshot.description import StateField
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
     last turn. Raises ValueError if `name` is not a Python identifier.
     """
 
-    component_type: ClassVar[ComponentType] = "agent"
-
     def __init__(self, name: str, description: str) -> None:
         if not name.isidentifier():
             raise ValueError(f"The agent name must be a valid Python identifier, found {name!r}.")
@@ -47,26 +46,11 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     @property
     def name(self) -> str:
-        """Unique within a team."""
         return self._name
 
     @property
     def description(self) -> str:
-        """The agent's abilities; teams choose speakers by it."""
         return self._description
-
-    @property
-    @abstractmethod
-    def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """The types of messages that `Response.chat_message` can have."""
-        ...
-
-    @abstractmethod
-    async def on_messages(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """Handle the new messages and return a response."""
-        ...
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -79,25 +63,6 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         for message in response.inner_messages or []:
             yield message
         yield response
-
-    async def run(
-        self,
-        *,
-        task: Task = None,
-        cancellation_token: CancellationToken | None = None,
-        output_task_messages: bool = True,
-    ) -> TaskResult:
-        """Run the agent on the task and return the result. See `run_stream`."""
-        stream = self.run_stream(
-            task=task,
-            cancellation_token=cancellation_token,
-            output_task_messages=output_task_messages,
-        )
-        async with aclosing(stream):
-            async for item in stream:
-                if isinstance(item, TaskResult):
-                    return item
-        raise RuntimeError(f"The stream of agent {self.name!r} ended without a result.")
 
     def run_stream(
         self,
@@ -170,42 +135,11 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         self.release_run()
         yield TaskResult(messages=items, stop_reason=waiting.stop_reason, pending=waiting.requests)
 
-    async def last_of_stream(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """The last item of a stream: `on_messages` for agents that stream."""
-        try:
-            stream = self.on_messages_stream(messages, cancellation_token)
-            async with aclosing(stream):
-                async for item in stream:
-                    match item:
-                        case Response():
-                            return item
-                        case Suspension():
-                            raise InputRequired(requests=item.requests)
-                        case _:
-                            pass
-        except asyncio.CancelledError:
-            await self.abandon_turn()
-            raise
-        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
-
-    @abstractmethod
-    async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Reset the agent to its state after construction."""
-        ...
-
     async def on_pause(self, cancellation_token: CancellationToken) -> None:
-        """Called when the team is paused, perhaps during a turn.
-
-        Does nothing by default.
-        """
+        """Called when the team is paused, perhaps during a turn; does nothing."""
 
     async def on_resume(self, cancellation_token: CancellationToken) -> None:
-        """Called when the team continues after a pause.
-
-        Does nothing by default.
-        """
+        """Called when the team continues after a pause; does nothing."""
 
     async def save_state(self) -> Mapping[str, Any]:
         """The agent's state as JSON data; without state, only its type."""
@@ -216,11 +150,12 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Load a state of ours or AutoGen's; ValueError for anything else."""
-        loaded = dict(self._state_type.model_validate(state))
-        if self._state_fields:
-            types = MESSAGE_TYPES.get() or MessageFactory.of(custom_types(self))
-            for field in self._state_fields:
-                await field.load(self, loaded, types)
+        with malformed_is_value_error(f"agent {self.name!r}"):
+            loaded = dict(self._state_type.model_validate(state))
+            if self._state_fields:
+                types = MESSAGE_TYPES.get() or MessageFactory.of(custom_types(self))
+                for field in self._state_fields:
+                    await field.load(self, loaded, types)
 
     async def close(self) -> None:
         """Release what the agent holds. Does nothing by default."""
@@ -245,18 +180,17 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         """The run is over: release resources that only its turns could use."""
 
     async def abandon_turn(self) -> None:
-        """Give up an unfinished turn after a cancellation.
-
-        Memory must be valid afterwards.
-        """
+        """Give up an unfinished turn after a cancellation, leaving memory valid."""
 
     _state_type: ClassVar[type[BaseState]] = BaseState
 
     _state_fields: ClassVar[tuple[StateField, ...]] = ()
     """The description of the agent's state, for both formats."""
 
+    _is_described: ClassVar[bool] = False
+    """True if nothing but `_state_fields` has to be saved."""
+
     async def write_state(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the agent's state in the compact format."""
         if not self._is_described:
             writer.value(path + "state", await self.save_state())
             return
@@ -264,7 +198,6 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
             await field.write(self, path, writer)
 
     async def read_state(self, path: str, reader: SnapshotReader) -> None:
-        """Take over what `write_state` wrote."""
         state = None if self._is_described else reader.value(path + "state")
         if state is not None:
             await self.load_state(cast("Mapping[str, Any]", state))
@@ -272,11 +205,35 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
         for field in self._state_fields:
             await field.read(self, path, reader)
 
-    @property
-    def _is_described(self) -> bool:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         # A subclass that overrides save_state has more to remember than is described.
-        whole = type(self).save_state is BaseChatAgent.save_state
-        return whole and bool(self._state_fields)
+        whole = cls.save_state is BaseChatAgent.save_state
+        cls._is_described = whole and bool(cls._state_fields)
+
+
+class StreamingChatAgent(BaseChatAgent, ABC):
+    """Base class for an agent whose turn is `on_messages_stream`."""
+
+    async def on_messages(
+        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
+    ) -> Response:
+        """The Response of `on_messages_stream`; InputRequired while a human is asked."""
+        try:
+            stream = self.on_messages_stream(messages, cancellation_token)
+            async with aclosing(stream):
+                async for item in stream:
+                    match item:
+                        case Response():
+                            return item
+                        case Suspension():
+                            raise InputRequired(requests=item.requests)
+                        case _:
+                            pass
+        except asyncio.CancelledError:
+            await self.abandon_turn()
+            raise
+        raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
 
 
 def custom_types(agent: ChatAgent) -> list[type[BaseAgentEvent | BaseChatMessage]]:

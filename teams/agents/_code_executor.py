@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeResult
-from teams._base.ids import new_id
+from teams._base.construct import new_id
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
@@ -22,13 +22,12 @@ from teams._messages.events import (
     CodeGenerationEvent,
     ModelClientStreamingChunkEvent,
     ThoughtEvent,
-    stream_chunk,
 )
-from teams._run.hooks import ApprovalFuncType
-from teams._run.merge import bounded
-from teams._run.nesting import asked_by, stream_asked_by
+from teams._messages.factory import stream_chunk
+from teams._run.merge import run_bounded
+from teams._run.run import ApprovalFuncType, run_in_path, stream_answer_in_path
 from teams._snapshot.description import ContextField, RecordField
-from teams.agents._base import BaseChatAgent
+from teams.agents._base import StreamingChatAgent
 from teams.agents._code_run import (
     CodeRun,
     CodeTurnRecord,
@@ -71,7 +70,7 @@ class CodeExecutorAgentConfig(BaseModel, defer_build=True):
     supported_languages: list[str] | None = None
 
 
-class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
+class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     """An agent that executes code in fenced Markdown blocks.
 
     Without a model it executes what it finds in the new text messages, and its answer is the
@@ -92,11 +91,11 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         system_message: sent first in each model call; None for none.
         sources: without a model: whose messages may hold code; everybody's by default.
         supported_languages: the languages of the blocks to execute; python and sh by default.
-        approval_func: asked before each block, by a plain function (in a thread of its own) or a
-            coroutine function; a refusal counts as a failure with exit code 1. Without one the
-            run's `approve_code` hook is asked (see `run_hooks`), and without that nobody. A
-            function that raises `InputRequired` suspends the run. An agent with a function can't
-            be dumped.
+        approval_func: asked for each block before any is executed, a plain function (in a thread of
+            its own) or a coroutine function; a refusal counts as a failure with exit code 1.
+            Without one the run's `approve_code` hook is asked (see `run_hooks`), and without that
+            nobody. A function that raises `InputRequired` suspends the run. An agent with a
+            function can't be dumped.
 
     Raises ValueError for retries without a model that has structured output.
     """
@@ -172,7 +171,6 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """Text."""
         return (TextMessage,)
 
     @property
@@ -180,24 +178,14 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         """The context that is sent to the model, and shown to approvers."""
         return self._model_context
 
-    async def on_messages(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """Take the new messages and respond.
-
-        Raises InputRequired when the turn waits for a human.
-        """
-        return await self.last_of_stream(messages, cancellation_token)
-
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[Output, None]:
         """Take the new messages and yield what happens, the Response last.
 
-        A Suspension comes last instead if the agent waits for a human, see `InputRequired`.
-
-        If an earlier turn is unfinished, this call finishes it; messages it has taken already are
-        not taken twice.
+        A Suspension comes last instead if the agent waits for a human, see `InputRequired`. If an
+        earlier turn is unfinished, this call finishes it; messages it has taken already are not
+        taken twice.
         """
         turn = self._turn
         if turn is None:
@@ -264,11 +252,13 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model reflects"
         messages = await self._request(model)
         if not self._model_client_stream:
-            answer = await asked_by(self.name, model.create(messages))
+            answer = await run_in_path(self.name, model.create(messages))
             await self._accept(turn, answer)
             return
         answer = None
-        async with aclosing(stream_asked_by(self.name, model.create_stream(messages))) as stream:
+        async with aclosing(
+            stream_answer_in_path(self.name, model.create_stream(messages))
+        ) as stream:
             async for piece in stream:
                 if isinstance(piece, str):
                     yield stream_chunk(piece, self._name, turn.message_id)
@@ -324,14 +314,15 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         path = (*AGENT_PATH.get(), self.name)
         run = CodeRun(turn, path, self._code_executor, self._approval_func, self._model_context)
         try:
-            return await bounded(run.result(token))
+            return await run_bounded(run.result(token))
         except InputRequired as required:
             return Suspension(
                 tuple(required.pending(agent=path, request_id=turn.key, call_id=turn.key))
             )
 
     async def _settle(self, turn: CodeTurnRecord, result: CodeResult) -> None:
-        """The code has run, or was refused."""
+        """The code has run, was refused, or nobody knows."""
+        turn.begun = False
         if self._model_client is None:
             self._conclude(turn, describe_result(result))
             return
@@ -351,7 +342,7 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         assert model is not None, "only a model tries again"
         prompt = consider_prompt(self._max_retries_on_error - turn.attempt)
         messages = [*await self._request(model), UserMessage(content=prompt, source=self.name)]
-        answer = await asked_by(self.name, model.create(messages, json_output=RetryDecision))
+        answer = await run_in_path(self.name, model.create(messages, json_output=RetryDecision))
         decision = read_decision(_text(answer, self.name))
         turn.produced.append(
             ThoughtEvent(content=decision.reason, source=self.name, models_usage=answer.usage)
@@ -372,15 +363,11 @@ class CodeExecutorAgent(BaseChatAgent, Component[CodeExecutorAgentConfig]):
         turn.phase = "done"
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Forget everything that was said."""
         self._turn = None
         await self._model_context.clear()
 
     async def close(self) -> None:
-        """Stop the code executor.
-
-        The model client may be shared and stays open.
-        """
+        """Stop the code executor; the model client may be shared."""
         await self._code_executor.stop()
 
     @property

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -13,14 +11,16 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult
-from teams._base.ids import new_id
+from teams._base.construct import new_id
+from teams._base.fences import fenced_blocks
 from teams._base.json_text import extract_json_from_str
-from teams._base.threads import in_daemon_thread
+from teams._base.telemetry import trace_tool
+from teams._base.threads import in_daemon_thread, is_async
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._base.tracing import trace_tool
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseChatMessage, as_chat_message
-from teams._run.hooks import (
+from teams._run.merge import is_being_cancelled, while_left
+from teams._run.run import (
     ApprovalFuncType,
     ApprovalRequest,
     ApprovalResponse,
@@ -30,6 +30,7 @@ from teams._run.hooks import (
 from teams._tools.workbench import ToolResult, text_result
 from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
 from teams.model_context._contexts import ChatCompletionContext
+from teams.models._conversation import OUTCOME_UNKNOWN
 
 CodePhase = Literal["write", "run", "consider", "reflect", "done"]
 
@@ -37,13 +38,6 @@ CONSIDER = """\
 The code failed, see the result above. You have {left} left. Is another one worth it? Answer with \
 a JSON object: `retry`, true or false, and `reason`, what went wrong and what has to be done \
 differently."""
-
-# Fences of three backticks or more, closed by as many at least; the info string begins with the
-# language.
-_FENCED = re.compile(
-    r"(?ms)^[ \t]*(?P<fence>`{3,})[ \t]*(?P<language>[\w+#-]*)[^`\n]*\n"
-    r"(?P<code>.*?)^[ \t]*(?P=fence)`*[ \t]*$"
-)
 
 
 @dataclass(slots=True)
@@ -69,11 +63,13 @@ class CodeTurnRecord:
     blocks: list[CodeBlock] = field(default_factory=list[CodeBlock])
     approved: list[int] = field(default_factory=list[int])
     """Positions of the blocks that may run."""
+    begun: bool = False
+    """The execution has begun, has no result, and must not begin again."""
     final: BaseChatMessage | None = None
 
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
         """The record as JSON data; `encode` writes one item."""
-        return {
+        record = {
             "message_id": self.message_id,
             "phase": self.phase,
             "attempt": self.attempt,
@@ -85,10 +81,10 @@ class CodeTurnRecord:
             "approved": list(self.approved),
             "final": None if self.final is None else encode(self.final),
         }
+        return {**record, "begun": True} if self.begun else record
 
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> CodeTurnRecord:
-        """The inverse of `dump`. Raises KeyError, TypeError or ValueError for anything else."""
         return cls(
             message_id=data["message_id"],
             phase=data["phase"],
@@ -99,6 +95,7 @@ class CodeTurnRecord:
             key=data["key"],
             blocks=[CodeBlock(language=language, code=code) for language, code in data["blocks"]],
             approved=list(data["approved"]),
+            begun=data.get("begun", False),  # most often it has not
             final=None if data["final"] is None else as_chat_message(decode(data["final"])),
         )
 
@@ -107,9 +104,9 @@ def find_code_blocks(markdown: str, languages: Collection[str]) -> list[CodeBloc
     """The fenced code blocks in these languages, in order."""
     known = {language.lower() for language in languages}
     return [
-        CodeBlock(code=found["code"], language=found["language"])
-        for found in _FENCED.finditer(markdown.replace("\r\n", "\n"))
-        if found["language"].lower() in known
+        CodeBlock(code=code, language=language)
+        for language, code in fenced_blocks(markdown.replace("\r\n", "\n"))
+        if language.lower() in known
     ]
 
 
@@ -137,22 +134,22 @@ class CodeRun:
             name=EXECUTE_CODE,
             arguments=json.dumps({"code_blocks": blocks}),
             agent=self.agent,
+            begun=self.turn.begun,
         )
 
     async def result(self, token: CancellationToken) -> CodeResult:
-        """Result of the run; exit code 1 if it was refused.
-
-        Raises InputRequired.
-        """
+        """Result of the run, exit code 1 if refused. Raises InputRequired."""
         call = self.call
         exit_code: int | None = None
 
         async def execute(allowed: ToolCall) -> ToolResult:
             nonlocal exit_code
+            if call.begun and not allowed.idempotent:
+                return text_result(EXECUTE_CODE, OUTCOME_UNKNOWN, is_error=True)
             blocks = _blocks(allowed)
             if (refusal := await self._refusal(blocks)) is not None:
                 return refusal
-            result = await self.executor.execute_code_blocks(blocks, token)
+            result = await self._execute(blocks, token)
             exit_code = result.exit_code
             return text_result(EXECUTE_CODE, result.output, is_error=exit_code != 0)
 
@@ -168,11 +165,18 @@ class CodeRun:
             exit_code = int(result.is_error)  # a refusal, or a result of the interceptor's own
         return CodeResult(exit_code=exit_code, output=result.to_text())
 
-    async def _refusal(self, blocks: Sequence[CodeBlock]) -> ToolResult | None:
-        """The reason why the code may not run; None if it may.
+    async def _execute(self, blocks: list[CodeBlock], token: CancellationToken) -> CodeResult:
+        await while_left()
+        self.turn.begun = True
+        try:
+            return await self.executor.execute_code_blocks(blocks, token)
+        except Exception:
+            if not is_being_cancelled():  # it has ended by itself
+                self.turn.begun = False
+            raise
 
-        All blocks are approved before any runs.
-        """
+    async def _refusal(self, blocks: Sequence[CodeBlock]) -> ToolResult | None:
+        """The reason why the code may not run; None if approved."""
         approve = self.approval_func or current_hooks().approve_code
         if approve is None:
             return None
@@ -206,16 +210,10 @@ class CodeRun:
 
 
 async def _ask_approval(approve: ApprovalFuncType, request: ApprovalRequest) -> ApprovalResponse:
-    if _is_async(approve):
+    if is_async(approve):
         return await cast("Awaitable[ApprovalResponse]", approve(request))
     function = cast("SyncApprovalFunc", approve)
     return await in_daemon_thread(lambda: function(request), name="approval of code")
-
-
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
-    )
 
 
 def _blocks(call: ToolCall) -> list[CodeBlock]:

@@ -13,7 +13,7 @@ from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._run.nesting import under
+from teams._run.run import stream_in_path
 from teams._snapshot.description import MemberField
 from teams.agents._base import BaseChatAgent
 
@@ -91,7 +91,6 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """Those of the agent inside."""
         return self._wrapped_agent.produced_message_types
 
     @property
@@ -101,7 +100,6 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
     async def on_messages(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> Response:
-        """The answer of the agent inside to what it is shown."""
         return await self._wrapped_agent.on_messages(
             self._filter.apply(messages), cancellation_token
         )
@@ -109,14 +107,13 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """The stream of the agent inside, given the filtered messages."""
         self._kept_back = {}
         shown: Sequence[BaseChatMessage] = _FilteredMessages(messages, self._filter)
         if self._wrapped_agent.absorbed_ids is None:
             shown = list(shown)
         stream = self._wrapped_agent.on_messages_stream(shown, cancellation_token)
         if self._wrapped_agent.name != self.name:
-            stream = under(self.name, stream)
+            stream = stream_in_path(self.name, stream)
         async with aclosing(stream) as items:
             async for item in items:
                 if isinstance(item, Response):
@@ -127,20 +124,16 @@ class MessageFilterAgent(BaseChatAgent, Component[MessageFilterAgentConfig]):
                 yield item
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Reset the agent inside."""
         self._kept_back = {}
         await self._wrapped_agent.on_reset(cancellation_token)
 
     async def on_pause(self, cancellation_token: CancellationToken) -> None:
-        """Pause the agent inside."""
         await self._wrapped_agent.on_pause(cancellation_token)
 
     async def on_resume(self, cancellation_token: CancellationToken) -> None:
-        """Let the agent inside go on."""
         await self._wrapped_agent.on_resume(cancellation_token)
 
     async def close(self) -> None:
-        """Release what the agent inside holds."""
         await self._wrapped_agent.close()
 
     @property

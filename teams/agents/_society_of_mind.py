@@ -17,9 +17,10 @@ from teams._contract.team import TaskResult, Team
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.chat import HandoffMessage, TextMessage
-from teams._run.nesting import ResumableTeam, asked_by, under
+from teams._run.nesting import ResumableTeam
+from teams._run.run import run_in_path, stream_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
-from teams.agents._base import BaseChatAgent
+from teams.agents._base import StreamingChatAgent
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
 from teams.models._client import ChatCompletionClient
 from teams.models._types import AssistantMessage, LLMMessage, SystemMessage, UserMessage
@@ -71,7 +72,6 @@ class _SocietyTurn:
         self.taken.update(dict.fromkeys(message.id for message in messages))
 
     def dump(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
-        """The record as JSON data."""
         return {
             "task": [encode(message) for message in self.task],
             "said": [encode(message) for message in self.said],
@@ -81,7 +81,6 @@ class _SocietyTurn:
 
     @classmethod
     def load(cls, data: Mapping[str, Any], decode: Callable[[Any], Item]) -> _SocietyTurn:
-        """The inverse of `dump`."""
         turn = cls(
             said=[as_chat_message(decode(message)) for message in data["said"]],
             begun=data["begun"],
@@ -91,7 +90,7 @@ class _SocietyTurn:
         return turn
 
 
-class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
+class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]):
     """An agent that lets a team work and answers for it.
 
     A turn: the team runs on the new messages, and its messages are yielded; then the model makes an
@@ -142,7 +141,6 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        """Text."""
         return (TextMessage,)
 
     @property
@@ -153,15 +151,6 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
     def model_context(self) -> ChatCompletionContext:
         """The agent's earlier tasks and answers."""
         return self._model_context
-
-    async def on_messages(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """Let the team work and answer.
-
-        Raises InputRequired when the team waits for a human.
-        """
-        return await self.last_of_stream(messages, cancellation_token)
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
@@ -174,7 +163,9 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         turn = self._turn = self._turn or _SocietyTurn()
         self._taken = turn.taken
         if not turn.ended:
-            stream = under(self.name, await self._team_stream(turn, messages, cancellation_token))
+            stream = stream_in_path(
+                self.name, await self._team_stream(turn, messages, cancellation_token)
+            )
             async with aclosing(stream) as items:
                 async for item in items:
                     if isinstance(item, TaskResult):
@@ -236,7 +227,7 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
             self._instruction_message(self._response_prompt),
         ]
         answer = self._model_client.create(request, cancellation_token=token)
-        result = await asked_by(self.name, answer)
+        result = await run_in_path(self.name, answer)
         if not isinstance(result.content, str):
             raise RuntimeError(
                 f"The model of agent {self.name!r} called tools, but it was given none."
@@ -259,7 +250,6 @@ class SocietyOfMindAgent(BaseChatAgent, Component[SocietyOfMindAgentConfig]):
         )
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
-        """Forget everything, and reset the team."""
         self._turn = None
         await self._team.reset()
         await self._model_context.clear()

@@ -1,32 +1,28 @@
-"""Run the tool calls of one model answer side by side.
-
-Each goes through the interception point.
-"""
+"""Run the tool calls of one model answer through the interception point."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from teams._base.cancellation import CancellationToken
+from teams._base.telemetry import trace_tool
 from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, PendingInput, ToolCall
-from teams._base.tracing import trace_tool
 from teams._contract.turn_record import Item, TurnRecord
 from teams._messages.events import ModelClientStreamingChunkEvent
-from teams._run.hooks import current_hooks
-from teams._run.merge import Emit, Job, is_being_cancelled, merge
+from teams._run.merge import Emit, Job, is_being_cancelled, merge, while_left
+from teams._run.run import current_hooks
 from teams._tools.workbench import ToolResult, text_result
 from teams.agents._assistant_tools import AgentTools
+from teams.models._conversation import OUTCOME_UNKNOWN
 from teams.models._types import FunctionExecutionResult
 
 
 class _ApprovalBarrier:
-    """Holds a batch's calls until each is judged.
-
-    So all approvals are asked first.
-    """
+    """Holds a batch's calls until each is judged: approvals come first."""
 
     def __init__(self, calls: int) -> None:
         self._undecided = calls
@@ -86,7 +82,6 @@ class ToolBatch:
 
     def _call(self, position: int) -> ToolCall:
         call = self.turn.calls[position]
-        traits = self.tools.traits(call.name)
         return ToolCall(
             key=self.turn.key(position),
             id=call.id,
@@ -94,27 +89,24 @@ class ToolBatch:
             arguments=call.arguments,
             agent=self.agent,
             handoff=call.name in self.tools.handoffs,
-            idempotent=traits.idempotent,
-            read_only=traits.read_only,
+            begun=self.turn.key(position) in self.turn.begun,
         )
 
     async def _hand_off(self, calls: list[ToolCall]) -> list[ToolCall]:
-        """Do the hand-offs, and return the other calls.
-
-        A hand-off only says its message and needs no task for that.
-        """
+        """Do the hand-offs, which need no task; return the other calls."""
         for call in calls:
             if call.handoff:
                 self._note(call, await trace_tool(call, self.tools.hand_off(call)))
         return [call for call in calls if not call.handoff]
 
     def _note(self, call: ToolCall, result: ToolResult) -> None:
-        self.turn.results[call.key] = FunctionExecutionResult(
+        noted = FunctionExecutionResult(
             content=result.to_text(),
             name=call.name,
             call_id=call.id,
             is_error=result.is_error,
         )
+        self.turn.note_result(call.key, noted)
 
     def _job(self, call: ToolCall, gate: _ApprovalBarrier, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
@@ -145,11 +137,15 @@ class ToolBatch:
         async def execute(allowed: ToolCall) -> ToolResult:
             if self.tools.traits(call.name).serial:
                 await self._earlier_calls(call)
-            return await trace_tool(allowed, self.tools.execute(allowed, token, produce))
+            run = partial(self.tools.execute, allowed, token, produce)
+            if allowed.idempotent or call.handoff:
+                return await trace_tool(allowed, run())
+            if call.begun:
+                return text_result(call.name, OUTCOME_UNKNOWN, is_error=True)
+            return await trace_tool(allowed, self._run_once(call, run))
 
         try:
-            known = call if await self.tools.has(call.name) else replace(call, known=False)
-            return await intercept_call(known, gate, execute)
+            return await intercept_call(await self.tools.resolve(call), gate, execute)
         except InputRequired as required:
             asked = required.pending(agent=self.agent, request_id=call.key, call_id=call.id)
             self.waiting += [request for request in asked if request not in self.waiting]
@@ -159,6 +155,19 @@ class ToolBatch:
                 raise
             # The tool's own doing: it ends the call, not the run.
             return text_result(call.name, "Error: the call was cancelled.", is_error=True)
+
+    async def _run_once(
+        self, call: ToolCall, run: Callable[[], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """The result of a call that, once cut off, never begins again."""
+        await while_left()
+        self.turn.begun[call.key] = None
+        try:
+            return await run()
+        except Exception:
+            if not is_being_cancelled():  # it has ended by itself, or asks a human
+                self.turn.begun.pop(call.key, None)
+            raise
 
     async def _earlier_calls(self, call: ToolCall) -> None:
         """Wait for earlier calls of the same tool."""

@@ -1,6 +1,5 @@
 """UserProxyAgent: a human as a participant."""
 
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,8 +8,9 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from teams._base.cancellation import CancellationToken, cancellable
-from teams._base.threads import in_daemon_thread
+from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.malformed import malformed_is_value_error
+from teams._base.threads import in_daemon_thread, is_async
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component
 from teams._contract.agent import Response
@@ -19,9 +19,17 @@ from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import HandoffMessage, TextMessage
 from teams._messages.events import UserInputRequestedEvent
-from teams._run.hooks import current_hooks
-from teams._run.merge import bounded
-from teams.agents._base import BaseChatAgent
+from teams._run.merge import run_bounded
+from teams._run.run import current_hooks
+from teams.agents._base import StreamingChatAgent
+
+
+class _UserProxyState(BaseState):
+    """A saved state, with the open request if there is one."""
+
+    request_id: str = ""
+    reply_to: str = ""
+
 
 SyncInputFunc = Callable[[str], str]
 AsyncInputFunc = Callable[[str, CancellationToken | None], Awaitable[str]]
@@ -38,7 +46,7 @@ class UserProxyAgentConfig(BaseModel, defer_build=True):
     input_func: str | None = None
 
 
-class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
+class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
     """A participant whose messages a human writes.
 
     `input_func` is called with a prompt: a plain function (in a thread of its own) or a coroutine
@@ -68,10 +76,7 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
 
         @classmethod
         def request_id(cls) -> str:
-            """The id of the UserInputRequestedEvent.
-
-            Raises RuntimeError outside of an input function.
-            """
+            """The UserInputRequestedEvent's id; RuntimeError outside of an input function."""
             try:
                 return cls._REQUEST.get()
             except LookupError:
@@ -99,22 +104,10 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         """Text, or a hand-off back to whoever handed off to the human."""
         return (TextMessage, HandoffMessage)
 
-    async def on_messages(
-        self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
-    ) -> Response:
-        """Ask the human and return the answer.
-
-        Raises InputRequired when there is none yet.
-        """
-        return await self.last_of_stream(messages, cancellation_token)
-
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """Ask the human: yield a UserInputRequestedEvent, then the Response.
-
-        After a resume only the rest is yielded.
-        """
+        """Yield a UserInputRequestedEvent and the Response; after a resume the rest."""
         if not self._request_id:
             self._request_id = str(uuid4())
             self._taken = {}
@@ -141,14 +134,13 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
     async def _ask(self, prompt: str, token: CancellationToken) -> str:
         ask = self._input_func or current_hooks().ask or input
         with self.InputRequestContext.populate_context(self._request_id):
-            if _is_async(ask):
-                return await cancellable(bounded(cast("Any", ask)(prompt, token)), token)
+            if is_async(ask):
+                return await run_cancellable(run_bounded(cast("Any", ask)(prompt, token)), token)
             question = cast("SyncInputFunc", ask)
             answer = in_daemon_thread(lambda: question(prompt), name=f"input of {self.name}")
-            return await cancellable(answer, token)
+            return await run_cancellable(answer, token)
 
     async def on_reset(self, cancellation_token: CancellationToken | None = None) -> None:
-        """Forget an open request."""
         self._request_id = ""
 
     @property
@@ -168,8 +160,9 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
         return state
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        self._request_id = str(state.get("request_id", ""))
-        self._reply_to = str(state.get("reply_to", ""))
+        with malformed_is_value_error(f"agent {self.name!r}"):
+            loaded = _UserProxyState.model_validate(state)
+            self._request_id, self._reply_to = loaded.request_id, loaded.reply_to
 
     def _to_config(self) -> UserProxyAgentConfig:
         return UserProxyAgentConfig(name=self.name, description=self.description)
@@ -177,12 +170,6 @@ class UserProxyAgent(BaseChatAgent, Component[UserProxyAgentConfig]):
     @classmethod
     def _from_config(cls, config: UserProxyAgentConfig) -> Self:
         return cls(name=config.name, description=config.description)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
-    )
 
 
 def _handoff_source(messages: Sequence[BaseChatMessage], name: str) -> str:

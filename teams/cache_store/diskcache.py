@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
@@ -52,7 +53,10 @@ class DiskCacheStore(CacheStore[T], Component[DiskCacheStoreConfig]):
     @classmethod
     @override
     def _from_config(cls, config: DiskCacheStoreConfig) -> Self:
-        return cls(Cache(config.directory))
+        try:
+            return cls(Cache(config.directory))
+        except sqlite3.Error as error:
+            raise ValueError(f"The cache in {config.directory!r} can't be used: {error}") from error
 
 
 __all__ = ["DiskCacheStore", "DiskCacheStoreConfig"]

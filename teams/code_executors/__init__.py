@@ -9,10 +9,7 @@ from teams.code_executors._base import CodeExecutor
 
 
 def create_default_code_executor(work_dir: Path | str | None = None) -> CodeExecutor:
-    """A Docker executor if an engine answers, else a local one.
-
-    The local one comes with a UserWarning.
-    """
+    """A Docker executor if an engine answers, else (UserWarning) a local one."""
     # Here for start-up: whoever takes one of them does not pay for the other.
     from teams.code_executors.docker import DockerCommandLineCodeExecutor, engine_problem
     from teams.code_executors.local import LocalCommandLineCodeExecutor

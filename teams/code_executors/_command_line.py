@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._base.code import CodeBlock, CodeResult
+from teams._base.safe_files import UnsafePathError, remove_file, write_file
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._functions import (
     GivenFunction,
     module_source,
-    offered,
+    offered_function,
     required_packages,
     stubs,
 )
+from teams.code_executors._work_size import within_size
 
 # Language -> the program that runs it, and its files' suffix.
 _LANGUAGES = {
@@ -52,17 +54,21 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         functions: Sequence[GivenFunction],
         functions_module: str,
         delete_scripts: bool,
+        work_mb: float | None,
     ) -> None:
         if timeout < 1:
             raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
+        if work_mb is not None and work_mb <= 0:
+            raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
         if not functions_module.isidentifier():
             raise ValueError(f"functions_module must be an identifier, found {functions_module!r}.")
         self._timeout = timeout
         self._given_dir = None if work_dir is None else Path(work_dir)
         self._temporary: tuple[Path, weakref.finalize[Any, Any]] | None = None
-        self._offered = [offered(function) for function in functions]
+        self._offered = [offered_function(function) for function in functions]
         self._functions_module = functions_module
         self._delete_scripts = delete_scripts
+        self._work_mb = work_mb
         self._functions_ready = not functions
 
     @property
@@ -98,11 +104,12 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         """Run the blocks in order, up to the first that fails.
 
         A first line `# filename: NAME` names the script, which is then kept in the work folder. A
-        block that takes longer than `timeout` ends with exit code 124. Of a block's output the
+        block that takes longer than `timeout` ends with exit code 124, one that fills the folder
+        beyond `work_mb` with 122. Of a block's output the
         first and the last 64 KiB are kept. Raises RuntimeError where the functions cannot be set
         up, CancelledError once the token is cancelled: nothing of the code runs on.
         """
-        return await cancellable(self._execute(code_blocks), cancellation_token)
+        return await run_cancellable(self._execute(code_blocks), cancellation_token)
 
     async def _execute(self, code_blocks: Sequence[CodeBlock]) -> CodeResult:
         await self.start()
@@ -123,30 +130,42 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         if language is None:
             return CodeResult(1, f"Code in the language {block.language!r} cannot be run.\n")
         program, suffix = language
-        name = _wanted_name(block.code)
-        if name is not None and not _is_within(name, self.work_dir):
-            return CodeResult(1, f"The file {name!r} is not in the work folder.\n")
-        script = self.work_dir / (name or f"code_{uuid4().hex[:12]}.{suffix}")
-        _write(script, block.code)
+        wanted, folder = _wanted_name(block.code), self.work_dir
+        name = wanted or f"code_{uuid4().hex[:12]}.{suffix}"
         try:
-            return await self.run_script(program, script)
+            write_file(folder, name, block.code.encode())
+        except UnsafePathError:
+            return CodeResult(1, f"The file {name!r} is not in the work folder.\n")
+        except OSError as error:
+            return CodeResult(1, f"The file {name!r} could not be written: {error.strerror}.\n")
+        try:
+            return await within_size(self.run_script(program, folder / name), folder, self._work_mb)
         finally:
-            if name is None and self._delete_scripts:
-                script.unlink(missing_ok=True)
+            if wanted is None and self._delete_scripts:
+                remove_file(folder, name)
 
     async def _set_up_functions(self) -> None:
         if packages := required_packages(self._offered):
             _demand(await self.install(packages), f"Installing {', '.join(packages)} failed")
-        module = self.work_dir / f"{self._functions_module}.py"
-        _write(module, module_source(self._offered))
-        _demand(await self.run_script("python", module), "The functions cannot be imported")
+        folder, name = self.work_dir, f"{self._functions_module}.py"
+        try:
+            write_file(folder, name, module_source(self._offered).encode())
+        except (UnsafePathError, OSError) as error:
+            raise RuntimeError(f"The functions cannot be written: {error}") from error
+        _demand(await self.run_script("python", folder / name), "The functions cannot be imported")
+
+    def _to_config(self) -> Any:
+        if self._offered:
+            raise NotImplementedError("A code executor with functions cannot be dumped.")
+        return super()._to_config()
+
+    def _config_value(self, name: str) -> Any:
+        value = self._given_dir if name == "work_dir" else super()._config_value(name)
+        return str(value) if isinstance(value, Path) else value
 
     @abstractmethod
     async def run_script(self, program: str, script: Path) -> CodeResult:
-        """Run a script of the work folder.
-
-        When it is cancelled, nothing of it keeps running.
-        """
+        """Run a script of the folder; after cancellation nothing of it runs."""
 
     @abstractmethod
     async def install(self, packages: Sequence[str]) -> CodeResult:
@@ -163,16 +182,6 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 def _wanted_name(code: str) -> str | None:
     first = code.lstrip().partition("\n")[0].strip()
     return first.removeprefix(_FILENAME).strip() or None if first.startswith(_FILENAME) else None
-
-
-def _is_within(name: str, folder: Path) -> bool:
-    path = (folder / name).resolve()
-    return path != folder and path.is_relative_to(folder)
-
-
-def _write(script: Path, code: str) -> None:
-    script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(code, encoding="utf-8")
 
 
 def _demand(result: CodeResult, otherwise: str) -> None:

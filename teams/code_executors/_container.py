@@ -1,7 +1,4 @@
-"""One container, by blocking calls of the `docker` package.
-
-Callers put the calls into threads.
-"""
+"""One container, by blocking calls of the `docker` package, for threads."""
 
 from __future__ import annotations
 
@@ -28,6 +25,8 @@ WORKSPACE = "/workspace"
 # once when asked.
 _WAITING = "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"
 _STOP_SECONDS = 2
+_IN_MEMORY = {"/tmp": "rw,exec,nosuid,nodev,size=256m,mode=1777"}
+"""Mounts of a container whose own files can't be changed; packages load libraries from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +40,8 @@ class ContainerSettings:
     network_mode: str
     mem_limit: str
     pids_limit: int
+    cpus: float | None
+    read_only: bool
     auto_remove: bool
     stop: bool
     """True if closing stops the container."""
@@ -128,6 +129,9 @@ class Container:
             mem_limit=settings.mem_limit,
             memswap_limit=settings.mem_limit,
             pids_limit=settings.pids_limit,
+            nano_cpus=None if settings.cpus is None else round(settings.cpus * 1_000_000_000),
+            read_only=settings.read_only,
+            tmpfs=_IN_MEMORY if settings.read_only else None,
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             extra_hosts=dict(settings.hosts),

@@ -34,7 +34,7 @@ class OfferedFunction:
     imports: tuple[Import, ...] = ()
 
 
-def offered(given: GivenFunction) -> OfferedFunction:
+def offered_function(given: GivenFunction) -> OfferedFunction:
     """The function as it is offered to code.
 
     Raises ValueError where there is no source code, or more in it than one function.

@@ -7,10 +7,7 @@ KEPT = 64 * 1024
 
 
 class BoundedOutput:
-    """Keeps the beginning and end of a stream of bytes.
-
-    Of the rest it keeps only the length.
-    """
+    """Keeps the beginning and end of a stream of bytes, within bounds."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -29,10 +26,7 @@ class BoundedOutput:
             self._cut()
 
     def text(self) -> str:
-        """The output as text.
-
-        A line in its middle says how much was left out.
-        """
+        """The output as text, with a line on what was left out."""
         self._cut()
         gap = f"\n[... {self._left_out} bytes left out ...]\n" if self._left_out else ""
         # A character cut in half at the gap becomes a replacement character.

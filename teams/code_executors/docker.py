@@ -53,6 +53,9 @@ class DockerCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
     user: str | None = None
     mem_limit: str = "1g"
     pids_limit: int = 256
+    cpus: float | None = None
+    read_only: bool = False
+    work_mb: float | None = None
 
 
 class DockerCommandLineCodeExecutor(
@@ -85,6 +88,11 @@ class DockerCommandLineCodeExecutor(
         user: as whom the code runs, `uid:gid`; by default as you, or as nobody if you are root.
         mem_limit: the memory of the container, e.g. "512m".
         pids_limit: how many processes may run in it.
+        cpus: processors that the container may use, e.g. 1.5; None for all.
+        read_only: the container's own files can't be changed. What is written to /tmp, which is
+            also the home folder, is kept in memory, at most 256 MiB.
+        work_mb: megabytes that the work folder may have; code that writes more is stopped. It is
+            measured each second while code runs, and after.
 
     Raises ImportError if the extra `docker` is missing. Starting raises RuntimeError where no
     engine answers or the container does not start.
@@ -113,6 +121,9 @@ class DockerCommandLineCodeExecutor(
         user: str | None = None,
         mem_limit: str = "1g",
         pids_limit: int = 256,
+        cpus: float | None = None,
+        read_only: bool = False,
+        work_mb: float | None = None,
     ) -> None:
         require_docker()
         super().__init__(
@@ -121,8 +132,10 @@ class DockerCommandLineCodeExecutor(
             functions=functions,
             functions_module=functions_module,
             delete_scripts=delete_tmp_files,
+            work_mb=work_mb,
         )
         self._image = image
+        self._delete_tmp_files = delete_tmp_files
         self._container_name = container_name
         self._bind_dir = None if bind_dir is None else Path(bind_dir)
         self._auto_remove = auto_remove
@@ -135,6 +148,8 @@ class DockerCommandLineCodeExecutor(
         self._user = user
         self._mem_limit = mem_limit
         self._pids_limit = pids_limit
+        self._cpus = cpus
+        self._read_only = read_only
         self._container: Container | None = None
         self._starting = asyncio.Lock()
 
@@ -226,35 +241,13 @@ class DockerCommandLineCodeExecutor(
             network_mode=self._network_mode,
             mem_limit=self._mem_limit,
             pids_limit=self._pids_limit,
+            cpus=self._cpus,
+            read_only=self._read_only,
             auto_remove=self._auto_remove,
             stop=self._stop_container,
             volumes=self._extra_volumes,
             hosts=self._extra_hosts,
             devices=self._device_requests,
-        )
-
-    @override
-    def _to_config(self) -> DockerCommandLineCodeExecutorConfig:
-        if self._offered:
-            raise NotImplementedError("A code executor with functions cannot be dumped.")
-        return DockerCommandLineCodeExecutorConfig(
-            image=self._image,
-            container_name=self._container_name,
-            timeout=self._timeout,
-            work_dir=None if self._given_dir is None else str(self._given_dir),
-            bind_dir=None if self._bind_dir is None else str(self._bind_dir),
-            auto_remove=self._auto_remove,
-            stop_container=self._stop_container,
-            device_requests=[dict(request) for request in self._device_requests],
-            functions_module=self._functions_module,
-            extra_volumes={path: dict(mount) for path, mount in self._extra_volumes.items()},
-            extra_hosts=self._extra_hosts,
-            init_command=self._init_command,
-            delete_tmp_files=self._delete_scripts,
-            network_mode=self._network_mode,
-            user=self._user,
-            mem_limit=self._mem_limit,
-            pids_limit=self._pids_limit,
         )
 
 

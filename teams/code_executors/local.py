@@ -28,6 +28,7 @@ class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
     work_dir: str | None = None
     functions_module: str = "functions"
     cleanup_temp_files: bool = True
+    work_mb: float | None = None
 
 
 class LocalCommandLineCodeExecutor(
@@ -35,11 +36,10 @@ class LocalCommandLineCodeExecutor(
 ):
     """Executes code on this machine, with all your rights.
 
-    Run only code that you trust, or use Docker.
-
-    Python, sh, bash and PowerShell, each script a process group of its own that is killed as a
-    whole at its end, at its timeout and when it is cancelled. Environment variables whose names
-    look like secrets (key, token, secret, password, credential) are not handed on.
+    Run only code that you trust, or use Docker. Python, sh, bash and PowerShell, each script a
+    process group of its own that is killed as a whole at its end, at its timeout and when it is
+    cancelled. Environment variables whose names look like secrets (key, token, secret, password,
+    credential) are not handed on.
 
     Args:
         timeout: seconds a block may run.
@@ -49,6 +49,8 @@ class LocalCommandLineCodeExecutor(
         cleanup_temp_files: remove scripts after they ran, except those the code names itself.
         virtual_env_context: an environment of its own for Python code, as
             `venv.EnvBuilder.ensure_directories` returns it.
+        work_mb: megabytes that the work folder may have; code that writes more is stopped. It is
+            measured each second while code runs, and after.
 
     Functions and a virtual environment cannot be dumped.
     """
@@ -63,6 +65,8 @@ class LocalCommandLineCodeExecutor(
         functions_module: str = "functions",
         cleanup_temp_files: bool = True,
         virtual_env_context: SimpleNamespace | None = None,
+        *,
+        work_mb: float | None = None,
     ) -> None:
         super().__init__(
             timeout=timeout,
@@ -70,13 +74,15 @@ class LocalCommandLineCodeExecutor(
             functions=functions,
             functions_module=functions_module,
             delete_scripts=cleanup_temp_files,
+            work_mb=work_mb,
         )
         self._virtual_env_context = virtual_env_context
+        self._cleanup_temp_files = cleanup_temp_files
 
     @property
     def cleanup_temp_files(self) -> bool:
         """True if scripts are removed after their run."""
-        return self._delete_scripts
+        return self._cleanup_temp_files
 
     @override
     async def start(self) -> None:
@@ -121,16 +127,11 @@ class LocalCommandLineCodeExecutor(
 
     @override
     def _to_config(self) -> LocalCommandLineCodeExecutorConfig:
-        if self._offered or self._virtual_env_context is not None:
+        if self._virtual_env_context is not None:
             raise NotImplementedError(
-                "A code executor with functions or a virtual environment cannot be dumped."
+                "A code executor with a virtual environment cannot be dumped."
             )
-        return LocalCommandLineCodeExecutorConfig(
-            timeout=self._timeout,
-            work_dir=None if self._given_dir is None else str(self._given_dir),
-            functions_module=self._functions_module,
-            cleanup_temp_files=self._delete_scripts,
-        )
+        return super()._to_config()
 
 
 def _path(first: Path | str, rest: str | None) -> str:

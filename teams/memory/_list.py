@@ -23,10 +23,7 @@ class ListMemoryConfig(BaseModel, defer_build=True):
 
 
 class ListMemory(Memory, Component[ListMemoryConfig]):
-    """Remembers everything in order.
-
-    The model gets all of it in one system message.
-    """
+    """Remembers everything, and tells the model in one system message."""
 
     component_config_schema = ListMemoryConfig
 

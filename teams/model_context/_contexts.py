@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.history import History
+from teams._base.malformed import malformed_is_value_error
 from teams._components.component import Component, ComponentBase, ComponentModel
 from teams._components.constructor_config import config_of_constructor
 from teams._tools.schema import ToolSchema
@@ -95,8 +96,9 @@ class ChatCompletionContext(ComponentBase[BaseModel], ABC):
         return {"messages": dump_llm_messages(self._messages)}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take over saved messages in place of what is there."""
-        self._messages.replace(load_llm_messages(_ContextRows.model_validate(state).messages))
+        """Take over saved messages in place of what is there. Raises ValueError."""
+        with malformed_is_value_error("a model context"):
+            self._messages.replace(load_llm_messages(_ContextRows.model_validate(state).messages))
 
 
 class UnboundedChatCompletionContext(ChatCompletionContext, Component[BaseModel]):
@@ -168,9 +170,8 @@ class TokenLimitedChatCompletionContext(
 ):
     """The messages that fit into `token_limit`, with gaps in the middle.
 
-    Without a limit, those that fit into the model's own context.
-
-    Tokens are counted by the model client, once per message. The last message is always sent.
+    Without a limit, those that fit into the model's own context. Tokens are counted by the model
+    client, once per message. The last message is always sent.
     """
 
     component_config_schema = TokenLimitedChatCompletionContextConfig

@@ -1,41 +1,38 @@
 """Model clients: the interface, and the types of requests and answers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from teams._base.lazy_exports import lazy_exports
-
-if TYPE_CHECKING:
-    from teams.models._client import ChatCompletionClient
-    from teams.models._errors import (
-        BadAnswer,
-        BadCredentials,
-        BadRequest,
-        ContextOverflow,
-        ModelError,
-        ModelRefused,
-        ModelTimeout,
-        ModelUnavailable,
-        ModelUnreachable,
-        OutOfQuota,
-        RateLimited,
-        UnknownModel,
-    )
-    from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
-    from teams.models._types import (
-        AssistantMessage,
-        ChatCompletionTokenLogprob,
-        CreateResult,
-        FinishReasons,
-        FunctionExecutionResult,
-        FunctionExecutionResultMessage,
-        LLMMessage,
-        RequestUsage,
-        SystemMessage,
-        TopLogprob,
-        UserMessage,
-    )
+from teams.models._client import ChatCompletionClient
+from teams.models._errors import (
+    BadAnswer,
+    BadCredentials,
+    BadRequest,
+    ContextOverflow,
+    ModelDisconnected,
+    ModelError,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+    ModelUnreachable,
+    OutOfQuota,
+    RateLimited,
+    UnknownModel,
+)
+from teams.models._types import (
+    AssistantMessage,
+    ChatCompletionTokenLogprob,
+    CreateResult,
+    FinishReasons,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    ModelCapabilities,
+    ModelFamily,
+    ModelInfo,
+    RequestUsage,
+    SystemMessage,
+    TopLogprob,
+    UserMessage,
+    validate_model_info,
+)
 
 __all__ = [
     "AssistantMessage",
@@ -51,6 +48,7 @@ __all__ = [
     "FunctionExecutionResultMessage",
     "LLMMessage",
     "ModelCapabilities",
+    "ModelDisconnected",
     "ModelError",
     "ModelFamily",
     "ModelInfo",
@@ -67,44 +65,3 @@ __all__ = [
     "UserMessage",
     "validate_model_info",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "teams.models._client": ("ChatCompletionClient",),
-            "teams.models._errors": (
-                "BadAnswer",
-                "BadCredentials",
-                "BadRequest",
-                "ContextOverflow",
-                "ModelError",
-                "ModelRefused",
-                "ModelTimeout",
-                "ModelUnavailable",
-                "ModelUnreachable",
-                "OutOfQuota",
-                "RateLimited",
-                "UnknownModel",
-            ),
-            "teams.models._info": (
-                "ModelCapabilities",
-                "ModelFamily",
-                "ModelInfo",
-                "validate_model_info",
-            ),
-            "teams.models._types": (
-                "AssistantMessage",
-                "ChatCompletionTokenLogprob",
-                "CreateResult",
-                "FinishReasons",
-                "FunctionExecutionResult",
-                "FunctionExecutionResultMessage",
-                "LLMMessage",
-                "RequestUsage",
-                "SystemMessage",
-                "TopLogprob",
-                "UserMessage",
-            ),
-        },
-    )

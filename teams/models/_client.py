@@ -21,8 +21,7 @@ from teams._base.cancellation import CancellationToken
 from teams._components.component import ComponentBase
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
-from teams.models._info import ModelCapabilities, ModelInfo
-from teams.models._types import CreateResult, LLMMessage, RequestUsage
+from teams.models._types import CreateResult, LLMMessage, ModelCapabilities, ModelInfo, RequestUsage
 
 if TYPE_CHECKING:
     from types import CoroutineType
@@ -51,7 +50,7 @@ class ModelRequest:
         """About how many tokens the model is sent; counted at each call."""
         return self.client.count_tokens(self.messages, tools=self.tools)
 
-    def most_written(self) -> int | None:
+    def max_answer_tokens(self) -> int | None:
         """Most tokens of the answer, if they are limited."""
         for name in _LIMITS:
             limit = self.extra.get(name)
@@ -63,14 +62,11 @@ class ModelRequest:
 class ModelWatch(Protocol):
     """Sees every request to a model within a run, whoever makes it."""
 
-    async def asks(self, request: ModelRequest) -> None:
-        """A model will be asked after this returns.
-
-        An exception reaches the asker in place of an answer.
-        """
+    async def before_request(self, request: ModelRequest) -> None:
+        """A model will be asked; an exception reaches the asker instead."""
         ...
 
-    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
         """The model has answered, and this is what the provider has counted.
 
         Not called for an answer out of a cache; where clients ask through each other, the innermost
@@ -78,7 +74,7 @@ class ModelWatch(Protocol):
         """
         ...
 
-    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+    def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """A request is over without an answer that counts.
 
         `written`: about how many tokens had come of an answer that broke off; None if the model has
@@ -94,9 +90,8 @@ MODEL_WATCH: ContextVar[ModelWatch | None] = ContextVar("teams_model_watch", def
 class ChatCompletionClient(ComponentBase[BaseModel], ABC):
     """Asks one model.
 
-    Safe to share between agents; its maker closes it.
-
-    What a subclass defines as `create` and `create_stream` is seen by the `ModelWatch` of a run.
+    Safe to share between agents; its maker closes it. What a subclass defines as `create` and
+    `create_stream` is seen by the `ModelWatch` of a run.
     """
 
     component_type = "model"
@@ -198,23 +193,23 @@ class _Request:
         """Ask the watch."""
         if self._outer is not None:
             self._outer.end(None)
-        await self._watch.asks(self._request)
+        await self._watch.before_request(self._request)
         self._open = True
 
-    def answered(self, result: CreateResult) -> None:
+    def note_answer(self, result: CreateResult) -> None:
         if self._outer is not None:
             self._outer._answered_by_another = True
         if self._answered_by_another or result.cached:
             self.end(None)
             return
         self._open = False
-        self._watch.answered(self._request, result.usage)
+        self._watch.after_answer(self._request, result.usage)
 
     def end(self, written: int | None) -> None:
-        """There is no answer that counts; see `ModelWatch.ended`."""
+        """There is no answer that counts; see `ModelWatch.after_no_answer`."""
         if self._open:
             self._open = False
-            self._watch.ended(self._request, written=written)
+            self._watch.after_no_answer(self._request, written=written)
 
 
 _CURRENT: ContextVar[_Request | None] = ContextVar("teams_model_request", default=None)
@@ -224,7 +219,7 @@ def watch_create(create: Create) -> Create:
     """Wrap a client's `create` so that it reports to the run's watch."""
 
     @wraps(create)
-    async def seen(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
+    async def watched(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
         if (watch := MODEL_WATCH.get()) is None:
             return await create(self, *args, **kwargs)
         request = _Request(watch, _describe_request(self, *args, **kwargs))
@@ -233,7 +228,7 @@ def watch_create(create: Create) -> Create:
         written: int | None = None
         try:
             result = await create(self, *args, **kwargs)
-            request.answered(result)
+            request.note_answer(result)
         except asyncio.CancelledError:
             written = 0  # nobody knows how far it was, but it was asked
             raise
@@ -242,14 +237,14 @@ def watch_create(create: Create) -> Create:
             request.end(written)
         return result
 
-    return seen
+    return watched
 
 
 def watch_create_stream(create_stream: CreateStream) -> CreateStream:
     """Wrap a client's `create_stream` so that it reports to the watch."""
 
     @wraps(create_stream)
-    def seen(
+    def watched(
         self: ChatCompletionClient, *args: Any, **kwargs: Any
     ) -> AsyncGenerator[str | CreateResult, None]:
         stream = create_stream(self, *args, **kwargs)
@@ -258,7 +253,7 @@ def watch_create_stream(create_stream: CreateStream) -> CreateStream:
             return stream
         return _pieces(_Request(watch, _describe_request(self, *args, **kwargs)), stream)
 
-    return seen
+    return watched
 
 
 async def _pieces(
@@ -278,7 +273,7 @@ async def _pieces(
                 finally:
                     _CURRENT.reset(token)
                 if isinstance(piece, CreateResult):
-                    request.answered(piece)
+                    request.note_answer(piece)
                 else:
                     length = (length or 0) + len(piece.encode(errors="replace"))
                 yield piece

@@ -1,10 +1,11 @@
-"""Prepare contexts for models: close calls, count and remove images."""
+"""Prepare contexts for models: close calls, remove images, reuse long requests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from sys import getrefcount
 
-from teams._base.construct import Compact
+from teams._base.construct import CompactFactory
 from teams._base.history import History
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
@@ -18,11 +19,13 @@ from teams.models._types import (
     UserMessage,
 )
 
-_instructions = Compact(SystemMessage)
+_instructions = CompactFactory(SystemMessage)
 
 Content = str | Sequence[str | Image] | Sequence[FunctionCall] | Sequence[FunctionExecutionResult]
 
-NOT_RUN = "The call was interrupted; whether it took effect is not known."
+OUTCOME_UNKNOWN = (
+    "The call was interrupted: it may or may not have happened. Check before you repeat it."
+)
 
 
 def instructions(text: str) -> SystemMessage:
@@ -33,10 +36,7 @@ def instructions(text: str) -> SystemMessage:
 def assistant_message(
     content: str | list[FunctionCall], source: str, thought: str | None, origin: str = ""
 ) -> AssistantMessage:
-    """The message of a model's answer, which was validated on arrival.
-
-    `origin` is the id of the chat message with the same text.
-    """
+    """A model's valid answer; `origin` is the id of its chat message."""
     values = {"content": content, "thought": thought, "source": source, "type": "AssistantMessage"}
     message = compact_assistant_message(values)
     message.stem_from(origin)
@@ -53,7 +53,7 @@ def calls_of(message: LLMMessage) -> list[FunctionCall]:
 
 
 def error_results(
-    calls: Iterable[FunctionCall], reason: str = NOT_RUN
+    calls: Iterable[FunctionCall], reason: str = OUTCOME_UNKNOWN
 ) -> list[FunctionExecutionResult]:
     """One error result for each call."""
     return [
@@ -63,10 +63,7 @@ def error_results(
 
 
 def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
-    """The calls at the end of a context without a result.
-
-    Looks at the last two messages only.
-    """
+    """The calls without a result in a context's last two messages."""
     if not messages:
         return []
     if calls := calls_of(messages[-1]):
@@ -80,12 +77,10 @@ def open_calls(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
 def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
     """The context with an error result for each open call.
 
-    None if there is no open call.
-
-    AutoGen leaves such calls behind when a run is cancelled during a tool call, and OpenAI-style
-    APIs refuse them.
+    None if there is no open call. AutoGen leaves such calls behind when a run is cancelled during a
+    tool call, and OpenAI-style APIs refuse them.
     """
-    if not any(map(calls_of, messages)):
+    if all(type(message.content) is str for message in messages):
         return None
     closed: list[LLMMessage] = []
     changed = False
@@ -104,10 +99,7 @@ def close_calls(messages: Sequence[LLMMessage]) -> list[LLMMessage] | None:
 
 
 def content_to_str(content: Content) -> str:
-    """The content of a model message as text, a line per part.
-
-    An image is `<image>`.
-    """
+    """The content as text, a line per part, images as `<image>`."""
     if isinstance(content, str):
         return content
     return "\n".join("<image>" if isinstance(part, Image) else str(part) for part in content)
@@ -144,3 +136,51 @@ class ImageWatch:
             )
         self._seen = len(history)
         return self._found
+
+
+_LONG = 1000
+"""Messages from which on reuse costs less than a new list."""
+
+
+class RequestList:
+    """Maker of one agent's request lists: some messages, then a whole history."""
+
+    __slots__ = ("_generation", "_last", "_length")
+
+    def __init__(self, last: History[LLMMessage] | None = None) -> None:
+        self._last = last
+        self._length = 0
+        self._generation: int = 0
+
+    def make(self, first: Sequence[LLMMessage], history: History[LLMMessage]) -> list[LLMMessage]:
+        """Make a list that the client can have."""
+        if len(history) < _LONG:
+            return [*first, *history]
+        unshared = self.references() == _UNSHARED
+        last = self._last
+        if (
+            last is not None
+            and unshared
+            and len(last) == self._length
+            and last.generation == 0
+            and history.generation == self._generation
+            and last[: len(first)] == first
+        ):
+            last.extend(history[len(last) - len(first) :])
+        else:
+            last = self._last = History([*first, *history])
+            self._generation = history.generation
+        self._length = len(last)
+        return last
+
+    def release(self) -> None:
+        """Keep no list: it takes memory."""
+        self._last = None
+
+    def references(self) -> int:
+        """Count the references to the list as Python does."""
+        return getrefcount(self._last)
+
+
+_UNSHARED = RequestList(History()).references()
+"""The count while nobody else holds the list."""

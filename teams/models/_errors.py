@@ -9,7 +9,8 @@
     ├── ModelRefused        the model or its filter withheld the answer: ask differently
     ├── RateLimited         too many requests: wait `retry_after` seconds
     ├── ModelUnreachable    no connection, or it broke: try again, look at the network
-    │   └── ModelTimeout        it took too long: try again
+    │   ├── ModelTimeout        it took too long: try again
+    │   └── ModelDisconnected   the connection broke in the midst of an answer
     ├── ModelUnavailable    the provider failed on its side (5xx): try again
     └── BadAnswer           the provider's answer can't be understood
 
@@ -78,10 +79,7 @@ class ModelRefused(ModelError):
 
 
 class RateLimited(ModelError):
-    """Too many requests or tokens.
-
-    `retry_after` is None where the provider named no time.
-    """
+    """Too many requests or tokens; `retry_after` is None if not named."""
 
     transient = True
 
@@ -94,6 +92,10 @@ class ModelUnreachable(ModelError):
 
 class ModelTimeout(ModelUnreachable):
     """The provider did not answer completely within the deadline."""
+
+
+class ModelDisconnected(ModelUnreachable):
+    """The connection broke in the midst of an answer."""
 
 
 class ModelUnavailable(ModelError):

@@ -14,15 +14,15 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
-from teams._base.construct import Compact, set_slot
+from teams._base.construct import CompactFactory, set_slot
 from teams.models._types import AssistantMessage, LLMMessage, UserMessage
 
 _LLM_MESSAGE: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage, config=ConfigDict(defer_build=True))
 
 _KIND_AND_CONTENT = itemgetter("type", "content")
 
-compact_user_message = Compact(UserMessage)
-compact_assistant_message = Compact(AssistantMessage)
+compact_user_message = CompactFactory(UserMessage)
+compact_assistant_message = CompactFactory(AssistantMessage)
 
 
 def dump_llm_message(message: LLMMessage) -> dict[str, Any]:
@@ -61,13 +61,10 @@ def load_llm_messages(rows: Sequence[Any]) -> list[LLMMessage]:
         return [load_llm_message(row) for row in rows]
 
 
-def users_said(
+def user_messages(
     contents: Sequence[str], sources: Iterable[str], origins: Iterable[str] | None = None
 ) -> list[UserMessage]:
-    """User messages of valid texts.
-
-    `origins` are the ids of the chat messages that they stand for.
-    """
+    """User messages of valid texts; `origins` are ids of chat messages."""
     columns = {"content": contents, "source": sources, "type": repeat("UserMessage")}
     made = compact_user_message.many(len(contents), columns)
     if origins is not None:
@@ -75,13 +72,13 @@ def users_said(
     return made
 
 
-def models_said(
+def assistant_messages(
     contents: Sequence[str],
     thoughts: Iterable[str | None],
     sources: Iterable[str],
     origins: Iterable[str] | None = None,
 ) -> list[AssistantMessage]:
-    """Model answers of valid texts; see `users_said`."""
+    """Model answers of valid texts; see `user_messages`."""
     columns = {
         "content": contents,
         "thought": thoughts,
@@ -101,9 +98,9 @@ def _texts_by_column(rows: Sequence[Any]) -> list[LLMMessage]:
     thoughts = [row.get("thought") for row in answers]
     _all_of(thoughts, str, NoneType)
     made: dict[str, Iterator[LLMMessage]] = {
-        "UserMessage": iter(users_said(_texts("content", users), _texts("source", users))),
+        "UserMessage": iter(user_messages(_texts("content", users), _texts("source", users))),
         "AssistantMessage": iter(
-            models_said(_texts("content", answers), thoughts, _texts("source", answers))
+            assistant_messages(_texts("content", answers), thoughts, _texts("source", answers))
         ),
     }
     return [

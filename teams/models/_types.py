@@ -1,9 +1,11 @@
-"""The types of model requests and answers."""
+"""The types of models: their abilities, requests and answers."""
 
+import warnings
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, NotRequired, Self, TypeAlias
 
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
@@ -25,10 +27,7 @@ class _ChatOrigin(BaseModel, defer_build=True):
     __slots__ = ("_origin",)
 
     def origin(self) -> str:
-        """Id of the chat message that this one stands for.
-
-        Empty if there is none.
-        """
+        """Id of the chat message that this one stands for, or empty."""
         return getattr(self, "_origin", "")
 
     def stem_from(self, message_id: str) -> None:
@@ -38,10 +37,7 @@ class _ChatOrigin(BaseModel, defer_build=True):
 
 
 class UserMessage(_ChatOrigin):
-    """Input of a person, or other input to a model.
-
-    `source` names where it comes from.
-    """
+    """Input of a person, or other input to a model, from `source`."""
 
     content: str | list[str | Image]
     source: str
@@ -86,6 +82,12 @@ class RequestUsage:
     prompt_tokens: int
     completion_tokens: int
 
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
 
 @dataclass(slots=True)
 class TopLogprob:
@@ -113,3 +115,109 @@ class CreateResult(BaseModel, defer_build=True):
     cached: bool
     logprobs: list[ChatCompletionTokenLogprob] | None = None
     thought: str | None = None
+
+
+class ModelFamily:
+    """Names of known model families; other names are allowed."""
+
+    GPT_5: ClassVar[Literal["gpt-5"]] = "gpt-5"
+    GPT_41: ClassVar[Literal["gpt-41"]] = "gpt-41"
+    GPT_45: ClassVar[Literal["gpt-45"]] = "gpt-45"
+    GPT_4O: ClassVar[Literal["gpt-4o"]] = "gpt-4o"
+    O1: ClassVar[Literal["o1"]] = "o1"
+    O3: ClassVar[Literal["o3"]] = "o3"
+    O4: ClassVar[Literal["o4"]] = "o4"
+    GPT_4: ClassVar[Literal["gpt-4"]] = "gpt-4"
+    GPT_35: ClassVar[Literal["gpt-35"]] = "gpt-35"
+    R1: ClassVar[Literal["r1"]] = "r1"
+    GEMINI_1_5_FLASH: ClassVar[Literal["gemini-1.5-flash"]] = "gemini-1.5-flash"
+    GEMINI_1_5_PRO: ClassVar[Literal["gemini-1.5-pro"]] = "gemini-1.5-pro"
+    GEMINI_2_0_FLASH: ClassVar[Literal["gemini-2.0-flash"]] = "gemini-2.0-flash"
+    GEMINI_2_5_PRO: ClassVar[Literal["gemini-2.5-pro"]] = "gemini-2.5-pro"
+    GEMINI_2_5_FLASH: ClassVar[Literal["gemini-2.5-flash"]] = "gemini-2.5-flash"
+    CLAUDE_3_HAIKU: ClassVar[Literal["claude-3-haiku"]] = "claude-3-haiku"
+    CLAUDE_3_SONNET: ClassVar[Literal["claude-3-sonnet"]] = "claude-3-sonnet"
+    CLAUDE_3_OPUS: ClassVar[Literal["claude-3-opus"]] = "claude-3-opus"
+    CLAUDE_3_5_HAIKU: ClassVar[Literal["claude-3-5-haiku"]] = "claude-3-5-haiku"
+    CLAUDE_3_5_SONNET: ClassVar[Literal["claude-3-5-sonnet"]] = "claude-3-5-sonnet"
+    CLAUDE_3_7_SONNET: ClassVar[Literal["claude-3-7-sonnet"]] = "claude-3-7-sonnet"
+    CLAUDE_4_OPUS: ClassVar[Literal["claude-4-opus"]] = "claude-4-opus"
+    CLAUDE_4_SONNET: ClassVar[Literal["claude-4-sonnet"]] = "claude-4-sonnet"
+    LLAMA_3_3_8B: ClassVar[Literal["llama-3.3-8b"]] = "llama-3.3-8b"
+    LLAMA_3_3_70B: ClassVar[Literal["llama-3.3-70b"]] = "llama-3.3-70b"
+    LLAMA_4_SCOUT: ClassVar[Literal["llama-4-scout"]] = "llama-4-scout"
+    LLAMA_4_MAVERICK: ClassVar[Literal["llama-4-maverick"]] = "llama-4-maverick"
+    CODESRAL: ClassVar[Literal["codestral"]] = "codestral"
+    OPEN_CODESRAL_MAMBA: ClassVar[Literal["open-codestral-mamba"]] = "open-codestral-mamba"
+    MISTRAL: ClassVar[Literal["mistral"]] = "mistral"
+    MINISTRAL: ClassVar[Literal["ministral"]] = "ministral"
+    PIXTRAL: ClassVar[Literal["pixtral"]] = "pixtral"
+    UNKNOWN: ClassVar[Literal["unknown"]] = "unknown"
+
+    ANY: TypeAlias = str
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("ModelFamily is a list of names; it has no instances.")
+
+    @staticmethod
+    def is_openai(family: str) -> bool:
+        """True for a family of OpenAI's."""
+        return family.startswith(("gpt-", "o1", "o3", "o4"))
+
+    @staticmethod
+    def is_claude(family: str) -> bool:
+        """True for a family of Anthropic's."""
+        return family.startswith("claude-")
+
+    @staticmethod
+    def is_gemini(family: str) -> bool:
+        """True for a family of Google's Gemini."""
+        return family.startswith("gemini-")
+
+    @staticmethod
+    def is_llama(family: str) -> bool:
+        """True for a family of Meta's Llama."""
+        return family.startswith("llama-")
+
+    @staticmethod
+    def is_mistral(family: str) -> bool:
+        """True for a family of Mistral's."""
+        return family in {
+            ModelFamily.CODESRAL,
+            ModelFamily.OPEN_CODESRAL_MAMBA,
+            ModelFamily.MISTRAL,
+            ModelFamily.MINISTRAL,
+            ModelFamily.PIXTRAL,
+        }
+
+
+class ModelCapabilities(TypedDict):
+    """An earlier form of ModelInfo."""
+
+    vision: bool
+    function_calling: bool
+    json_output: bool
+
+
+class ModelInfo(TypedDict):
+    """A model's abilities; `family` is a name of ModelFamily or another."""
+
+    vision: bool
+    function_calling: bool
+    json_output: bool
+    family: ModelFamily.ANY
+    structured_output: bool
+    multiple_system_messages: NotRequired[bool]
+
+
+def validate_model_info(model_info: ModelInfo) -> None:
+    """ValueError names the first missing field; a missing `structured_output` only warns."""
+    for field in ("vision", "function_calling", "json_output", "family"):
+        if field not in model_info:
+            raise ValueError(f"Missing required field {field!r} in model_info.")
+    if "structured_output" not in model_info:
+        warnings.warn(
+            "Missing field 'structured_output' in model_info; it is taken as False.",
+            UserWarning,
+            stacklevel=2,
+        )

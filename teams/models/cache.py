@@ -19,8 +19,7 @@ from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.cache_store._base import CacheStore, InMemoryStore
 from teams.models._client import ChatCompletionClient, ToolChoice
-from teams.models._info import ModelInfo
-from teams.models._types import CreateResult, LLMMessage, RequestUsage
+from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 
 CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
 """A cached value: an answer, or the pieces of a streamed one with the whole as the last."""
@@ -92,10 +91,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
         extra_create_args: Mapping[str, Any] = {},
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """Yield the stored answer's pieces, or the client's.
-
-        Only complete answers are stored.
-        """
+        """Yield the stored answer's pieces, or the client's; complete answers are stored."""
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
         if (found := self._load_value(key)) is not None:
             *pieces, result = found
@@ -133,10 +129,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     def total_usage(self) -> RequestUsage:
         """The same, and what remembered answers took when they were given."""
         asked = self._client.total_usage()
-        return RequestUsage(
-            prompt_tokens=asked.prompt_tokens + self._saved.prompt_tokens,
-            completion_tokens=asked.completion_tokens + self._saved.completion_tokens,
-        )
+        return asked + self._saved
 
     @override
     def count_tokens(
@@ -175,10 +168,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
 
     def _count_usage(self, result: str | CreateResult) -> CreateResult:
         found = cast("CreateResult", result)
-        self._saved = RequestUsage(
-            prompt_tokens=self._saved.prompt_tokens + found.usage.prompt_tokens,
-            completion_tokens=self._saved.completion_tokens + found.usage.completion_tokens,
-        )
+        self._saved += found.usage
         return found.model_copy(update={"cached": True})
 
     def _key(

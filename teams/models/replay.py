@@ -13,12 +13,14 @@ from teams._components.component import Component
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
-from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
 from teams.models._types import (
     CreateResult,
     FunctionExecutionResult,
     LLMMessage,
+    ModelFamily,
+    ModelInfo,
     RequestUsage,
+    validate_model_info,
 )
 
 CONTEXT_TOKENS = 10_000
@@ -69,10 +71,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         self._seen: list[LLMMessage] = []
 
     def set_cached_bool_value(self, value: bool) -> None:
-        """Set `cached` of the results that are made from texts.
-
-        It is True at first.
-        """
+        """Set `cached` of results made from texts; at first it is True."""
         self._cached = value
 
     @property
@@ -174,16 +173,6 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         """The abilities that the model claims."""
         return self._model_info
 
-    @property
-    def capabilities(self) -> ModelCapabilities:
-        """An earlier form of `model_info`."""
-        info = self._model_info
-        return ModelCapabilities(
-            vision=info["vision"],
-            function_calling=info["function_calling"],
-            json_output=info["json_output"],
-        )
-
     def _result(self, answer: str | CreateResult, prompt_tokens: int) -> CreateResult:
         if isinstance(answer, str):
             usage = RequestUsage(prompt_tokens, len(answer.split()))
@@ -193,10 +182,7 @@ class ReplayChatCompletionClient(ChatCompletionClient, Component[ReplayChatCompl
         else:
             usage = RequestUsage(prompt_tokens, answer.usage.completion_tokens)
             result = answer
-        self._usage = RequestUsage(
-            prompt_tokens=self._usage.prompt_tokens + usage.prompt_tokens,
-            completion_tokens=self._usage.completion_tokens + usage.completion_tokens,
-        )
+        self._usage += usage
         return result
 
 

@@ -65,14 +65,8 @@ if not TYPE_CHECKING:
                 "ToolTraits",
             ),
             "teams._tools.function": ("FunctionTool",),
-            "teams._tools.schema": (
-                "ParametersSchema",
-                "ToolSchema",
-            ),
-            "teams._tools.static_workbench": (
-                "StaticStreamWorkbench",
-                "StaticWorkbench",
-            ),
+            "teams._tools.schema": ("ParametersSchema", "ToolSchema"),
+            "teams._tools.static_workbench": ("StaticStreamWorkbench", "StaticWorkbench"),
             "teams._team_tools.team_tool": ("TeamTool",),
             "teams._tools.workbench": (
                 "ImageResultContent",

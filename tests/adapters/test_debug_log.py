@@ -9,7 +9,7 @@ import pytest
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
 from gateway.base.logging import OWN, log_to
-from tests.adapters.discord.serving import all_told, said, serving
+from tests.adapters.discord.serving import bot_texts, serving, wait_delivered
 from tests.adapters.slack.serving import served
 from tests.gateway.scripted import solo
 
@@ -56,7 +56,7 @@ async def test_discord_s_library_writes_nothing_of_what_is_said(tmp_path: Path, 
         alice = discord.person("alice")
         async with serving(discord, tmp_path / "store", lambda: solo(ANSWER)) as gateway:
             await alice.says(alice.direct, QUESTION)
-            await discord.until(lambda: said(discord, alice.direct))
-            await all_told(gateway)
+            await discord.until(lambda: bot_texts(discord, alice.direct))
+            await wait_delivered(gateway)
         token = discord.token
     is_silent(log, token)

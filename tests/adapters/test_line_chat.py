@@ -17,7 +17,7 @@ import pytest
 
 from gateway.app.find_adapters import find_adapter
 from gateway.app.load import load_config
-from gateway.app.serve import run_adapters, served
+from gateway.app.serve import open_service, run_adapters
 from gateway.conversation import ConversationKey
 from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Line, Part, Place, PlatformUnreachable
@@ -134,7 +134,7 @@ async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connect
             await asyncio.sleep(0.02)
 
     async with (
-        served(load_config(config), SqliteStore(folder / "store")) as (gateway, adapters, _),
+        open_service(load_config(config), SqliteStore(folder / "store")) as (gateway, adapters, _),
         asyncio.TaskGroup() as group,
     ):
         running = group.create_task(run_adapters(gateway, adapters), name="runs the example")

@@ -17,10 +17,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gateway.access.authority import OperatorAccess
+from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
-from gateway.factory.ownership import held_by
+from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
@@ -127,11 +127,11 @@ class Teams:
         return TeamInfo(name=name, description="", participants=(), models={}, definition="1")
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
-        return ToolRule(action="allow")
+        return ToolRule(action="allow", output="trusted")
 
     async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
         team = self._make(name, workdir)
-        return BuiltTeam(team=team, holds=held_by(team))
+        return BuiltTeam(team=team, holds=holdings_of(team))
 
     def _make(self, name: str, workdir: Path) -> Team:
         match name:
@@ -238,7 +238,7 @@ async def settled(gateway: Gateway) -> None:
             counts = (await gateway.status()).counts
             open_turns = sum(counts.turns.get(s, 0) for s in ("running", "paused", "waiting"))
             busy = counts.inbox.get("queued") or open_turns
-            if not busy and not await gateway.store.untold("chat"):
+            if not busy and not await gateway.store.undelivered_threads("chat"):
                 return
             await asyncio.sleep(0.02)
 
@@ -246,7 +246,7 @@ async def settled(gateway: Gateway) -> None:
 async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
     record = Record(folder / "history")
     store = Store(folder / "store", points)
-    gateway = Gateway(store, Teams(points, record), access=OperatorAccess([PERSON]))
+    gateway = Gateway(store, Teams(points, record), access=Access([PERSON]))
     surface = wall(folder / "wall", points.reach)
     async with gateway, delivering(gateway, surface):
         async with asyncio.TaskGroup() as group:

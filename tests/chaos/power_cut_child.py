@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.store.decisions import NewThread
 from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.power_cut import Disk
 from tests.chaos.sqlite_layer import watched
-from tests.fakes.decided import Decided
+from tests.fakes.decided import decided
 
 SENDERS = 12
 
@@ -55,13 +54,7 @@ async def send(store: SqliteStore, sender: int, chance: random.Random) -> None:
             message_id=name,
             dedupe=(key.dedupe("create", name),),
         )
-        await store.accept(
-            message,
-            Decided(),
-            new=NewThread(id=f"{sender:06}{number:06}", team="demo", definition=""),
-            kind="message",
-            then=lambda _: None,
-        )
+        await store.accept(decided(message, thread=f"{sender:06}{number:06}"), lambda _: None)
         os.write(1, f"{name}\n".encode())
 
 

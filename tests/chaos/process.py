@@ -222,6 +222,7 @@ def environment(folder: Path, port: int) -> dict[str, str]:
         "TERM": "xterm-256color",
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(ROOT),
+        "PARLEY_CONFIG": str(folder / "config.toml"),
         "TEXTUAL_ANIMATIONS": "none",
         "TEST_KEY": "test-key",
         "STEPS_PORT": str(port),

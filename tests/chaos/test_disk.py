@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import pytest
 
-from gateway.access.authority import OperatorAccess
+from adapters.slack.simulator.clock import VirtualClock
+from gateway.access.authority import Access
+from gateway.app.operator import owner_status
+from gateway.control.health import serve_health
+from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
@@ -18,7 +23,7 @@ from gateway.events import MessageFinished, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.sqlite_layer import OK, dynamic, watched
-from tests.fakes.scripted_surface import Board, SteppedClock, Surface
+from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, of, solo, until
 
 pytestmark = [
@@ -62,7 +67,7 @@ def disk(tmp_path: Path) -> Iterator[FailingDisk]:
 
 
 def gateway_on(folder: Path, teams: ScriptedTeams) -> Gateway:
-    return Gateway(SqliteStore(folder / "store"), teams, access=OperatorAccess(["chat:alice"]))
+    return Gateway(SqliteStore(folder / "store"), teams, access=Access(["chat:alice"]))
 
 
 def message(n: int) -> InboundMessage:
@@ -141,7 +146,7 @@ async def test_a_turn_that_a_disk_stops_goes_on_when_it_takes_something_again(
 async def test_what_a_disk_keeps_from_being_shown_is_shown_once_it_takes_something_again(
     tmp_path: Path, disk: FailingDisk, mood: int
 ) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     platform = Surface(board)
     asked = replace(message(1), key=replace(message(1).key, platform=platform.platform))
     async with gateway_on(tmp_path, ScriptedTeams(lambda: solo("All is well."))) as gateway:
@@ -157,3 +162,28 @@ async def test_what_a_disk_keeps_from_being_shown_is_shown_once_it_takes_somethi
             while board.said() != "All is well.":
                 await asyncio.sleep(0.005)
                 clock.advance(60)
+
+
+async def test_a_full_disk_is_said_for_as_long_as_it_is_full(
+    tmp_path: Path, disk: FailingDisk
+) -> None:
+    store = SqliteStore(tmp_path / "store")
+    async with (
+        Gateway(store, ScriptedTeams(lambda: solo("One."))) as gateway,
+        serve_control(gateway),
+        serve_health(gateway, "127.0.0.1", 0) as port,
+        aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+    ):
+
+        async def said() -> tuple[str, str]:
+            async with session.get("/healthz") as response:
+                health = (await response.json())["status"]
+            return health, (await owner_status(store))[1]
+
+        await gateway.create_thread()
+        for mood in (OK, FULL, OK):
+            disk.mood = mood
+            health, status = await said()
+            assert health == ("ok" if mood == OK else "degraded")
+            assert ("Degraded: The disk is full." in status) == (mood == FULL)
+            assert "1 thread" in status

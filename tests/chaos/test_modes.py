@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
@@ -32,7 +32,7 @@ TEXTS = ["first", "second", "third"]
 COMMITS = range(1, 19)
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def __init__(self, mode: str) -> None:
         super().__init__()
         self.mode = mode
@@ -67,7 +67,7 @@ class Scene:
         self.folder = folder
         self.access = Everybody(mode)
         self.door = Door()
-        rules = {"wait": ToolRule(action="allow", idempotent=True)}
+        rules = {"wait": ToolRule(action="allow", idempotent=True, output="trusted")}
         self.teams = ScriptedTeams(self.team, rules=rules)
 
     def team(self) -> RoundRobinGroupChat:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
@@ -45,7 +45,7 @@ BOSSES = (Author(id="x:boss1", name="One"), Author(id="x:boss2", name="Two"))
 COMMITS = range(2, 22)
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def __init__(self) -> None:
         super().__init__([boss.id for boss in BOSSES])
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from gateway.store.decisions import Decision, QueueEntry, Situation
-from gateway.store.rulebook import Fact, MessageMissed, Offer
+from gateway.conversation import InboundMessage
+from gateway.store.decisions import Decision, NewThread, QueueEntry
+from gateway.store.records import Situation
+from gateway.store.rulebook import Fact, JudgedMessage, MessageMissed, Offer
 from gateway.values import value
+
+WAITS = QueueEntry()
 
 
 @value
 class Decided:
     """Decides the same about every message."""
 
-    decision: Decision = QueueEntry()
+    decision: Decision = WAITS
 
     def decide(self, situation: Situation) -> Decision:
         """The decision that was given."""
@@ -24,3 +28,13 @@ class Decided:
     def offer(self, missed: MessageMissed) -> Offer:
         """Nothing in words, either."""
         return Offer(text="", command="", label="")
+
+
+def decided(message: InboundMessage, decision: Decision = WAITS, *, thread: str) -> JudgedMessage:
+    """A message with its decision, and the id of a new thread."""
+    return JudgedMessage(
+        message=message,
+        rulebook=Decided(decision=decision),
+        new=NewThread(id=thread, team="demo", definition=""),
+        kind="message",
+    )

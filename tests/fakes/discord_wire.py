@@ -42,14 +42,14 @@ async def simulated() -> AsyncGenerator[DiscordSimulator]:
     """
     async with DiscordSimulator() as simulator:
         exchanges: list[Call] = []
-        simulator.on_exchange.append(lambda call: exchanges.append(_as_it_is_now(call)))
+        simulator.on_exchange.append(lambda call: exchanges.append(_snapshot(call)))
         simulator.world.on_event.append(api_description().check_event)
         yield simulator
         for call in exchanges:
             api_description().check(call)
 
 
-def _as_it_is_now(call: Call) -> Call:
+def _snapshot(call: Call) -> Call:
     body, answer = json.loads(json.dumps([call.body, call.answer]))
     return replace(call, body=body, answer=answer)
 

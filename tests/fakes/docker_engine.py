@@ -161,15 +161,15 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingMixIn, UnixStreamServer):
     daemon_threads = True
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, handler: type[Handler]) -> None:
         self.engine = Engine()
-        super().__init__(path, Handler)
+        super().__init__(path, handler)
 
 
 @contextmanager
-def docker_engine(path: Path):
+def docker_engine(path: Path, handler: type[Handler] = Handler):
     """The engine, which listens at this path."""
-    with Server(str(path)) as server:
+    with Server(str(path), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:

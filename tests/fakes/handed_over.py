@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import partial
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateway.store.sqlite.connection import SqliteConnection
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.sqlite.writer import SqliteConnection
 
 T = TypeVar("T")
 
@@ -46,7 +46,10 @@ def _named(unit: Callable[..., Any]) -> str:
 
 
 def live_objects(handed: Any, path: str = "") -> list[str]:
-    """Paths to everything reachable that is no value or plain function."""
+    """Paths to everything reachable that is no value or plain function.
+
+    A container that can be changed is live.
+    """
     return [*_live(handed, path or getattr(handed, "__qualname__", "it"), set())]
 
 
@@ -54,7 +57,7 @@ def _live(one: Any, path: str, seen: set[int]) -> Iterator[str]:
     if isinstance(one, _PLAIN) or id(one) in seen:
         return
     seen.add(id(one))
-    reached = _reached(one)
+    reached = _reached(one, path.rpartition(".")[2])
     if reached is None:
         yield f"{path}: {type(one).__module__}.{type(one).__qualname__}"
         return
@@ -62,7 +65,7 @@ def _live(one: Any, path: str, seen: set[int]) -> Iterator[str]:
         yield from _live(each, f"{path}.{name}", seen)
 
 
-def _reached(one: Any) -> list[tuple[str, Any]] | None:
+def _reached(one: Any, name: str) -> list[tuple[str, Any]] | None:
     """Everything that a value or a function leads to; None for others."""
     found: list[tuple[str, Any]] | None = None
     match one:
@@ -72,17 +75,22 @@ def _reached(one: Any) -> list[tuple[str, Any]] | None:
             found = [("self", one.__self__)]
         case partial():
             found = [("func", one.func), *_items(one.args), *one.keywords.items()]
-        case tuple() | list() | Set():
+        case tuple() | frozenset():
             found = _items(one)
-        case Mapping():
+        case dict() if name == "kwargs":  # made for this call, which nobody else sees
             found = [*_items(one), *_items(one.values())]
         case BaseModel() if one.model_config.get("frozen"):
-            found = [(name, getattr(one, name)) for name in type(one).model_fields]
+            found = [(each, _given_away(getattr(one, each))) for each in type(one).model_fields]
         case _ if is_dataclass(one) and _is_value(type(one)):
             found = [(each.name, getattr(one, each.name)) for each in fields(one)]
         case _:
             pass
     return found
+
+
+def _given_away(one: Any) -> Any:
+    """A frozen config's lists as tuples: only its parser made them."""
+    return tuple(one) if isinstance(one, list) else one
 
 
 def _of_function(function: FunctionType) -> list[tuple[str, Any]]:

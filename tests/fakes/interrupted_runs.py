@@ -5,12 +5,12 @@ A scenario builds a team with scripted models whose answers depend on the reques
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from teams import BaseGroupChat
-from teams._run.hooks import NextCall
+from teams._run.run import NextCall
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.base import InputRequired, TaskResult, ToolCall, run_hooks
 from teams.core import CancellationToken
@@ -199,6 +199,16 @@ def assert_same(run: Run, whole: Run) -> None:
     assert run.result.stop_reason == whole.result.stop_reason
     assert run.requests == whole.requests
     assert run.state == whole.state
+
+
+async def stop_at_every_item(build: Build, ways: Iterable[Way]) -> None:
+    """Stop a run at each item: it goes on as if uninterrupted."""
+    whole = await uninterrupted(build)
+    for count, way in zip(range(1, len(whole.items) + 1), ways, strict=False):
+        part = Interrupted(build)
+        await part.take(count, way)
+        await part.take(10_000, way)
+        assert_same(part.run, whole)
 
 
 async def build_snapshot(build: Build, parts: list[bytes]) -> bytes:

@@ -2,8 +2,6 @@
 
 It shows what it was told, and fails as it is told to.
 
-It shows what it was told, and fails as it is told to.
-
 The platform (`Board`) outlives the process that writes to it; each process has a `Surface` of it.
 """
 
@@ -228,25 +226,3 @@ class Surface(EditingSurface):
     async def rename(self, place: Place, title: str) -> None:
         self.board.titles.append(title)
         self.board.stir()
-
-
-class SteppedClock:
-    """Time goes by when a test says so."""
-
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now = now
-        self._moved = asyncio.Event()
-
-    def time(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        due = self.now + seconds
-        await asyncio.sleep(0)
-        while self.now < due:
-            self._moved.clear()
-            await self._moved.wait()
-
-    def advance(self, seconds: float) -> None:
-        self.now += seconds
-        self._moved.set()

@@ -16,7 +16,7 @@ from adapters.discord.inbound import parse_messages as discord
 from adapters.slack import Config
 from adapters.slack.action_ids import parse_action as slack_action
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.deliveries import parse_payload as slack_parse
+from adapters.slack.inbound.handler import parse_payload as slack_parse
 from adapters.slack.inbound.parsed import Draft
 from adapters.slack.outbound.text import neutral as slack_neutral
 from gateway.render.split import split
@@ -85,7 +85,7 @@ def _slack(given: tuple[int, list[Edit]]) -> None:
     body = edited(samples[which % len(samples)], edits)
     found = slack_parse(body, Config(bot_token="xoxb-x", app_token="xapp-x"), ME)  # pyright: ignore[reportArgumentType]
     if isinstance(found, Draft):
-        assert found.key.platform == "slack"
+        assert found.message.key.platform == "slack"
         # or it would be taken each time that it comes
         assert found.message.dedupe
         assert found.user != ME.user

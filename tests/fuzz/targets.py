@@ -22,7 +22,7 @@ from zlib import crc32
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.app.load import load_config
 from gateway.base.redaction import Redaction
 from gateway.client import Answer
@@ -31,21 +31,20 @@ from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.routes import Route
 from gateway.config.validation import validate
-from gateway.content.task import fenced, genuine
+from gateway.content.task import quote_block, without_imitations
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage, Quote, order_key
 from gateway.events import load_event
 from gateway.inbound.commands import parse_command
 from gateway.inbound.policy import usual_rules
-from gateway.render import outbound
-from gateway.render.sanitize import sanitize, visible
+from gateway.render.sanitize import label, markdown, mrkdwn, sanitize, visible
 from gateway.store.decisions import (
     CommandReply,
     MessageEdit,
     MessageRefusal,
     MessageWithdrawal,
     NoAction,
-    Situation,
 )
+from gateway.store.records import Situation
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -173,8 +172,9 @@ MESSAGES = st.builds(
     event=st.sampled_from(["message", "edit", "delete", "click", "stop"]),
     click=st.none() | st.builds(Click, request=st.text(max_size=12), answer=ANSWERS),
 )
-ACCESS = RoutedAccess(
-    [Route(adapter="chat", channels=["C1"], users=["ann"], roles=["staff"])], ["chat:T1:boss"]
+ACCESS = Access(
+    ["chat:T1:boss"],
+    routes=[Route(adapter="chat", channels=["C1"], users=["ann"], roles=["staff"])],
 )
 NOTHING_YET = Situation(
     thread=None, status=None, waiting=0, asker="", requests=(), named=None, told=None
@@ -304,19 +304,19 @@ def _component(edits: list[Edit]) -> None:
 
 
 def _shown(text: str) -> None:
-    for safe in (sanitize(text), visible(text), outbound.plain(text)):
+    for safe in (sanitize(text), visible(text)):
         assert "\x1b" not in safe
         assert "\x9b" not in safe
-    for safe in (outbound.markdown(text), outbound.mrkdwn(text), outbound.markdown(text, hosts=[])):
+    for safe in (markdown(text), mrkdwn(text), markdown(text, hosts=[])):
         assert "@everyone" not in safe.lower()
         assert "<@" not in safe
         assert "<!" not in safe
-    assert len(outbound.label(text, 10)) <= 10
+    assert len(label(text, 10)) <= 10
 
 
 def _foreign(text: str) -> None:
-    assert fenced(Quote(text=text, author=text), "f00f").count("<<<end of foreign") == 1
-    assert genuine(genuine(text)) == genuine(text)
+    assert quote_block(Quote(text=text, author=text), "f00f").count("<<<end of foreign") == 1
+    assert without_imitations(without_imitations(text)) == without_imitations(text)
 
 
 def _redacted(text: str) -> None:

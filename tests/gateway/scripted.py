@@ -13,7 +13,7 @@ from gateway.client import Client
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
-from gateway.factory.ownership import held_by
+from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
 from gateway.store.sqlite.store import SqliteStore
@@ -32,7 +32,7 @@ CAN_CALL = ModelInfo(
     family="unknown",
     structured_output=False,
 )
-ALLOW = ToolRule(action="allow")
+ALLOW = ToolRule(action="allow", output="trusted")
 
 
 def model(*answers: str | CreateResult) -> ReplayChatCompletionClient:
@@ -95,7 +95,7 @@ class ScriptedTeams:
         self.built += 1
         self.workdirs.append(workdir)
         team = self.make()
-        return BuiltTeam(team=team, holds=held_by(team))
+        return BuiltTeam(team=team, holds=holdings_of(team))
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)

@@ -58,7 +58,11 @@ async def test_a_message_becomes_a_turn_and_the_answer_is_watched_as_it_streams(
     ]
     renamed, started, speaker, finished, _, end = replayed
     assert renamed.title == "Hello there"
-    assert started.messages == (HumanText(inbox=receipt.inbox, author="you", text="Hello there"),)
+    assert started.messages == (
+        HumanText(
+            inbox=receipt.inbox, author="you", text="Hello there", author_id="local:operator"
+        ),
+    )
     assert (speaker.agent, speaker.model) == ("solo", "replay")
     assert finished.text == "Good morning to you."
     assert end.outcome == "done"
@@ -240,7 +244,7 @@ async def test_a_team_that_is_gone_from_the_config_is_named(tmp_path):
         failed = await turn(client, thread, "hello")
         with pytest.raises(NotFound, match="no team 'other'"):
             await client.create_thread(team="other")
-    assert "The team 'other' is not configured any more." in of(Notice, failed)[0].text
+    assert "The team 'other' is no longer configured." in of(Notice, failed)[0].text
 
 
 async def test_new_begins_a_thread_without_memory_and_leaves_the_old_one(tmp_path):
@@ -384,6 +388,33 @@ async def test_idle_teams_beyond_the_limit_are_loaded_again_when_needed(tmp_path
         assert teams.built == 2
         await turn(client, threads[0], "loaded again")
         assert teams.built == 3
+
+
+async def test_idle_teams_that_are_too_large_together_are_dropped_and_remember_everything(tmp_path):
+    shared = model(*["x" * 50_000] * 3, "short", "last")
+    teams = ScriptedTeams(lambda: solo(shared))
+    async with opened(tmp_path, teams, limits=Limits(live_bytes=120_000)) as client:
+        threads = [(await client.create_thread()).id for _ in range(3)]
+        for n, thread in enumerate(threads):
+            await turn(client, thread, f"the number is {n}")
+        status = await client.status()
+        assert status.live == 2
+        assert 100_000 < status.live_bytes < 120_000
+        await turn(client, threads[1], "kept")
+        assert teams.built == 3
+        await turn(client, threads[0], "loaded again")
+        assert teams.built == 4
+    heard = [message.content for message in shared.create_calls[-1]["messages"]]
+    assert heard[-3:] == ["the number is 0", "x" * 50_000, "loaded again"]
+
+
+async def test_a_team_that_is_too_large_for_itself_is_dropped_after_each_turn(tmp_path):
+    teams = ScriptedTeams(lambda: solo("x" * 50_000, "short"))
+    async with opened(tmp_path, teams, limits=Limits(live_bytes=10_000)) as client:
+        thread = (await client.create_thread()).id
+        for text in ("one", "two"):
+            await turn(client, thread, text)
+            assert (await client.status()).live == 0
 
 
 async def test_renaming_is_seen_by_who_watches(tmp_path):

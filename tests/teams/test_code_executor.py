@@ -2,7 +2,7 @@
 
 import pytest
 
-from teams._run.hooks import ApprovalRequest, ApprovalResponse
+from teams._run.run import ApprovalRequest, ApprovalResponse
 from teams.code_executor import (
     Alias,
     CodeBlock,

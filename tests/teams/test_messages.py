@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, PrivateAttr, TypeAdapter
 
 import teams.messages
-from teams._messages.chat import answered_text
-from teams._messages.events import stream_chunk
+from teams._messages.chat import text_answer
+from teams._messages.factory import stream_chunk
 from teams.code_executor import CodeBlock, CodeResult
 from teams.core import FunctionCall, Image
 from teams.memory import MemoryContent
@@ -418,7 +418,7 @@ class TestStreamChunk:
 
 class TestAnsweredText:
     def test_is_like_a_validated_message(self) -> None:
-        said = answered_text("hi", "writer", RequestUsage(1, 2), "1")
+        said = text_answer("hi", "writer", RequestUsage(1, 2), "1")
         validated = TextMessage(
             id="1",
             created_at=said.created_at,
@@ -434,14 +434,14 @@ class TestAnsweredText:
         assert pickle.loads(pickle.dumps(said)) == copy.deepcopy(said) == said.model_copy() == said
 
     def test_what_is_changed_before_it_is_sent_reaches_the_model(self) -> None:
-        said = answered_text("hi", "writer", None, "1")
+        said = text_answer("hi", "writer", None, "1")
         before = said.to_model_message()
         said.content = "bye"
         said.metadata["seen"] = "yes"
         assert said.dump()["content"] == said.to_model_message().content == "bye"
         assert (before.content, said.dump()["metadata"]) == ("hi", {"seen": "yes"})
         assert said.model_copy(update={"content": "again"}).to_model_message().content == "again"
-        assert answered_text("hi", "writer", None, "2").metadata == {}
+        assert text_answer("hi", "writer", None, "2").metadata == {}
 
     def test_shares_nothing_with_its_siblings(self) -> None:
         one, other = (stream_chunk(text, "writer", None) for text in "ab")

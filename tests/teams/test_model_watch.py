@@ -25,17 +25,17 @@ class Watch:
         self.broken: list[int] = []
         self._most = most
 
-    async def asks(self, request: ModelRequest) -> None:
+    async def before_request(self, request: ModelRequest) -> None:
         if len(self.asked) >= self._most:
             raise LookupError("no more")
         self.asked.append(request.client)
         self.open.append(request)
 
-    def answered(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
         self.counted.append(usage)
         self.open.remove(request)
 
-    def ended(self, request: ModelRequest, *, written: int | None) -> None:
+    def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         self.open.remove(request)
         self.broken += [] if written is None else [written]
 
@@ -193,8 +193,8 @@ def test_a_request_tells_how_much_it_may_take():
     messages = [UserMessage(content="one two three", source="user")]
     request = ModelRequest(client=client, messages=messages)
     assert request.prompt_tokens() == client.count_tokens(messages)
-    assert request.most_written() == 70
+    assert request.max_answer_tokens() == 70
     more = ModelRequest(client=client, messages=messages, extra={"max_completion_tokens": 5})
-    assert more.most_written() == 5
+    assert more.max_answer_tokens() == 5
     assert ChatCompletionCache(client).max_output_tokens == 70
-    assert ModelRequest(client=model("one"), messages=messages).most_written() is None
+    assert ModelRequest(client=model("one"), messages=messages).max_answer_tokens() is None

@@ -7,8 +7,9 @@ team.
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from itertools import cycle, repeat
 from typing import Any
 
 import pytest
@@ -33,8 +34,9 @@ from teams.messages import (
 )
 from teams.model_context import BufferedChatCompletionContext, UnboundedChatCompletionContext
 from teams.models import AssistantMessage, LLMMessage
-from teams.tools import BaseStreamTool
+from teams.tools import BaseStreamTool, FunctionTool, ToolTraits
 from tests.fakes.interrupted_runs import (
+    WAYS,
     Build,
     Interrupted,
     Later,
@@ -43,20 +45,27 @@ from tests.fakes.interrupted_runs import (
     assert_same,
     build_snapshot,
     settled,
+    stop_at_every_item,
     uninterrupted,
 )
 from tests.fakes.scripted_model import calls, says
 
 
-def add(a: int, b: int) -> int:
+def _add(a: int, b: int) -> int:
     """Add."""
     return a + b
 
 
-async def look_up(word: str) -> str:
+async def _look_up(word: str) -> str:
     """Look up."""
     await asyncio.sleep(0)
     return f"{word} is a word"
+
+
+# What a break cuts off may begin again: test_calls_in_flight.py has what may not.
+REPEATABLE = ToolTraits(idempotent=True)
+add = FunctionTool(_add, name="add", traits=REPEATABLE)
+look_up = FunctionTool(_look_up, name="look_up", traits=REPEATABLE)
 
 
 class Words(BaseModel):
@@ -65,6 +74,8 @@ class Words(BaseModel):
 
 class Spell(BaseStreamTool[Words, TextMessage, Words]):
     """Says its letters while it runs."""
+
+    traits = REPEATABLE
 
     def __init__(self) -> None:
         super().__init__(Words, Words, "spell", "Spell a text.")
@@ -296,20 +307,21 @@ every_sequence = pytest.mark.parametrize("build", SCENARIOS, ids=lambda b: b.__n
 
 
 @every_sequence
-@pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])
-async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Build, way: Way):
-    whole = await uninterrupted(build)
-    for count in range(1, len(whole.items) + 1):
-        part = Interrupted(build)
-        await part.take(count, way)
-        await part.take(10_000, way)
-        assert_same(part.run, whole)
+async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Build):
+    await stop_at_every_item(build, cycle(WAYS))
+
+
+@pytest.mark.chaos
+@every_sequence
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_run_stopped_in_any_way_goes_on_as_if_it_had_not_stopped(build: Build, way: Way):
+    await stop_at_every_item(build, repeat(way))
 
 
 @every_sequence
 def test_a_run_may_stop_as_often_as_it_likes(build: Build):
     whole = asyncio.run(uninterrupted(build))
-    ways = st.sampled_from(["state", "snapshot", "deltas", "stay", "drop"])
+    ways = st.sampled_from(WAYS)
 
     async def check(breaks: list[tuple[int, Way]]) -> None:
         part = Interrupted(build)
@@ -347,11 +359,20 @@ async def test_at_every_item_snapshot_and_deltas_load_to_the_state_that_is_saved
                     assert await fresh.save_delta() == b""
 
 
-@pytest.mark.parametrize("way", ["state", "snapshot", "deltas", "stay", "drop"])
-async def test_speakers_side_by_side_stopped_at_any_item_lose_and_repeat_nothing(way: Way):
+@pytest.mark.chaos
+@pytest.mark.parametrize("way", WAYS)
+async def test_speakers_side_by_side_stopped_in_any_way_lose_and_repeat_nothing(way: Way):
+    await stop_speakers_at_every_item(repeat(way))
+
+
+async def test_speakers_side_by_side_stopped_at_any_item_lose_and_repeat_nothing():
+    await stop_speakers_at_every_item(cycle(WAYS))
+
+
+async def stop_speakers_at_every_item(ways: Iterable[Way]) -> None:
     whole = await uninterrupted(together)
     assert whole.items
-    for count in range(1, len(whole.items) + 1):
+    for count, way in zip(range(1, len(whole.items) + 1), ways, strict=False):
         part = Interrupted(together)
         await part.take(count, way)
         await part.take(10_000, way)

@@ -5,6 +5,7 @@ A model or a graph chooses the speakers; agents hold teams, filters, or tools th
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import cycle, repeat
 
 import pytest
 
@@ -28,6 +29,7 @@ from tests.fakes.interrupted_runs import (
     assert_same,
     build_snapshot,
     settled,
+    stop_at_every_item,
     uninterrupted,
 )
 from tests.fakes.scripted_model import Answer, ScriptedModel, calls
@@ -218,14 +220,15 @@ every_way = pytest.mark.parametrize("way", WAYS)
 
 
 @every_scenario
+async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Build):
+    await stop_at_every_item(build, cycle(WAYS))
+
+
+@pytest.mark.chaos
+@every_scenario
 @every_way
-async def test_a_run_stopped_at_any_item_goes_on_as_if_it_had_not_stopped(build: Build, way: Way):
-    whole = await uninterrupted(build)
-    for count in range(1, len(whole.items) + 1):
-        part = Interrupted(build)
-        await part.take(count, way)
-        await part.take(10_000, way)
-        assert_same(part.run, whole)
+async def test_a_run_stopped_in_any_way_goes_on_as_if_it_had_not_stopped(build: Build, way: Way):
+    await stop_at_every_item(build, repeat(way))
 
 
 @every_scenario

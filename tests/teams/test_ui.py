@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from teams._messages.events import stream_chunk
+from teams._messages.factory import stream_chunk
 from teams.agents import UserProxyAgent
 from teams.base import PendingInput, Response, TaskResult
 from teams.core import CancellationToken, Image

@@ -22,6 +22,12 @@ class Cache:
         client = self._connection.client
         return [str(guild.id) for guild in client.guilds] if client else []
 
+    def tells_of(self, guild: str) -> bool:
+        """True if a server is known; "" is for direct messages."""
+        client = self._connection.client
+        found = client.get_guild(int(guild)) if client and guild else None
+        return not guild or (found is not None and not found.unavailable)
+
     def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if any."""
         client = self._connection.client
@@ -44,6 +50,19 @@ class Cache:
             name=found.name,
             owner=str(getattr(found, "owner_id", "") or ""),
         )
+
+    def may_read(self, channel: str) -> bool:
+        """False where the bot may not read what was said.
+
+        Discord bans who is refused too often.
+        """
+        client = self._connection.client
+        found: Any = client.get_channel(int(channel)) if client else None
+        me = getattr(getattr(found, "guild", None), "me", None)
+        if me is None:
+            return True
+        allowed = found.permissions_for(me)
+        return bool(allowed.view_channel and allowed.read_message_history)
 
     def role(self, role: str) -> str:
         """A role's name, "" for an unknown one."""

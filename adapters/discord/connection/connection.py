@@ -29,17 +29,18 @@ from discord.shard import AutoShardedClient
 from discord.voice_client import VoiceClient
 
 from adapters.discord.config import Config
+from adapters.discord.connection.rest import TOKEN_REFUSED
 from gateway.adapter import AuthError
 
 LOG = logging.getLogger("adapters.discord")
 
-SILENT = 100.0
+SILENCE_SECONDS = 100.0
 """Seconds without any frame after which a connection is dead; a heartbeat is answered every 41."""
-LOOKS = 5.0
-CLOSES = 10.0
+CHECK_SECONDS = 5.0
+CLOSE_SECONDS = 10.0
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
-STEADY = 60.0
+STABLE_SECONDS = 60.0
 """Seconds after which a connection counts as one that had been good."""
 
 BAD_TOKEN = 4004
@@ -147,7 +148,7 @@ class Connection:
         listener: ConnectionListener,
         *,
         shards: int = 1,
-        silent: float = SILENT,
+        silent: float = SILENCE_SECONDS,
         first_wait: float = FIRST_WAIT,
     ) -> None:
         self._make = make
@@ -167,7 +168,7 @@ class Connection:
         while True:
             began = monotonic()
             why = await self._run_client()
-            if monotonic() - began > STEADY:
+            if monotonic() - began > STABLE_SECONDS:
                 wait = self._first_wait
             self.replaced += 1
             delay = wait * random.uniform(0.5, 1.5)
@@ -187,7 +188,7 @@ class Connection:
         )
         try:
             while not connecting.done():
-                await asyncio.wait([connecting], timeout=min(LOOKS, self._silent / 4))
+                await asyncio.wait([connecting], timeout=min(CHECK_SECONDS, self._silent / 4))
                 if monotonic() - self._heard_at > self._silent:
                     return f"silent for {self._silent:.0f} s"
         finally:
@@ -214,12 +215,9 @@ class Connection:
             case None:
                 return "closed"
             case LoginFailure() as error:
-                raise AuthError(
-                    "Discord refused the bot's token: copy it anew from the developer portal, page "
-                    '"Bot".'
-                ) from error
+                raise AuthError(TOKEN_REFUSED) from error
             case ConnectionClosed(code=code) as error if code == BAD_TOKEN:
-                raise AuthError("Discord refused the bot's token (4004).") from error
+                raise AuthError(TOKEN_REFUSED) from error
             case PrivilegedIntentsRequired() as error:
                 raise _intents_error() from error
             case ConnectionClosed(code=code) as error if code in BAD_INTENTS:
@@ -239,9 +237,9 @@ def _intents_error() -> AuthError:
 async def _close_client(client: DiscordClient, connecting: asyncio.Task[None]) -> None:
     """Close a client, whatever state it is in, within a bounded time."""
     try:
-        async with asyncio.timeout(CLOSES):
+        async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()
     except (TimeoutError, OSError, DiscordException) as error:
-        LOG.warning("a client of Discord did not close: %r", error)
+        LOG.warning("could not close a client of Discord: %r", error)
     connecting.cancel()
-    await asyncio.wait([connecting], timeout=CLOSES)
+    await asyncio.wait([connecting], timeout=CLOSE_SECONDS)

@@ -1,9 +1,9 @@
 """Events of the gateway connections, handled in order per channel.
 
 Each frame is parsed on its own: one that can't be read or handled is logged and does not stop the
-others. While the store fails, messages are kept and retried. What exceeds the queue, or fails for
-longer, is read from Discord's history when the next connection begins. Each connection (shard) has
-its own time until which it heard everything.
+others. While the store fails, messages are kept and retried. A message that fails for longer is
+left to the catch-up. What exceeds the queue is read from Discord's history when the next connection
+begins. Each connection (shard) has its own time until which it heard everything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
@@ -27,7 +27,7 @@ LOG = logging.getLogger("adapters.discord")
 
 DISPATCH = 0
 
-WAITS = (1.0, 3.0, 10.0, 30.0, 60.0)
+RETRY_SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds before each further try to take an event; the last of them over and over while the store
 takes nothing.
 """
@@ -49,10 +49,14 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class EventHandler(Protocol):
-    """Takes events, each as the object that Discord sent."""
+    """Handles events, each as the object that Discord sent."""
 
     async def on_message(self, payload: Payload) -> None:
         """Somebody wrote something."""
+        ...
+
+    async def on_failure(self, channel: str, since: float) -> None:
+        """A message that a channel got since then could not be handled."""
         ...
 
     async def on_edit(self, payload: Payload) -> None:
@@ -82,6 +86,10 @@ class EventHandler(Protocol):
         """A thread has changed."""
         ...
 
+    def on_malformed(self) -> None:
+        """An event could not be read."""
+        ...
+
 
 @dataclass(slots=True)
 class _Shard:
@@ -97,11 +105,19 @@ class _Shard:
     """When the first thing was said that could not be taken."""
     open: dict[int, float] = field(default_factory=dict[int, float])
     """Events being handled, with the times from which they would have to be read again."""
+    owed: dict[str, float] = field(default_factory=dict[str, float])
+    """Servers of which nothing is told yet, with the times until which they were heard."""
 
     @property
     def done_until(self) -> float:
-        """Until when everything was taken that was to be."""
-        return min(self.lost, self.heard_at, *self.open.values())
+        """The time until which every event was handled."""
+        return min(self.lost, self.heard_at, *self.open.values(), *self.owed.values())
+
+    def reset(self, guilds: Iterable[str]) -> None:
+        """A connection begins that owes what happened before, in these servers, too."""
+        self.since = min(self.lost, self.heard_at, *self.open.values())
+        self.owed = {guild: min(self.owed.get(guild, self.since), self.since) for guild in guilds}
+        self.lost, self.live = math.inf, True
 
 
 class EventQueue:
@@ -134,20 +150,25 @@ class EventQueue:
         """
         return tuple(shard.done_until for shard in self._shards)
 
+    def lock(self, channel: str) -> asyncio.Lock:
+        """The lock under which events of a channel are handled."""
+        return self._locks.setdefault(channel, asyncio.Lock())
+
     def on_frame(self, text: str) -> None:
-        """Take a frame."""
+        """Handle a frame."""
         try:
             frame = json.loads(text)
             kind, event, data = frame["op"], frame.get("t"), frame.get("d")
             shard = self._shard_of(kind, data)
             if event == "READY" and shard is not None:
-                self._reset(shard)
+                shard.reset(str(each["id"]) for each in data.get("guilds") or ())
             if shard is not None and shard.live:
                 shard.heard_at = self._clock()
             if shard is not None and kind == DISPATCH and isinstance(data, Mapping):
                 self._dispatch(shard, str(event), cast("Payload", data))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            LOG.warning("a frame of Discord can't be read: %r", error)
+            LOG.warning("could not parse a frame of Discord: %r", error)
+            self._handler.on_malformed()
 
     def on_lost(self, shard: int) -> None:
         """The connection is gone: next come a greeting, or repeated events."""
@@ -158,10 +179,6 @@ class EventQueue:
         self._shards[shard].live = True
         self._shards[shard].heard_at = self._clock()
 
-    def _reset(self, shard: _Shard) -> None:
-        shard.since, shard.lost = shard.done_until, math.inf
-        shard.live = True
-
     def _shard_of(self, kind: int, data: Any) -> _Shard | None:
         """The shard of a frame, None for the answer to a heartbeat.
 
@@ -171,10 +188,12 @@ class EventQueue:
             return self._shards[0]
         if kind != DISPATCH or not isinstance(data, Mapping):
             return None
-        told = cast("Payload", data)
-        if "shard" in told:
-            return self._shards[int(told["shard"][0])]
-        guild = told.get("guild_id") or (told.get("id") if "joined_at" in told else None)
+        event_data = cast("Payload", data)
+        if "shard" in event_data:
+            return self._shards[int(event_data["shard"][0])]
+        guild = event_data.get("guild_id") or (
+            event_data.get("id") if "joined_at" in event_data else None
+        )
         return self._shards[(int(guild or 0) >> 22) % len(self._shards)]
 
     def _dispatch(self, shard: _Shard, event: str, data: Payload) -> None:
@@ -194,8 +213,13 @@ class EventQueue:
                 self._begin(shard, event, lambda: handler.on_thread(data))
             case "READY" if shard is self._shards[0]:  # which tells of direct messages, too
                 self._begin(shard, event, lambda: handler.on_ready(since), since=since)
-            case "GUILD_CREATE":
+            case "GUILD_CREATE" if not data.get("unavailable"):
+                since = shard.owed.pop(str(data["id"]), shard.heard_at)
                 self._begin(shard, event, lambda: handler.on_guild(data, since), since=since)
+            case "GUILD_DELETE" if data.get("unavailable"):  # an outage, of which nothing is told
+                shard.owed.setdefault(str(data["id"]), shard.heard_at)
+            case "GUILD_DELETE":
+                shard.owed.pop(str(data["id"]), None)
             case _:
                 return
 
@@ -217,7 +241,7 @@ class EventQueue:
         shard.open[self._number] = at
         self._open += 1
         try:
-            self._group.create_task(taking, name=f"takes {event}")
+            self._group.create_task(taking, name=f"handles {event}")
         except RuntimeError:  # the adapter ends, and the connection does not know of it yet
             taking.close()
 
@@ -225,19 +249,31 @@ class EventQueue:
         self, shard: _Shard, event: str, work: Work, channel: str, number: int
     ) -> None:
         try:
-            async with self._locks.setdefault(channel or str(number), asyncio.Lock()):
+            async with self.lock(channel or str(number)):
                 await self._persist(event, work)
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.error("%s was not taken: %s", event, error)  # noqa: TRY400 (the text says it all)
+            LOG.error("could not handle %s: %s", event, error)  # noqa: TRY400 (the text says it all)
             if event in RETRIED and not isinstance(error, NotFound | CallRejected):
-                _mark_lost(shard, event, shard.open[number])
+                await self._give_up(shard, event, channel, shard.open[number])
         except Exception:  # whatever Discord sends ends no more than its own event
-            LOG.exception("%s can't be read", event)
+            LOG.exception("could not handle %s", event)
+            self._handler.on_malformed()
         # Not where it was cancelled: then it is read again at the next start.
         del shard.open[number]
         self._open -= 1
+
+    async def _give_up(self, shard: _Shard, event: str, channel: str, at: float) -> None:
+        """Leave a message to the catch-up, the rest to the next connection."""
+        if event == "MESSAGE_CREATE":
+            try:
+                await self._handler.on_failure(channel, at)
+            except GatewayError as error:
+                LOG.warning("could not note a lost message: %s", error)
+            else:
+                return
+        _mark_lost(shard, event, at)
 
     async def _persist(self, event: str, work: Work) -> None:
         """Do the work, and retry temporary failures: Discord sends an event once."""
@@ -249,10 +285,10 @@ class EventQueue:
                 raise
             except GatewayError as error:
                 refusing = isinstance(error, StoreFull | StoreUnwritable)
-                if event not in RETRIED or (tried >= len(WAITS) and not refusing):
+                if event not in RETRIED or (tried >= len(RETRY_SECONDS) and not refusing):
                     raise
-                wait = WAITS[min(tried, len(WAITS) - 1)]
-                LOG.warning("%s was not taken, again in %g s: %s", event, wait, error)
+                wait = RETRY_SECONDS[min(tried, len(RETRY_SECONDS) - 1)]
+                LOG.warning("could not handle %s, retry in %g s: %s", event, wait, error)
                 await asyncio.sleep(wait)
                 tried += 1
             else:
@@ -261,5 +297,5 @@ class EventQueue:
 
 def _mark_lost(shard: _Shard, event: str, at: float) -> None:
     if shard.lost == math.inf:
-        LOG.error("from %s on, what was said is read with the next connection", event)
+        LOG.error("from %s on, messages are read with the next connection", event)
     shard.lost = min(shard.lost, at)

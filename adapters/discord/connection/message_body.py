@@ -14,7 +14,7 @@ SUPPRESS_EMBEDS = 1 << 2
 APART = "]\uff08"
 """Instead of what begins a link's address, and as long."""
 _MASK_OR_CODE = re.compile(
-    r"(?P<code>(?<![`\\])(?:```(?:[^`]|`(?!``))+```(?!`)|`[^`\n]+`(?!`)))|\]\("
+    r"(?P<code>(?<![`\\])(?:```(?!```)[^`]*+(?:`(?!``)[^`]*+)*+```(?!`)|`[^`\n]++`(?!`)))|\]\("
 )
 
 

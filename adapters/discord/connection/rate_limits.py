@@ -55,7 +55,7 @@ class Bucket:
     streams: dict[str, float] = field(default_factory=dict[str, float])
     """Streams that edit here, with the time of their last request."""
     _next_edit: float = 0.0
-    _taken: bool = False
+    _busy: bool = False
     _promised: asyncio.TimerHandle | None = None
     _queue: list[tuple[Rank, int]] = field(default_factory=list[tuple[Rank, int]])
     _tickets: int = 0
@@ -94,10 +94,10 @@ class Bucket:
     @property
     def is_idle(self) -> bool:
         """True if the bucket can be forgotten."""
-        return not (self._taken or self._queue) and monotonic() > self.reset_at + 60
+        return not (self._busy or self._queue) and monotonic() > self.reset_at + 60
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Take in what the headers of an answer say."""
+        """Learn the limit from the headers of an answer."""
         now = monotonic()
         try:
             self.limit = int(headers["X-RateLimit-Limit"])
@@ -127,7 +127,7 @@ class Bucket:
         try:
             while True:
                 wait = None
-                if not self._taken and min(self._queue) == place:
+                if not self._busy and min(self._queue) == place:
                     wait = self.delay(rank)
                     if wait <= 0:
                         break
@@ -135,10 +135,10 @@ class Bucket:
         finally:
             self._queue.remove(place)
             self._wake()
-        self._taken = True
+        self._busy = True
 
     def _release(self) -> None:
-        self._promised, self._taken = None, False
+        self._promised, self._busy = None, False
         self._wake()
 
     async def _change(self, seconds: float | None) -> None:
@@ -173,7 +173,7 @@ class Buckets:
         return self._buckets[key]
 
     def learn(self, route: str, major: str, bucket: Bucket, headers: Mapping[str, str]) -> None:
-        """Take in what an answer's headers say of its bucket."""
+        """Learn a bucket's limit and name from the headers of an answer."""
         bucket.learn(headers)
         name = headers.get("X-RateLimit-Bucket")
         if name and self._hashes.get(route) != name:
@@ -190,7 +190,7 @@ class Buckets:
         return max(self._held_until - monotonic(), 0.0)
 
     async def spread(self) -> None:
-        """Keep the bot below what Discord takes of it in all."""
+        """Keep the bot below Discord's limit for all calls together."""
         while (wait := self._wait()) > 0:  # noqa: ASYNC110 (until a time, not an event)
             await asyncio.sleep(wait)
         self._calls.append(monotonic())

@@ -11,10 +11,9 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import TracebackType
 from typing import Any, Self, cast
 
 import aiohttp
@@ -22,6 +21,7 @@ from pydantic import SecretStr
 
 from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
+from gateway.base.outside_time import told_time
 from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
@@ -31,12 +31,16 @@ RESPOND_SECONDS = 4.0
 PATIENCE = 10.0
 """Seconds that a call waits for its bucket."""
 
+TOKEN_REFUSED = (
+    "Discord refused the bot's token. Copy it again, or make a new one, in the developer portal, "
+    'page "Bot".'
+)
+
 USER_AGENT = "DiscordBot (https://github.com/Rapptz/discord.py, 2) Parley/0.1"
 """Discord wants the address of a library; ours is discord.py, whose calls these stand beside."""
 
 UNKNOWN_CHANNEL = 10003
 UNKNOWN_MESSAGE = 10008
-MISSING_ACCESS = 50001
 THREAD_ARCHIVED = 50083
 THREAD_EXISTS = 160004
 OLD_MESSAGE_EDITS = 30046
@@ -46,6 +50,9 @@ GONE = frozenset({10003, 10004, 50001, 50013, 50083, 160005, 50007, 50278})
 permission, thread archived or locked, person takes no direct messages.
 """
 
+UNREADABLE = GONE | {50024}
+"""Codes after which nothing can be read at a place: its type of channel has no such list, too."""
+
 _MAJOR = re.compile(r"^/(?:(?:channels|guilds)/\d+|webhooks/\d+/[^/]+)(?=/|$)")
 _ID = re.compile(r"/\d{5,20}(?=/|$)")
 
@@ -54,9 +61,18 @@ class ApiError(CallRejected):
     """An error that Discord answered, with its HTTP status and code."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
-        super().__init__(f"Discord refused it: {message} ({code or status}).", gone=code in GONE)
+        super().__init__(f"Discord refused: {message} ({code or status}).", gone=code in GONE)
         self.status = status
         self.code = code
+
+    @property
+    def unreadable(self) -> bool:
+        """True if Discord itself says that nothing can be read there.
+
+        A proxy's page has no code of Discord's.
+        """
+        forbidden = self.status == HTTPStatus.FORBIDDEN and self.code != 0
+        return forbidden or self.code in UNREADABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +90,19 @@ class Rest:
             message = await rest.call("POST", f"/channels/{channel}/messages", json={...})
 
     `call` raises RateLimited, ApiError, PlatformUnreachable (Discord did not take it),
-    OutcomeUnknown (nobody knows) and AuthError.
+    OutcomeUnknown (nobody knows) and AuthError. `told` is given the time that Discord tells with
+    its answers.
     """
 
-    def __init__(self, token: SecretStr, base: str, buckets: Buckets | None = None) -> None:
+    def __init__(
+        self,
+        token: SecretStr,
+        base: str,
+        buckets: Buckets | None = None,
+        told: Callable[[float], None] | None = None,
+    ) -> None:
         self._token = token
+        self._told = told
         self._base = base.rstrip("/")
         self.buckets = buckets or Buckets()
         self._session: aiohttp.ClientSession | None = None
@@ -89,12 +113,7 @@ class Rest:
         )
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.session.close()
 
     @property
@@ -138,12 +157,14 @@ class Rest:
             raise _call_error("POST", "TimeoutError") from error
 
     async def fetch(self, url: str, longest: int) -> bytes:
-        """A file from Discord's hosts, without the token.
+        """Read a file from Discord's hosts, without the token.
 
-        Raises CallRejected if it is not there, or longer, and PlatformUnreachable.
+        Of a longer one, only its beginning is read. The caller limits the time. Raises
+        CallRejected if it is not there, and PlatformUnreachable.
         """
+        reading = aiohttp.ClientTimeout(sock_connect=CALL_SECONDS, sock_read=CALL_SECONDS)
         try:
-            async with self.session.get(url, allow_redirects=False) as answer:
+            async with self.session.get(url, allow_redirects=False, timeout=reading) as answer:
                 if answer.status != HTTPStatus.OK:
                     raise CallRejected(f"The file could not be read ({answer.status}).")
                 data = await answer.content.read(longest + 1)
@@ -151,8 +172,6 @@ class Rest:
                     data += more
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise PlatformUnreachable("Discord's file host could not be reached.") from error
-        if len(data) > longest:
-            raise CallRejected(f"The file is longer than {longest} bytes.")
         return data
 
     async def _send(
@@ -186,6 +205,8 @@ class Rest:
             raise PlatformUnreachable("Discord could not be reached.") from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _call_error(method, f"{type(error).__name__}") from error
+        if self._told is not None and (at := told_time(answer.headers)) is not None:
+            self._told(at)
         if bucket is not None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
             self.buckets.learn(*_route(method, path), bucket, answer.headers)
         if answer.ok:
@@ -198,7 +219,7 @@ class Rest:
         body = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         match answer.status:
             case HTTPStatus.UNAUTHORIZED if bucket is not None:
-                return AuthError("Discord refused the bot's token: make a new one and set it.")
+                return AuthError(TOKEN_REFUSED)
             case HTTPStatus.TOO_MANY_REQUESTS:
                 return self._rate_limit_error(answer, body, bucket)
             case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -211,9 +232,9 @@ class Rest:
     def _rate_limit_error(
         self, answer: aiohttp.ClientResponse, body: dict[str, Any], bucket: Bucket | None
     ) -> RateLimited:
-        told = body.get("retry_after", answer.headers.get("Retry-After", "5"))
+        wait = body.get("retry_after", answer.headers.get("Retry-After", "5"))
         try:
-            seconds = max(float(told), 0.0)
+            seconds = max(float(wait), 0.0)
         except (TypeError, ValueError):
             seconds = 5.0
         everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
@@ -232,8 +253,8 @@ def _call_error(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:
     A call that may be made twice has no unknown outcome.
     """
     if method == "POST":
-        return OutcomeUnknown(f"Discord did not say whether it took it ({why}).")
-    return PlatformUnreachable(f"Discord failed ({why}).")
+        return OutcomeUnknown(f"It is unknown whether Discord accepted the call ({why}).")
+    return PlatformUnreachable(f"Discord is not available right now ({why}).")
 
 
 def _route(method: str, path: str) -> tuple[str, str]:

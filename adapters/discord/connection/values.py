@@ -1,10 +1,12 @@
-"""Discord's values that every wing knows: people, channels, interactions, ids."""
+"""Discord's values that all wings share: people, channels, interactions, ids."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+PLATFORM = "discord"
 
 Payload = Mapping[str, Any]
 
@@ -75,6 +77,11 @@ def parse_channel(payload: Payload, guild: str = "") -> Channel:
         name=str(payload.get("name") or ""),
         owner=str(payload.get("owner_id") or ""),
     )
+
+
+def sent_at(message: str) -> float:
+    """The time of a message, in seconds since the epoch."""
+    return (int(message) >> 22) / 1000 + DISCORD_EPOCH
 
 
 def snowflake(at: float) -> int:

@@ -39,27 +39,12 @@ class Console(simulation.Console):
     refusals = (*simulation.Console.refusals, ImpossibleAction)
 
     def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
+        super().__init__(write)
         self._discord = discord
         self._screen = Screen(discord, write)
         self._who = discord.person("alice")
         self._where = discord.channel("general")
         self._filled: dict[str, str] = {}
-        commands: dict[str, simulation.Command] = {
-            "as": self._as,
-            "click": self._click,
-            "delete": self._delete,
-            "edit": self._edit,
-            "fill": self._fill,
-            "in": self._in,
-            "menu": self._menu,
-            "react": self._react,
-            "reply": self._reply,
-            "select": self._select,
-            "submit": self._submit,
-            "thread": self._thread,
-            "upload": self._upload,
-        }
-        super().__init__(write, commands)
 
     @property
     def screen(self) -> Screen:
@@ -80,16 +65,16 @@ class Console(simulation.Console):
     async def _post(self, text: str) -> None:
         await self._who.says(self._where, self._mentioning(text))
 
-    async def _as(self, name: str) -> None:
+    async def _do_as(self, name: str) -> None:
         cleaned = simulation.person_name(name)
         direct = self._where.type is ChannelType.DM
         self._who = self._discord.person(cleaned)
         self._where = self._who.direct if direct else self._where
 
-    async def _in(self, name: str) -> None:
+    async def _do_in(self, name: str) -> None:
         self._where = self._who.direct if name == "dm" else self._channel(name.removeprefix("#"))
 
-    async def _thread(self, number: str) -> None:
+    async def _do_thread(self, number: str) -> None:
         if not number:
             self._where = self._where.home
             return
@@ -101,7 +86,7 @@ class Console(simulation.Console):
         else:
             raise LookupError(f"message {number} has no thread")
 
-    async def _reply(self, rest: str) -> None:
+    async def _do_reply(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
         message = self._screen.message(number)
         await self._who.says(message.channel, self._mentioning(text), reply_to=message)
@@ -120,15 +105,15 @@ class Console(simulation.Console):
                     return str(option["name"])
         raise LookupError(f"/{name} takes no text")
 
-    async def _menu(self, rest: str) -> None:
+    async def _do_menu(self, rest: str) -> None:
         number, _, command = rest.partition(" ")
         await self._who.menu(self._screen.message(number), command)
 
-    async def _click(self, rest: str) -> None:
+    async def _do_click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
         await self._who.clicks(self._screen.message(number), button)
 
-    async def _select(self, rest: str) -> None:
+    async def _do_select(self, rest: str) -> None:
         number, _, choice = rest.partition(" ")
         message = self._screen.message(number)
         for each in components.walk(message.components):
@@ -137,14 +122,14 @@ class Console(simulation.Console):
                 return
         raise LookupError(f"message {number} has no list to choose from")
 
-    async def _fill(self, rest: str) -> None:
+    async def _do_fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")
         known = components.field_ids(self._form().modal or {"components": []})
         if not equals or name.strip() not in known:
             raise ValueError(f"type /fill FIELD = TEXT, with one of: {', '.join(known)}")
         self._filled[known[name.strip()]] = text.strip()
 
-    async def _submit(self, _: str) -> None:
+    async def _do_submit(self, _: str) -> None:
         filled, self._filled = self._filled, {}
         await self._who.submits(self._form(), **filled)
 
@@ -154,18 +139,18 @@ class Console(simulation.Console):
                 return interaction
         raise LookupError("there is no form")
 
-    async def _edit(self, rest: str) -> None:
+    async def _do_edit(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
         await self._who.edits(self._screen.message(number), self._mentioning(text))
 
-    async def _delete(self, number: str) -> None:
+    async def _do_delete(self, number: str) -> None:
         await self._who.deletes(self._screen.message(number))
 
-    async def _react(self, rest: str) -> None:
+    async def _do_react(self, rest: str) -> None:
         number, _, emoji = rest.partition(" ")
         await self._who.reacts(self._screen.message(number), emoji.strip())
 
-    async def _upload(self, rest: str) -> None:
+    async def _do_upload(self, rest: str) -> None:
         await self._who.says(self._where, files=[_read(Path(rest))])
 
     def _channel(self, name: str) -> Channel:

@@ -21,7 +21,7 @@ class Screen(simulation.Screen[Message]):
     def __init__(self, discord: DiscordSimulator, write: Callable[[str], None]) -> None:
         super().__init__(write)
         self._discord = discord
-        self._told: set[int] = set()
+        self._shown: set[int] = set()
 
     def _write_news(self) -> None:
         for channel in list(self._discord.world.channels.values()):
@@ -53,7 +53,7 @@ class Screen(simulation.Screen[Message]):
     def _head(self, channel: Channel, message: Message, printed: PrintedMessage[Message]) -> None:
         if self._last is message:
             return
-        private = f" (only for {message.visible_to.name})" if message.visible_to else ""
+        private = f" (only {message.visible_to.name} sees this)" if message.visible_to else ""
         changed = " (changed)" if printed.lines else ""
         name = message.author.name
         self._line(f"{self.place(channel)} [{printed.number}] {name}{private}{changed}")
@@ -76,7 +76,7 @@ class Screen(simulation.Screen[Message]):
         return f"@{user.name}" if user else found[0]
 
     def _show_form(self, interaction: Interaction) -> None:
-        if interaction.modal is None or interaction.id in self._told:
+        if interaction.modal is None or interaction.id in self._shown:
             return
         self._once(interaction, f"--- {interaction.modal['title']} ---")
         for label in components.field_ids(interaction.modal):
@@ -84,8 +84,8 @@ class Screen(simulation.Screen[Message]):
         self._line("    /fill FIELD = TEXT, and /submit")
 
     def _once(self, interaction: Interaction, text: str) -> None:
-        if interaction.id not in self._told:
-            self._told.add(interaction.id)
+        if interaction.id not in self._shown:
+            self._shown.add(interaction.id)
             self._line(text)
 
 

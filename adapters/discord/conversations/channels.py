@@ -7,9 +7,8 @@ from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import Channel, parse_channel
-from adapters.discord.conversations.threads import Spot, Spots
-from adapters.discord.state import PLATFORM
+from adapters.discord.connection.values import PLATFORM, Channel, parse_channel
+from adapters.discord.conversations.threads import MessageTarget, MessageTargets
 from gateway.conversation import ConversationKey
 
 KNOWN_SECONDS = 600.0
@@ -47,7 +46,7 @@ class Channels:
 
 
 async def find_conversation(
-    channels: Channels, spots: Spots, channel: str, guild: str, root: str
+    channels: Channels, targets: MessageTargets, channel: str, guild: str, root: str
 ) -> tuple[ConversationKey, bool]:
     """The conversation of a message in a channel; True for a thread.
 
@@ -57,9 +56,9 @@ async def find_conversation(
         return ConversationKey(platform=PLATFORM, channel=channel), False
     found = await channels.get(channel)
     if not found.is_thread:
-        root = spots.root_of(root)
+        root = targets.root_of(root)
         key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
         return key, False
-    key = spots.key_of_thread(guild, found.parent, channel)
-    spots.set_spot(key, Spot(channel, thread=True))
+    key = targets.key_of_thread(guild, found.parent, channel)
+    targets.set_target(key, MessageTarget(channel, thread=True))
     return key, True

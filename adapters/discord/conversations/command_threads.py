@@ -1,28 +1,33 @@
 """Conversations that a command began, before Discord has their root message.
 
 Such a conversation is known by its command. The answer to the command becomes its root message. If
-the process ended before it could answer, the bot posts the question itself.
+the process ended before it could answer, the bot posts the question itself, once Discord takes no
+first answer any more: an answer of the earlier process may still be under way.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import Rest
-from adapters.discord.state import PLATFORM, ThreadStore
+from adapters.discord.connection.values import PLATFORM
+from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
-from gateway.render.outbound import markdown
+from gateway.render.sanitize import markdown
 
 LOG = logging.getLogger("adapters.discord")
 
 PREFIX = "ask-"
 MARK = "asked"
-LOOKED_AT = 100
+LOOKUP_MESSAGES = 100
 """Messages after the command that are looked through for its answer."""
+ANSWER_SECONDS = 4.0
+"""Seconds after which no first answer can arrive: Discord takes it for three."""
 OPENING = "-# This was asked with a command:\n> {title}"
 
 
@@ -39,9 +44,9 @@ def is_command_thread(key: ConversationKey) -> bool:
 class CommandThreads:
     """Knows the message on which such a conversation hangs."""
 
-    def __init__(self, rest: Rest, kept: ThreadStore) -> None:
+    def __init__(self, rest: Rest, host: AdapterHost) -> None:
         self._rest = rest
-        self._kept = kept
+        self._host = host
         self._messages: dict[str, str] = {}
         self._roots: dict[str, str] = {}
 
@@ -62,22 +67,26 @@ class CommandThreads:
         """The conversation hangs on this message."""
         self.load(key.root, message)
         try:
-            await self._kept.mark(PLATFORM, f"{MARK}:{key.root}", message, of=key)
+            await self._host.mark(PLATFORM, f"{MARK}:{key.root}", message, of=key)
         except GatewayError as error:  # it can be found again
-            LOG.warning("where a conversation stands is not noted: %s", error)
+            LOG.warning("could not store the message of a conversation: %s", error)
 
     async def message(self, key: ConversationKey) -> str:
         """The root message, posted if need be. Raises the errors of calls."""
         if known := self.known(key):
             return known
         opening = OPENING.format(title=markdown(await self.title(key)))
-        message = await self._find_answer(key, opening) or await self._post_opening(key, opening)
+        message = await self._find_answer(key, opening)
+        if message is None:
+            await asyncio.sleep(ANSWER_SECONDS)
+            message = await self._find_answer(key, opening)
+        message = message or await self._post_opening(key, opening)
         await self.set_message(key, message)
         return message
 
     async def title(self, key: ConversationKey) -> str:
         """The question in one line."""
-        thread = await self._kept.thread_at(key)
+        thread = await self._host.thread_at(key)
         return thread.title if thread else ""
 
     async def _find_answer(self, key: ConversationKey, opening: str) -> str | None:
@@ -85,7 +94,7 @@ class CommandThreads:
         page: list[Mapping[str, Any]] = await self._rest.call(
             "GET",
             f"/channels/{key.channel}/messages",
-            query={"after": command, "limit": str(LOOKED_AT)},
+            query={"after": command, "limit": str(LOOKUP_MESSAGES)},
         )
         for message in page:
             began = (message.get("interaction_metadata") or {}).get("id")

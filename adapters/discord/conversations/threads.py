@@ -20,11 +20,11 @@ from weakref import WeakValueDictionary
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
-from adapters.discord.connection.values import THREADS
+from adapters.discord.connection.values import PLATFORM, THREADS
 from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
-from adapters.discord.state import PLATFORM, ThreadStore
+from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
@@ -43,7 +43,7 @@ SetMessage: TypeAlias = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class MessageTarget:
     """A channel to write to, and the message to reply to there."""
 
     channel: str
@@ -61,30 +61,30 @@ class ThreadOpening:
     asker: str
 
 
-class Spots:
-    """Finds a conversation's spot, and opens its thread if there is none."""
+class MessageTargets:
+    """Finds the target of a conversation; opens its thread if needed."""
 
-    def __init__(self, rest: Rest, threads: Threads, kept: ThreadStore) -> None:
+    def __init__(self, rest: Rest, threads: Threads, host: AdapterHost) -> None:
         self._rest = rest
         self._threads = threads
-        self._kept = kept
-        self._asked = CommandThreads(rest, kept)
-        self._known = BoundedCache[Spot](10_000)
+        self._host = host
+        self._commands = CommandThreads(rest, host)
+        self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
-        self._begun = BoundedCache[ThreadOpening](1_000)
+        self._openings = BoundedCache[ThreadOpening](1_000)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
-        for name, value in (await self._kept.marks(PLATFORM)).items():
+        for name, value in (await self._host.marks(PLATFORM)).items():
             kind, _, what = name.partition(":")
             if kind == "thread":
                 self._remember(what, value)
             elif kind == MARK:
-                self._asked.load(what, value)
+                self._commands.load(what, value)
             elif kind == "direct":
                 self.direct[what] = value
 
@@ -95,12 +95,12 @@ class Spots:
     async def keep_direct(self, key: ConversationKey, thread: str) -> None:
         """Record the thread in which a direct message was taken."""
         if self.direct.get(key.channel) != thread:
-            await self._kept.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
+            await self._host.mark(PLATFORM, f"direct:{key.channel}", thread, of=key)
             self.direct[key.channel] = thread
 
     def root_of(self, where: str) -> str:
         """The root of the conversation in a thread or on a message."""
-        return self._roots.get(where) or self._asked.root_at(where) or where
+        return self._roots.get(where) or self._commands.root_at(where) or where
 
     def key_of_thread(self, guild: str, parent: str, thread: str) -> ConversationKey:
         """The key of the conversation that stands in a thread."""
@@ -109,7 +109,7 @@ class Spots:
 
     def set_opening(self, key: ConversationKey, title: str, asker: str) -> None:
         """A conversation may begin with a message of this author's."""
-        self._begun.put(key.root, ThreadOpening(label(title, TITLE), asker))
+        self._openings.put(key.root, ThreadOpening(label(title, TITLE), asker))
 
     @asynccontextmanager
     async def pending_message(self, key: ConversationKey) -> AsyncGenerator[SetMessage]:
@@ -118,81 +118,81 @@ class Spots:
         Yields the function that sets the message.
         """
         async with self._lock(key):
-            yield lambda message: self._asked.set_message(key, message)
+            yield lambda message: self._commands.set_message(key, message)
 
-    def set_spot(self, key: ConversationKey, spot: Spot) -> None:
+    def set_target(self, key: ConversationKey, target: MessageTarget) -> None:
         """A conversation is known to stand there."""
-        self._known.put(key.root, spot)
+        self._known.put(key.root, target)
 
     def forget(self, key: ConversationKey) -> None:
-        """Forget a spot that no longer holds."""
+        """Forget a target that no longer exists."""
         self._known.forget(key.root)
 
-    async def find(self, key: ConversationKey, *, asker: str = "") -> Spot:
-        """The spot of a conversation; a new private thread includes `asker`.
+    async def find(self, key: ConversationKey, *, asker: str = "") -> MessageTarget:
+        """The target of a conversation; a new private thread includes `asker`.
 
         Raises the errors of calls, CallRejected where nothing can be.
-
-        Raises what a call raises, CallRejected where nothing can be.
         """
         if not key.workspace or not key.root:
-            return Spot(key.channel)
+            return MessageTarget(key.channel)
         async with self._lock(key):
-            spot = self._known.get(key.root)
-            if spot is None:
-                self.set_spot(key, spot := await self._find(key, asker))
-            return spot
+            target = self._known.get(key.root)
+            if target is None:
+                self.set_target(key, target := await self._find(key, asker))
+            return target
 
     def _lock(self, key: ConversationKey) -> asyncio.Lock:
         return self._locks.setdefault(key.root, asyncio.Lock())
 
-    async def _find(self, key: ConversationKey, asker: str) -> Spot:
+    async def _find(self, key: ConversationKey, asker: str) -> MessageTarget:
         if private := self._private.get(key.root):
-            return Spot(private, thread=True)
-        begun = self._begun.get(key.root)
+            return MessageTarget(private, thread=True)
+        opening = self._openings.get(key.root)
         root = await self._root(key)
-        if begun is None and root and (spot := await self._existing(root)) is not None:
-            return spot
+        if opening is None and root and (target := await self._existing(root)) is not None:
+            return target
         if self._threads == "none":
-            return Spot(key.channel, reply_to=root)
-        if begun is None:  # an earlier run has seen its beginning
-            begun = ThreadOpening(await self._title(key), asker)
-        return await self._open_new(key, root, begun)
+            return MessageTarget(key.channel, reply_to=root)
+        if opening is None:  # an earlier run has seen its beginning
+            opening = ThreadOpening(await self._title(key), asker)
+        return await self._open_new(key, root, opening)
 
     async def _root(self, key: ConversationKey) -> str:
         """The conversation's root message; "" if it begins in a private thread."""
         if not is_command_thread(key):
             return key.root
         if self._threads == "private":
-            return self._asked.known(key)
-        return await self._asked.message(key)
+            return self._commands.known(key)
+        return await self._commands.message(key)
 
-    async def _open_new(self, key: ConversationKey, root: str, begun: ThreadOpening) -> Spot:
+    async def _open_new(
+        self, key: ConversationKey, root: str, opening: ThreadOpening
+    ) -> MessageTarget:
         try:
             if self._threads == "private":
-                return await self._open_private(key, begun)
-            return await self._open(key, root, begun.title)
+                return await self._open_private(key, opening)
+            return await self._open(key, root, opening.title)
         except ApiError as error:
             if error.code == THREAD_EXISTS:
-                return Spot(root, thread=True)
+                return MessageTarget(root, thread=True)
             if error.code == UNKNOWN_CHANNEL:
                 raise
             LOG.info("no thread in channel %s, replies instead: %s", key.channel, error)
-            return Spot(key.channel, reply_to=root)
+            return MessageTarget(key.channel, reply_to=root)
 
-    async def _existing(self, root: str) -> Spot | None:
+    async def _existing(self, root: str) -> MessageTarget | None:
         try:
             channel = await self._rest.call("GET", f"/channels/{root}")
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
-        return Spot(root, thread=True) if channel.get("type") in THREADS else None
+        return MessageTarget(root, thread=True) if channel.get("type") in THREADS else None
 
     async def _title(self, key: ConversationKey) -> str:
         """The title for a thread whose beginning an earlier run has seen."""
         if is_command_thread(key):
-            return label(await self._asked.title(key), TITLE)
+            return label(await self._commands.title(key), TITLE)
         path = f"/channels/{key.channel}/messages/{key.root}"
         try:
             message: Mapping[str, Any] = await self._rest.call("GET", path)
@@ -200,31 +200,31 @@ class Spots:
             return ""
         return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 
-    async def _open(self, key: ConversationKey, root: str, title: str) -> Spot:
+    async def _open(self, key: ConversationKey, root: str, title: str) -> MessageTarget:
         await self._rest.call(
             "POST",
             f"/channels/{key.channel}/messages/{root}/threads",
             json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
         )
-        return Spot(root, thread=True, name=title)
+        return MessageTarget(root, thread=True, name=title)
 
-    async def _open_private(self, key: ConversationKey, begun: ThreadOpening) -> Spot:
+    async def _open_private(self, key: ConversationKey, opening: ThreadOpening) -> MessageTarget:
         thread: Mapping[str, Any] = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/threads",
             json={
-                "name": begun.title or "Conversation",
+                "name": opening.title or "Conversation",
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
                 "invitable": False,
             },
         )
         channel = str(thread["id"])
-        await self._kept.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
+        await self._host.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
-        if begun.asker:
-            await self._rest.call("PUT", f"/channels/{channel}/thread-members/{begun.asker}")
-        return Spot(channel, thread=True)
+        if opening.asker:
+            await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
+        return MessageTarget(channel, thread=True)
 
     def _remember(self, root: str, thread: str) -> None:
         self._private[root] = thread

@@ -2,13 +2,15 @@
 
 Members of a server with their roles as groups; who has not passed its screening, or was let into a
 voice channel only, is a guest, who has left it is external. In direct messages nobody has roles:
-somebody counts as what they are in the servers that the bot is in, with all roles they have there;
-who is in none is external.
+somebody counts as what they are in the servers that the bot is in, with all roles they have there,
+and the author names these servers; who is in none is external. Servers that routes name are looked
+into first, so that strangers' servers push none of them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from time import monotonic
 
@@ -23,11 +25,17 @@ MOST_GUILDS = 25
 
 
 class AuthorLookup:
-    """Looks up authors beyond their event. `guilds` are the bot's servers."""
+    """Looks up authors beyond their event.
 
-    def __init__(self, rest: Rest, guilds: Callable[[], Iterable[str]]) -> None:
+    `guilds` are the bot's servers, `named` those that routes name.
+    """
+
+    def __init__(
+        self, rest: Rest, guilds: Callable[[], Iterable[str]], named: Callable[[], Iterable[str]]
+    ) -> None:
         self._rest = rest
         self._guilds = guilds
+        self._named = named
         self._known = BoundedCache[tuple[float, Sender | None]](10_000)
 
     async def author(self, sender: Sender, guild: str) -> Author:
@@ -47,14 +55,19 @@ class AuthorLookup:
         return await self._author_in_direct(sender)
 
     async def _author_in_direct(self, sender: Sender) -> Author:
-        guilds = list(self._guilds())[:MOST_GUILDS]
-        asked = [await self._member(guild, sender.id) for guild in guilds]
-        found = [member for member in asked if member is not None]
-        members = [member for member in found if not member.guest]
+        joined = list(self._guilds())
+        guilds = dict.fromkeys([*filter(joined.__contains__, self._named()), *joined])
+        asked = {
+            guild: await self._member(guild, sender.id) for guild in list(guilds)[:MOST_GUILDS]
+        }
+        found = {guild: member for guild, member in asked.items() if member is not None}
+        members = {guild: member for guild, member in found.items() if not member.guest}
         if not found:
             return as_author(sender, "external")
         kind: AuthorKind = "member" if members else "guest"
-        return as_author(sender, kind, _roles(members or found))
+        counted = members or found
+        author = as_author(sender, kind, _roles(list(counted.values())))
+        return replace(author, workspaces=frozenset(counted))
 
     async def _member(self, guild: str, user: str) -> Sender | None:
         key = f"{guild}/{user}"

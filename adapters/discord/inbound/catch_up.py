@@ -1,7 +1,8 @@
-"""Messages missed while disconnected, read from Discord's history.
+"""The work list of missed messages, worked off at Discord's rate.
 
-Messages up to a quarter of an hour old are answered, those of one person in a row as one. Older
-ones wait below a button: an answer out of the blue, hours later, helps nobody.
+It is in the store: a gap for each channel, thread and direct channel in which something may have
+been said, the newest first. Each is read page by page in the order of writing. A kill costs no more
+than the page that was being read; what can't be read now is tried again for as long as it takes.
 """
 
 from __future__ import annotations
@@ -9,210 +10,184 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from time import monotonic
 
-from adapters.discord.connection.message_body import Message
-from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.connection.values import BotIdentity, Channel, snowflake
-from adapters.discord.custom_ids import Action
-from adapters.discord.inbound.messages import FRESH, MessageHandler, sent_at
-from adapters.discord.inbound.parse_messages import ParsedMessage, parse_message
-from gateway.adapter import NOT_ALLOWED
-from gateway.conversation import Author, InboundMessage
+from adapters.discord.connection.rest import UNKNOWN_CHANNEL, ApiError
+from adapters.discord.connection.values import PLATFORM, Channel, sent_at
+from adapters.discord.inbound.archived_threads import ArchivedThreads, archive_of, has_threads
+from adapters.discord.inbound.missed_messages import MissedMessages, place_of
+from gateway.adapter import AdapterHost, AuthError
 from gateway.errors import GatewayError
+from gateway.missed import Gap, OpenGap, ReadPage
+from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.discord")
 
-OLDEST = 86_400.0
-MOST_MISSED = 50
-PAGE = 100
-PAGES = 5
 OVERLAP = 60.0
 """Seconds before the gap that are read again: what was under way then may not have been taken."""
 READS = 4
-"""Channels that are read at a time."""
+"""Places that are read at a time; each counts in a bucket of its own."""
+RETRY_SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
+"""Seconds until a place is tried again, the last of them over and over."""
+SOONEST_ARCHIVE = 3600.0
+"""Seconds of silence after which Discord archives a thread, at the soonest."""
 
-TEXT_CHANNELS = frozenset({0, 1, 5, 10, 11, 12})
-MISSED = "I was away and have missed this."
-GONE = "That message is not there any more."
-TAKEN = "The team answers."
-MORE = "More was said than can be read; what the team is still to answer, say again."
+TEXT_CHANNELS = frozenset({0, 1, 2, 5, 10, 11, 12, 13})
+"""Discord's types of channels and threads that have messages, voice channels included."""
 
-
-@dataclass(slots=True)
-class _PendingMessage:
-    """A message to be taken, and the ones it is made of."""
-
-    message: InboundMessage
-    said: list[ParsedMessage] = field(default_factory=list[ParsedMessage])
-
-
-@dataclass(frozen=True, slots=True)
-class MissedRange:
-    """Missed messages of a channel, from `first` to before `end`."""
-
-    channel: str
-    guild: str
-    first: str
-    end: str
+UNREADABLE = "after a pause, channel {channel} can't be read: {why}"
 
 
 class CatchUp:
-    """Reads channels with messages since a time (seconds since the epoch)."""
+    """Notes gaps, and reads them until it is cancelled."""
 
     def __init__(
-        self, rest: Rest, hearing: MessageHandler, clock: Callable[[], float] = time.time
+        self,
+        host: AdapterHost,
+        messages: MissedMessages,
+        archives: ArchivedThreads,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self._rest = rest
-        self._handler = hearing
-        self._reading = asyncio.Semaphore(READS)
+        self._host = host
+        self._messages = messages
+        self._archives = archives
+        self._busy: set[int] = set()
+        self._failures: dict[int, int] = {}
+        self._not_before: dict[int, float] = {}
+        self._begun = asyncio.Event()
+        self._changed = asyncio.Event()
 
-    async def read(
-        self, channels: Iterable[tuple[Channel, str]], since: float, me: BotIdentity
+    async def note(
+        self, channels: Sequence[tuple[Channel, str]], since: float, guild: str = ""
     ) -> None:
-        """Take missed messages of channels, given with their last message's id."""
-        since = max(since, self._clock() - OLDEST)
+        """Add the places in which something may have been missed.
+
+        They are read from `since` on. `channels` are a server's with their last message's id, "" if
+        there is none, or direct ones, of which it is not known. Raises GatewayError if it was not
+        stored.
+        """
+        now, since = self._clock(), since - OVERLAP
+        if since > now:  # the clock was ahead when the time was stored
+            since = now - self._host.missed.offer
+        gaps: list[Gap] = []
         for channel, last in channels:
-            if channel.type in TEXT_CHANNELS and (
-                not last or int(last) > snowflake(since - OVERLAP)
-            ):
-                await self._read(channel, since, me)
+            newest = sent_at(last) if last else 0.0 if guild else since
+            if channel.type in TEXT_CHANNELS and newest >= since:
+                gaps.append(Gap(place=place_of(channel.id), since=since, until=now, newest=newest))
+        gaps += [
+            Gap(place=archive_of(channel), since=since, until=now, newest=since)
+            for channel in await self._with_archives(channels, now - since, guild)
+        ]
+        await self._add(gaps)
 
-    async def _read(self, channel: Channel, since: float, me: BotIdentity) -> None:
-        try:
-            async with self._reading:
-                page = await self._history(channel, since - OVERLAP)
-        except ApiError as error:
-            LOG.info("channel %s can't be caught up with: %s", channel.id, error)
-            return
-        said = list(_parse_page(page, channel.guild, me))
+    async def note_lost(self, channel: str, since: float) -> None:
+        """Add the channel of a message that failed. Raises GatewayError."""
         now = self._clock()
-        fresh = [each for each in said if now - sent_at(each) <= FRESH]
-        old = [each for each in said if now - sent_at(each) > FRESH]
-        for found in await self._prepare_all(fresh, me):
-            LOG.info("a message of channel %s is taken late", channel.id)
-            await self._handler.submit(found.message, found.said[-1], me)
-        await self._offer_missed((await self._prepare_all(old, me, files=False))[-MOST_MISSED:])
-
-    async def _history(self, channel: Channel, since: float) -> list[Mapping[str, Any]]:
-        """The messages since then, in order; the newest if too many."""
-        after, found = snowflake(since), list[Mapping[str, Any]]()
-        query = {"limit": str(PAGE)}
-        for _ in range(PAGES):
-            page = await self._rest.call("GET", f"/channels/{channel.id}/messages", query=query)
-            found += (each for each in page if int(each["id"]) > after)
-            oldest = min((int(each["id"]) for each in page), default=after)
-            if len(page) < PAGE or oldest <= after:
-                break
-            query["before"] = str(oldest)
-        else:
-            LOG.warning("channel %s: only the newest of what was missed is read", channel.id)
-        return sorted(found, key=lambda message: int(message["id"]))
-
-    async def _prepare_all(
-        self, said: Sequence[ParsedMessage], me: BotIdentity, *, files: bool = True
-    ) -> list[_PendingMessage]:
-        """Messages meant for the team, one person's consecutive ones joined."""
-        found: list[_PendingMessage] = []
-        for each in said:
-            message = await self._handler.prepare(each, me, files=files)
-            if message is None or await self._handler.is_known(message):
-                continue
-            last = found[-1] if found else None
-            if last and _can_join(last.message, message):
-                last.message = _join_messages(last.message, message)
-                last.said.append(each)
-            else:
-                found.append(_PendingMessage(message, [each]))
-        return found
-
-    async def _offer_missed(self, missed: Sequence[_PendingMessage]) -> None:
-        """Post a button below missed messages, one per conversation that allows writing."""
-        offered: set[str] = set()
-        for found in missed:
-            first = found.said[0]
-            if str(found.message.key) in offered or not await self._handler.may(found.message):
-                continue
-            offered.add(str(found.message.key))
-            try:
-                await self._post_offer(first)
-            except GatewayError as error:
-                LOG.info("that something was missed can't be told: %s", error)
-
-    async def _post_offer(self, first: ParsedMessage) -> None:
-        action = Action(kind="missed", what=first.id)
-        button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
-        row = {"type": 1, "components": [button]}
-        offer = Message(content=MISSED, components=(row,))
-        await self._rest.call(
-            "POST",
-            f"/channels/{first.channel}/messages",
-            json=offer.body(nonce=f"m{first.id}", below=first.id),
+        await self._add(
+            [Gap(place=place_of(channel), since=since - OVERLAP, until=now, newest=now)]
         )
 
-    async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
-        """Take missed messages for an allowed author; the reply to them."""
+    async def _add(self, gaps: Sequence[Gap]) -> None:
+        if gaps:
+            await self._host.add_gaps(PLATFORM, gaps, {})
+        self._not_before.clear()
+        self._begun.set()
+        self._changed.set()
+
+    async def _with_archives(
+        self, channels: Sequence[tuple[Channel, str]], seconds: float, guild: str
+    ) -> list[str]:
+        """Channels whose archived threads are listed.
+
+        After a short pause those are few: by then only people have archived any.
+        """
+        found = [channel.id for channel, _ in channels if has_threads(channel)]
+        if seconds >= SOONEST_ARCHIVE or not found:
+            return found
+        known = await self._host.known_channels(PLATFORM, guild)
+        return sorted({each.place.channel for each in known}.intersection(found))
+
+    async def run(self) -> None:
+        """Work the list off once Discord has told of its servers."""
+        await self._begun.wait()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._changed.clear()
+                gap = await self._next() if len(self._busy) < READS else None
+                if gap is None:
+                    await self._pause()
+                else:
+                    self._busy.add(gap.id)
+                    group.create_task(self._read(gap), name="reads what was missed")
+
+    async def _next(self) -> OpenGap | None:
+        """The gap to read next, None if none is due."""
+        now = monotonic()
+        self._not_before = {gap: due for gap, due in self._not_before.items() if due > now}
+        held = self._not_before.keys() | self._busy
         try:
-            found, whole = await self._read_range(gap)
-        except (ApiError, ValueError):
-            return GONE
-        missed = list(_parse_page(found, gap.guild, me))
-        if not missed or missed[0].id != gap.first:
-            return GONE
-        key, _ = await self._handler.find_conversation(missed[0])
-        if not await self._handler.may(
-            InboundMessage(key=key, author=author, direct=not gap.guild)
-        ):
-            return NOT_ALLOWED
-        taken = 0
-        for said in missed:
-            if (await self._handler.find_conversation(said))[0] == key:
-                receipt = await self._handler.handle(said, me)
-                taken += receipt is not None and receipt.outcome != "refused"
-        told = TAKEN if taken == 1 else f"The team answers {taken} messages."
-        return told if whole else f"{told} {MORE}"
+            for threads in (False, True):
+                found = await self._host.open_gaps(
+                    PLATFORM, "", threads=threads, limit=len(held) + 1
+                )
+                for gap in found:
+                    if gap.id not in held:
+                        return gap
+        except GatewayError as error:
+            LOG.warning("could not look what was missed: %s", error)
+        return None
 
-    async def _read_range(self, gap: MissedRange) -> tuple[list[Mapping[str, Any]], bool]:
-        """The messages of a gap, in order, and whether those are all."""
-        found: list[Mapping[str, Any]] = []
-        after, end = int(gap.first) - 1, int(gap.end)
-        for _ in range(PAGES):
-            query = {"after": str(after), "limit": str(PAGE)}
-            page = await self._rest.call("GET", f"/channels/{gap.channel}/messages", query=query)
-            page.sort(key=lambda message: int(message["id"]))
-            found += (each for each in page if int(each["id"]) < end)
-            if len(page) < PAGE or int(page[-1]["id"]) >= end:
-                return found, True
-            after = int(page[-1]["id"])
-        return found, False
-
-
-def _parse_page(
-    page: Sequence[Mapping[str, Any]], guild: str, me: BotIdentity
-) -> Iterable[ParsedMessage]:
-    for payload in page:
+    async def _pause(self) -> None:
+        """Wait until there may be something to read."""
+        due = min(self._not_before.values(), default=monotonic() + RETRY_SECONDS[-1])
+        wait = max(due - monotonic(), 0.0)
         try:
-            said = parse_message({**payload, "guild_id": guild}, me)
-        except (KeyError, TypeError, ValueError) as error:
-            LOG.warning("a message can't be read: %r", error)
-        else:
-            if said is not None:
-                yield said
+            async with asyncio.timeout(wait):
+                await self._changed.wait()
+        except TimeoutError:
+            return
 
+    async def _read(self, gap: OpenGap) -> None:
+        """Read a page; after a failure its place is tried again later."""
+        try:
+            await self._host.finish_page(await self._read_page(gap))
+            self._failures.pop(gap.id, None)
+        except AuthError:
+            raise
+        except RateLimited as error:
+            self._not_before[gap.id] = monotonic() + error.retry_after
+        except GatewayError as error:
+            self._hold(gap, error)
+        except Exception as error:  # whatever Discord sends keeps nobody else from an answer
+            LOG.exception("could not read what was missed")
+            self._hold(gap, error)
+        finally:
+            self._busy.discard(gap.id)
+            self._changed.set()
 
-def _can_join(one: InboundMessage, other: InboundMessage) -> bool:
-    plain = not (one.reply_to or other.reply_to) and not other.text.startswith("/")
-    return plain and (one.key, one.author.id) == (other.key, other.author.id)
+    async def _read_page(self, gap: OpenGap) -> ReadPage:
+        source = self._archives if gap.place.root else self._messages
+        try:
+            return await source.read(gap)
+        except ApiError as error:
+            if error.code != UNKNOWN_CHANNEL:
+                told = UNREADABLE.format(channel=gap.place.channel, why=error)
+                self._host.remark(PLATFORM, told)
+            if not error.unreadable:
+                raise
+            LOG.info("could not read missed messages of %s: %s", gap.place.channel, error)
+            return ReadPage(gap=gap.id, cursor=None)
 
-
-def _join_messages(one: InboundMessage, other: InboundMessage) -> InboundMessage:
-    return replace(
-        one,
-        text=f"{one.text}\n\n{other.text}",
-        dedupe=(*one.dedupe, *other.dedupe),
-        attachments=(*one.attachments, *other.attachments),
-        quotes=(*one.quotes, *other.quotes),
-    )
+    def _hold(self, gap: OpenGap, error: Exception) -> None:
+        failures = self._failures.get(gap.id, 0)
+        wait = RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)]
+        self._failures[gap.id] = failures + 1
+        self._not_before[gap.id] = monotonic() + wait
+        LOG.warning(
+            "could not read missed messages of %s, retry in %g s: %s",
+            gap.place.channel,
+            wait,
+            error,
+        )

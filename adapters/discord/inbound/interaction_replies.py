@@ -18,7 +18,7 @@ from adapters.discord.connection.values import InteractionEvent
 from adapters.discord.custom_ids import Action
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
@@ -31,7 +31,7 @@ MESSAGE, DEFER, DEFER_UPDATE, MODAL = 4, 5, 6, 9
 EPHEMERAL = 1 << 6
 ALREADY_ANSWERED = 40060
 
-NOT_TAKEN = "This could not be taken just now. Please try again."
+NOT_ACCEPTED = "This could not be accepted just now. Please try again."
 
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class InteractionReplies:
         `update`: with "" there is nothing to be told; the message that was clicked shows it.
         """
         done = await self._run_work(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
-        text = NOT_TAKEN if done.result is None else done.result
+        text = NOT_ACCEPTED if done.result is None else done.result
         if not done.late:
             await (self.reply_now(event, text) if text else self._send_first(event, DEFER_UPDATE))
         elif not update:
@@ -86,7 +86,7 @@ class InteractionReplies:
         Returns the id of the public reply, "" if there is none or it is not known.
         """
         done = await self._run_work(event, work, DEFER, hidden=hidden)
-        shown = done.result or Reply(text=NOT_TAKEN, alone=True)
+        shown = done.result or Reply(text=NOT_ACCEPTED, alone=True)
         if not done.late:
             return await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
         await self.edit_reply(event, shown.text)
@@ -102,7 +102,7 @@ class InteractionReplies:
             await asyncio.wait([working], timeout=SOON)
             if late := not working.done():
                 message = await self._send_first(
-                    event, kind, _flags(hidden=hidden), told=not hidden
+                    event, kind, _flags(hidden=hidden), with_message=not hidden
                 )
         return _Outcome(working.result(), late, message)
 
@@ -112,7 +112,7 @@ class InteractionReplies:
         Returns the id of a public one, "" if it is not known.
         """
         body = Message(content=clip(text, CONTENT)).body() | _flags(hidden=hidden)
-        return await self._send_first(event, MESSAGE, body, told=not hidden)
+        return await self._send_first(event, MESSAGE, body, with_message=not hidden)
 
     async def show_form(self, event: InteractionEvent, form: dict[str, Any]) -> None:
         """Show a form, as the first answer."""
@@ -135,9 +135,9 @@ class InteractionReplies:
         kind: int,
         data: dict[str, Any] | None = None,
         *,
-        told: bool = False,
+        with_message: bool = False,
     ) -> str:
-        """Answer; the message's id if it is to be `told`, else "".
+        """Answer; the id of the message `with_message`, else "".
 
         If that fails, its person sees so, and their action still counts.
         """
@@ -145,18 +145,20 @@ class InteractionReplies:
         if data is not None and kind != DEFER_UPDATE:
             body["data"] = data
         try:
-            made = await self._respond(event, body, told=told)
+            made = await self._respond(event, body, with_message=with_message)
         except (RateLimited, ApiError, OutcomeUnknown, PlatformUnreachable) as error:
-            LOG.warning("interaction %s: its person is told that it failed: %s", event.id, error)
+            LOG.warning(
+                "interaction %s: Discord shows its user that it failed: %s", event.id, error
+            )
             return ""
         return str((made.get("interaction") or {}).get("response_message_id") or "")
 
     async def _respond(
-        self, event: InteractionEvent, body: dict[str, Any], *, told: bool
+        self, event: InteractionEvent, body: dict[str, Any], *, with_message: bool
     ) -> dict[str, Any]:
         """Answer, and once more if nobody knows whether that arrived."""
         path = f"/interactions/{event.id}/{event.token}/callback"
-        if told:
+        if with_message:
             path += "?with_response=true"
         try:
             return await self._rest.respond(path, body) or {}
@@ -177,7 +179,7 @@ class InteractionReplies:
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.info("interaction %s: its person could not be told: %s", event.id, error)
+            LOG.info("interaction %s: could not answer its user: %s", event.id, error)
 
 
 def _original(event: InteractionEvent) -> str:
@@ -194,7 +196,7 @@ async def _result_or_none(work: Coroutine[Any, Any, T]) -> T | None:
     except AuthError:
         raise
     except GatewayError as error:
-        LOG.error("an interaction was not taken: %s", error)  # noqa: TRY400 (the text says it all)
+        LOG.error("could not accept an interaction: %s", error)  # noqa: TRY400 (the text says it all)
         return None
 
 

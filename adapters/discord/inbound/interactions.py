@@ -10,9 +10,9 @@ from adapters.discord.connection.values import BotIdentity, InteractionEvent
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.custom_ids import Action
-from adapters.discord.inbound.catch_up import CatchUp, MissedRange
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
+from adapters.discord.inbound.missed_messages import MissedMessages, MissedRange
 from adapters.discord.inbound.parse_interactions import (
     ComponentClick,
     Interaction,
@@ -34,11 +34,11 @@ from gateway.conversation import (
     order_key,
 )
 from gateway.errors import NotFound
-from gateway.render.outbound import markdown
+from gateway.render.sanitize import markdown
 
-UNKNOWN = "This belongs to a question that is not known any more."
-NOT_TAKEN = "This was not taken."
-LOOK = "What do you say to this message?"
+UNKNOWN = "This question no longer exists."
+NOT_ACCEPTED = "This was not accepted."
+DEFAULT_QUESTION = "What do you think of this message?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,23 +57,23 @@ class InteractionHandler:
     def __init__(
         self,
         host: AdapterHost,
-        knowledge: InboundContext,
-        hearing: MessageHandler,
-        catch_up: CatchUp,
+        context: InboundContext,
+        handler: MessageHandler,
+        missed: MissedMessages,
         *,
         ask: str,
         threads: Threads,
     ) -> None:
         self._host = host
-        self._context = knowledge
-        self._handler = hearing
-        self._catch_up = catch_up
-        self._replies = InteractionReplies(knowledge.rest)
+        self._context = context
+        self._handler = handler
+        self._missed = missed
+        self._replies = InteractionReplies(context.rest)
         self._ask = ask
         self._threads = threads
 
     async def handle(self, interaction: Interaction, me: BotIdentity) -> None:
-        """Take what somebody did. Raises GatewayError."""
+        """Hand in an interaction. Raises GatewayError."""
         match interaction:
             case SlashCommand(event=event, name=name, options=options) if name == self._ask:
                 await self._begin_conversation(event, options.get("text", ""), None)
@@ -82,7 +82,7 @@ class InteractionHandler:
                 kind = "stop" if text == "/stop" else "command"
                 await self._replies.reply_privately(event, self._submit_command(event, text, kind))
             case MessageCommand(event=event, foreign=foreign):
-                await self._begin_conversation(event, LOOK, foreign)
+                await self._begin_conversation(event, DEFAULT_QUESTION, foreign)
             case ComponentClick():
                 await self._handle_click(interaction, me)
             case ModalSubmit():
@@ -93,25 +93,25 @@ class InteractionHandler:
     async def _begin_conversation(
         self, event: InteractionEvent, text: str, foreign: ForeignMessage | None
     ) -> None:
-        """Take a question; its conversation hangs on the command's answer."""
+        """Hand in a question; its conversation hangs on the command's answer."""
         key, in_thread = await self._find_conversation(event, root_of_command(event.id))
-        doing = CommandInput(
+        command = CommandInput(
             key=key,
             text=text,
             event="command" if foreign is None else "shortcut",
             foreign=foreign,
         )
         hidden = await self._is_refused(event, key)
-        work = self._submit_question(event, doing)
+        work = self._submit_question(event, command)
         if not event.guild or in_thread:
             await self._replies.reply(event, work, hidden=hidden)
             return
         title = text if foreign is None else foreign.text
-        self._context.spots.set_opening(key, title, event.sender.id)
+        self._context.targets.set_opening(key, title, event.sender.id)
         hidden = hidden or self._threads == "private"
-        async with self._context.spots.pending_message(key) as hang:
+        async with self._context.targets.pending_message(key) as set_message:
             if message := await self._replies.reply(event, work, hidden=hidden):
-                await hang(message)
+                await set_message(message)
 
     async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
         """True if its person may not write where others see the answer."""
@@ -120,45 +120,47 @@ class InteractionHandler:
         author = await self._context.people.author(event.sender, event.guild)  # the event tells
         return not await self._host.may(InboundMessage(key=key, author=author))
 
-    async def _submit_question(self, event: InteractionEvent, doing: CommandInput) -> Reply:
-        """Take a question; what is shown about it."""
+    async def _submit_question(self, event: InteractionEvent, command: CommandInput) -> Reply:
+        """Hand in a question; the reply to it."""
         author = await self._context.people.author(event.sender, event.guild)
-        receipt = await self._accept(event, author, doing)
+        receipt = await self._accept(event, author, command)
         if receipt.reply or receipt.outcome == "refused":
-            return Reply(text=receipt.reply or NOT_TAKEN, alone=True)
-        about = doing.text if doing.foreign is None else f"{doing.text}\n{doing.foreign.text}"
+            return Reply(text=receipt.reply or NOT_ACCEPTED, alone=True)
+        about = (
+            command.text if command.foreign is None else f"{command.text}\n{command.foreign.text}"
+        )
         quoted = "\n> ".join(markdown(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
 
     async def _submit_command(
         self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
     ) -> str:
-        """Take a command; what its person is told."""
+        """Hand in a command; the text of the reply."""
         key, _ = await self._find_conversation(event, root)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, CommandInput(key=key, text=text, event=kind))
-        return receipt.reply or (NOT_TAKEN if receipt.outcome == "refused" else "Taken.")
+        return receipt.reply or (NOT_ACCEPTED if receipt.outcome == "refused" else "Done.")
 
     async def _accept(
-        self, event: InteractionEvent, author: Author, doing: CommandInput
+        self, event: InteractionEvent, author: Author, command: CommandInput
     ) -> Receipt:
-        key = doing.key
+        key = command.key
         quotes: tuple[Quote, ...] = ()
-        if doing.foreign is not None:
-            quotes = (await self._handler.quote(doing.foreign, key, event.guild),)
+        if command.foreign is not None:
+            quotes = (await self._handler.quote(command.foreign, key, event.guild),)
         message = InboundMessage(
             key=key,
             author=author,
-            event=doing.event,
+            event=command.event,
             direct=not event.guild,
-            text=doing.text,
+            text=command.text,
             dedupe=(key.dedupe("create", event.id),),
             message_id=event.id,
             order_key=order_key(event.id),
             quotes=quotes,
         )
         if not event.guild:
-            self._context.spots.add_direct(key.channel)
+            self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)
 
     async def _handle_click(self, clicked: ComponentClick, me: BotIdentity) -> None:
@@ -169,7 +171,7 @@ class InteractionHandler:
             return
         match action.kind:
             case "note":
-                await self._replies.show_form(event, modal(action, "Deny", "Why, for the team"))
+                await self._replies.show_form(event, modal(action, "Deny", "Reason, for the team"))
             case "text":
                 await self._replies.show_form(event, modal(action, "Answer", "Your answer"))
             case "missed":
@@ -236,18 +238,18 @@ class InteractionHandler:
         )
         if receipt.outcome == "answer":
             return receipt.reply
-        return receipt.reply or NOT_TAKEN
+        return receipt.reply or NOT_ACCEPTED
 
     async def _answer_missed(self, clicked: ComponentClick, first: str, me: BotIdentity) -> str:
         event = clicked.event
         author = await self._context.people.author(event.sender, event.guild)
         gap = MissedRange(event.channel, event.guild, first, clicked.message)
-        return await self._catch_up.answer(gap, author, me)
+        return await self._missed.answer(gap, author, me)
 
     async def _find_conversation(
         self, event: InteractionEvent, root: str
     ) -> tuple[ConversationKey, bool]:
-        known = self._context
+        context = self._context
         return await find_conversation(
-            known.channels, known.spots, event.channel, event.guild, root
+            context.channels, context.targets, event.channel, event.guild, root
         )

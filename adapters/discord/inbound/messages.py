@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
+from adapters.awaited_files import AwaitedFiles
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import DISCORD_EPOCH, BotIdentity, Sender
+from adapters.discord.connection.values import BotIdentity, Sender, sent_at, snowflake
 from adapters.discord.conversations.channels import Channels, find_conversation
-from adapters.discord.conversations.threads import Spots
+from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.inbound.author_lookup import AuthorLookup
-from adapters.discord.inbound.files import FileReader
+from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.parse_messages import (
-    FileRef,
     ForeignMessage,
     MessageDeletion,
     ParsedMessage,
-    parse_files,
     parse_history,
     readable_text,
 )
@@ -34,123 +33,195 @@ from gateway.errors import GatewayError
 LOG = logging.getLogger("adapters.discord")
 
 SITE = "https://discord.com/channels"
-FRESH = 900.0
+FRESH_SECONDS = 900.0
 """Seconds for which a message is answered of itself, also where an edit calls the team."""
-EARLIER = 50
+HISTORY_MESSAGES = 50
 """Messages of a thread that are read when the team is called there."""
-EARLIER_SECONDS = 5.0
+HISTORY_SECONDS = 5.0
+MAY_COME = 86_400.0
+"""Seconds after which a message that was deleted is surely not found any more after a gap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundContext:
     """Discord's state that messages need.
 
-    `roles` gives a role's name, "" for an unknown one.
+    `roles` gives a role's name, "" for an unknown one; `clock` is in seconds since the epoch.
     """
 
     rest: Rest
-    spots: Spots
+    targets: MessageTargets
     channels: Channels
     people: AuthorLookup
-    files: FileReader
+    fetching: AwaitedFiles
     roles: Callable[[str], str]
+    clock: Callable[[], float]
 
 
 class MessageHandler:
     """Hands messages for the team to the gateway."""
 
-    def __init__(self, host: AdapterHost, knowledge: InboundContext) -> None:
+    def __init__(self, host: AdapterHost, context: InboundContext) -> None:
         self._host = host
-        self._context = knowledge
+        self._context = context
         self._refused_at = BoundedCache[float](1_000)
         self._participates = BoundedCache[bool](10_000)
 
-    async def handle(self, said: ParsedMessage, me: BotIdentity) -> Receipt | None:
-        """Take a message; None unless for the team. Raises GatewayError."""
-        message = await self.prepare(said, me)
+    async def handle(self, parsed: ParsedMessage, me: BotIdentity) -> Receipt | None:
+        """Hand in a message; None unless for the team. Raises GatewayError."""
+        message = await self.prepare(parsed, me)
         if message is None:
             self._host.count_ignored("not addressed")
             return None
-        return await self.submit(message, said, me)
+        return await self.submit(message, parsed, me)
 
     async def prepare(
-        self, said: ParsedMessage, me: BotIdentity, *, files: bool = True
+        self,
+        parsed: ParsedMessage,
+        me: BotIdentity,
+        *,
+        begun: Collection[ConversationKey] = (),
     ) -> InboundMessage | None:
-        """The message, with `files`, if for the team. Raises GatewayError."""
-        if not (said.text.strip() or said.files or said.foreign):
+        """The message if it is for the team. Raises GatewayError.
+
+        `begun` are conversations that messages before it are going to begin.
+        """
+        if not (parsed.text.strip() or parsed.files or parsed.foreign):
             return None
-        key, in_thread = await self.find_conversation(said)
-        author = await self._context.people.author(said.sender, said.guild)
-        going_on = await self._is_participant(said, key, in_thread=in_thread)
-        direct = not said.guild
+        key, in_thread = await self.find_conversation(parsed)
+        author = await self._context.people.author(parsed.sender, parsed.guild)
+        going_on = (in_thread and key in begun) or await self._is_participant(
+            parsed, key, in_thread=in_thread
+        )
+        direct = not parsed.guild
         if not self._host.addressed(
-            key, author, direct=direct, mentioned=said.mentioned, in_thread=going_on
+            key, author, direct=direct, mentioned=parsed.mentioned, in_thread=going_on
         ):
             return None
-        message = await self._host.judge(await self._build_message(said, key, author, me))
-        if files and message.may_write:  # nobody else makes the bot read files
-            message = await self._with_files(message, said)
+        message = await self._host.judge(await self._build_message(parsed, key, author, me))
+        if message.may_write:  # nobody else makes the bot read files
+            message = replace(message, awaited=awaited_files(parsed))
         return message
 
     async def may(self, message: InboundMessage) -> bool:
         """True if its author may write there."""
         return await self._host.may(message)
 
-    async def is_known(self, message: InboundMessage) -> bool:
-        """True if the message was taken before."""
-        return bool(await self._host.known_keys(message.dedupe))
+    async def not_taken(self, parsed: Sequence[ParsedMessage]) -> list[ParsedMessage]:
+        """Those of these messages that were not accepted before."""
+        keys = {each.id: (await self.find_conversation(each))[0] for each in parsed}
+        known = await self._host.known_keys([_creation_key(key, id_) for id_, key in keys.items()])
+        return [each for each in parsed if _creation_key(keys[each.id], each.id) not in known]
 
     async def submit(
-        self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
+        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
     ) -> Receipt:
-        """Hand in a message; `said` is the last of its parts."""
-        message = await self._with_history(message, said, me)
-        if message.direct:
-            self._context.spots.add_direct(message.key.channel)
-        elif message.key.channel == said.channel:
-            self._context.spots.set_opening(message.key, message.text, said.sender.id)
+        """Hand in a message."""
+        message = await self._with_history(message, parsed, me)
+        self._note_place(message, parsed)
         receipt = await self.accept(message)
-        await self._reply(receipt, said)
+        await self._reply(receipt, parsed)
         return receipt
+
+    async def submit_missed(
+        self, missed: Sequence[tuple[InboundMessage, ParsedMessage]], me: BotIdentity
+    ) -> Sequence[Receipt]:
+        """Hand in messages that were missed, in the order of writing."""
+        messages: list[InboundMessage] = []
+        begun: set[ConversationKey] = set()
+        for message, parsed in missed:
+            first = message.key not in begun
+            messages.append(await self._with_history(message, parsed, me) if first else message)
+            if first:
+                self._note_place(message, parsed)
+            if message.may_write:  # the next ones come after it, so it is no history of theirs
+                begun.add(message.key)
+        receipts = await self._host.accept_missed(messages)
+        if any(message.awaited for message in messages):
+            await self._context.fetching.look()
+        for message, receipt in zip(messages, receipts, strict=True):
+            await self._note_receipt(message, receipt)
+        await self._reply_once_each(missed, receipts)
+        return receipts
+
+    def _note_place(self, message: InboundMessage, parsed: ParsedMessage) -> None:
+        """Note where a conversation stands that may begin with this message."""
+        if message.direct:
+            self._context.targets.add_direct(message.key.channel)
+        elif message.key.channel == parsed.channel:
+            self._context.targets.set_opening(message.key, message.text, parsed.sender.id)
 
     async def accept(self, message: InboundMessage) -> Receipt:
         """Hand something in that may begin or end a conversation."""
         receipt = await self._host.accept(message)
+        if message.awaited:
+            await self._context.fetching.look()
+        await self._note_receipt(message, receipt)
+        return receipt
+
+    async def _note_receipt(self, message: InboundMessage, receipt: Receipt) -> None:
         if receipt.thread:
             self._participates.put(str(message.key), True)
             if message.direct:
-                await self._context.spots.keep_direct(message.key, receipt.thread)
-        return receipt
+                await self._context.targets.keep_direct(message.key, receipt.thread)
 
-    async def handle_edit(self, said: ParsedMessage, me: BotIdentity) -> None:
-        """Take an edited text, which may mention the team first."""
-        if not said.edited:
+    async def handle_edit(self, parsed: ParsedMessage, me: BotIdentity) -> None:
+        """Hand in an edited text, which may mention the team first."""
+        if not parsed.edited:
+            self._host.count_ignored("no change")
             return
-        key, _ = await self.find_conversation(said)
-        created, edit = _creation_key(key, said.id), key.dedupe("edit", said.id, said.edited)
+        key, _ = await self.find_conversation(parsed)
+        created, edit = _creation_key(key, parsed.id), key.dedupe("edit", parsed.id, parsed.edited)
         known = await self._host.known_keys((created, edit))
-        if created not in known and _mentions_bot_late(said):
-            await self.handle(said, me)
-        if created not in known or edit in known:
+        if created not in known and _calls_late(parsed):
+            await self.handle(parsed, me)
             return
-        author = await self._context.people.author(said.sender, said.guild)
-        message = await self._build_message(said, key, author, me)
-        message = await self._host.judge(replace(message, event="edit", dedupe=(edit,)))
+        if edit in known:
+            self._host.count_ignored("already taken")
+            return
+        if created not in known and await self._host.thread_at(key) is None:
+            self._host.count_ignored("not addressed")
+            return
+        author = await self._context.people.author(parsed.sender, parsed.guild)
+        if created not in known and not self._host.addressed(
+            key, author, direct=not parsed.guild, mentioned=parsed.mentioned, in_thread=True
+        ):
+            return
+        message = await self._build_message(parsed, key, author, me)
+        mark = order_key(str(snowflake(_edited_at(parsed))))
+        message = replace(message, event="edit", dedupe=(edit,), order_key=mark)
+        message = await self._host.judge(message)
         if message.may_write:
-            message = await self._with_files(message, said)
+            message = replace(message, awaited=awaited_files(parsed))
         await self._host.accept(message)
 
     async def handle_deletion(self, removed: MessageDeletion) -> None:
-        """Take that messages are gone."""
+        """Hand in deletions, also of messages that may still come."""
         for message in removed.ids:
             key, _ = await find_conversation(
-                self._context.channels, self._context.spots, removed.channel, removed.guild, message
+                self._context.channels,
+                self._context.targets,
+                removed.channel,
+                removed.guild,
+                message,
             )
-            if await self._host.known_keys((_creation_key(key, message),)):
+            if self._may_come(key, message) or await self._host.known_keys(
+                (_creation_key(key, message),)
+            ):
                 await self.submit_deletion(key, message)
+            else:
+                self._host.count_ignored("not addressed")
+
+    def _may_come(self, key: ConversationKey, message: str) -> bool:
+        """True if a deleted message of the team may still come."""
+        direct = not key.workspace
+        served = self._host.addressed(
+            key, Author(id=""), direct=direct, mentioned=True, in_thread=True
+        )
+        return served and self._context.clock() - sent_at(message) <= MAY_COME
 
     async def submit_deletion(self, key: ConversationKey, message: str) -> None:
-        """Take that a message of a conversation is gone. Raises GatewayError."""
+        """Hand in the deletion of a message. Raises GatewayError."""
         await self._host.accept(
             InboundMessage(
                 key=key,
@@ -162,22 +233,22 @@ class MessageHandler:
             )
         )
 
-    async def find_conversation(self, said: ParsedMessage) -> tuple[ConversationKey, bool]:
+    async def find_conversation(self, parsed: ParsedMessage) -> tuple[ConversationKey, bool]:
         """The conversation of a message; True if it is in a thread."""
         return await find_conversation(
             self._context.channels,
-            self._context.spots,
-            said.channel,
-            said.guild,
-            said.chain or said.id,
+            self._context.targets,
+            parsed.channel,
+            parsed.guild,
+            parsed.chain or parsed.id,
         )
 
     async def _is_participant(
-        self, said: ParsedMessage, key: ConversationKey, *, in_thread: bool
+        self, parsed: ParsedMessage, key: ConversationKey, *, in_thread: bool
     ) -> bool:
         """True if the bot takes part in the conversation."""
-        if said.answers or not in_thread:
-            return bool(said.answers)
+        if parsed.answers or not in_thread:
+            return bool(parsed.answers)
         known = self._participates.get(str(key))
         if known is None:
             known = await self._host.thread_at(key) is not None
@@ -186,20 +257,20 @@ class MessageHandler:
         return known
 
     async def _build_message(
-        self, said: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
+        self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
     ) -> InboundMessage:
-        text = readable_text(said, me, self._context.channels.name, self._context.roles)
+        text = readable_text(parsed, me, self._context.channels.name, self._context.roles)
         return InboundMessage(
             key=key,
             author=author,
-            direct=not said.guild,
+            direct=not parsed.guild,
             text=text,
-            dedupe=(_creation_key(key, said.id),),
-            message_id=said.id,
-            order_key=order_key(said.id),
-            reply_to=said.request or said.answers,
-            link=f"{SITE}/{said.guild or '@me'}/{said.channel}/{said.id}",
-            quotes=tuple([await self.quote(each, key, said.guild) for each in said.foreign]),
+            dedupe=(_creation_key(key, parsed.id),),
+            message_id=parsed.id,
+            order_key=order_key(parsed.id),
+            reply_to=parsed.request or parsed.answers,
+            link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
+            quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
         )
 
     async def quote(self, foreign: ForeignMessage, key: ConversationKey, guild: str) -> Quote:
@@ -218,27 +289,19 @@ class MessageHandler:
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.info("who user %s is can't be asked: %s", sender.id, error)
+            LOG.info("could not look up user %s: %s", sender.id, error)
             return False
         return await self._host.may(InboundMessage(key=key, author=author, direct=not guild))
 
-    async def _with_files(self, message: InboundMessage, said: ParsedMessage) -> InboundMessage:
-        """The message with its files, and a notice about those refused."""
-        if not said.files:
-            return message
-        files, told = await self._context.files.read(said.files, lambda: self._refetch(said))
-        text = "\n".join(filter(None, (message.text, *told)))
-        return replace(message, attachments=files, text=text)
-
     async def _with_history(
-        self, message: InboundMessage, said: ParsedMessage, me: BotIdentity
+        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
     ) -> InboundMessage:
         """The message that calls the team into a thread, with its history.
 
         As far as the history can be read now.
         """
         key = message.key
-        in_thread = bool(said.guild) and key.channel != said.channel
+        in_thread = bool(parsed.guild) and key.channel != parsed.channel
         if not in_thread or message.text.startswith("/"):
             return message
         message = await self._host.judge(message)
@@ -246,74 +309,110 @@ class MessageHandler:
             return message
         if await self._host.thread_at(key) is not None:
             return message
-        path = f"/channels/{said.channel}/messages"
-        query = {"before": message.message_id, "limit": str(EARLIER)}
         try:
-            async with asyncio.timeout(EARLIER_SECONDS):
-                found = await self._context.rest.call("GET", path, query=query)
-                parsed = parse_history(found, said.guild, me)
-                earlier = [await self._history_quote(one, key, me) for one in parsed if one.text]
+            history = await self._history(message, parsed, me)
+            await self._submit_overtaken(history, me)
+            if await self._host.thread_at(key) is not None:
+                return message
+            async with asyncio.timeout(HISTORY_SECONDS):
+                earlier = [await self._history_quote(each, key, me) for each in history]
         except AuthError:
             raise
         except (TimeoutError, GatewayError) as error:
-            LOG.info("what was said in thread %s is not read: %r", said.channel, error)
+            LOG.info("could not read the history of thread %s: %r", parsed.channel, error)
             return message
         return replace(message, quotes=(*earlier, *message.quotes))
 
+    async def _history(
+        self, message: InboundMessage, parsed: ParsedMessage, me: BotIdentity
+    ) -> list[ParsedMessage]:
+        """Others' messages of a thread before this one, unless deleted here."""
+        path = f"/channels/{parsed.channel}/messages"
+        query = {"before": message.message_id, "limit": str(HISTORY_MESSAGES)}
+        async with asyncio.timeout(HISTORY_SECONDS):
+            found = await self._context.rest.call("GET", path, query=query)
+        limit = await self._host.history_limit(message.key)
+        return [
+            each
+            for each in parse_history(found, parsed.guild, me)
+            if each.text and limit.allows(order_key(each.id), sent_at(each.id))
+        ]
+
+    async def _submit_overtaken(self, history: Sequence[ParsedMessage], me: BotIdentity) -> None:
+        """Hand in messages that a later one of their thread has overtaken.
+
+        They are missed ones that are still to be found: no quotes, but what their authors say.
+        """
+        since = self._context.clock() - self._host.missed.answer
+        recent = [each for each in history if sent_at(each.id) >= since]
+        for each in await self.not_taken(recent):
+            message = await self.prepare(each, me)
+            if message is not None and not self._host.is_command(message.text):
+                await self.submit(message, each, me)
+
     async def _history_quote(
-        self, said: ParsedMessage, key: ConversationKey, me: BotIdentity
+        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity
     ) -> Quote:
-        text = readable_text(said, me, self._context.channels.name, self._context.roles)
-        quote = await self.quote(ForeignMessage(text=text, sender=said.sender), key, said.guild)
+        text = readable_text(parsed, me, self._context.channels.name, self._context.roles)
+        quote = await self.quote(ForeignMessage(text=text, sender=parsed.sender), key, parsed.guild)
         return replace(quote, kind="history")
 
-    def _was_refused_recently(self, said: ParsedMessage) -> bool:
+    def _was_refused_recently(self, parsed: ParsedMessage) -> bool:
         """True if a channel recently refused this person.
 
         There, each message begins anew.
         """
-        where, now = f"{said.channel}/{said.sender.id}", monotonic()
-        told = self._refused_at.get(where)
-        if told is not None and now - told < TELL_AGAIN:
+        where, now = f"{parsed.channel}/{parsed.sender.id}", monotonic()
+        refused_at = self._refused_at.get(where)
+        if refused_at is not None and now - refused_at < TELL_AGAIN:
             return True
         self._refused_at.put(where, now)
         return False
 
-    async def _refetch(self, said: ParsedMessage) -> Sequence[FileRef]:
-        path = f"/channels/{said.channel}/messages/{said.id}"
-        found = await self._context.rest.call("GET", path)
-        others = [found.get("referenced_message") or {}]
-        others += [each.get("message", {}) for each in found.get("message_snapshots") or ()]
-        return [file for each in (found, *others) for file in parse_files(each)]
+    async def _reply_once_each(
+        self,
+        missed: Sequence[tuple[InboundMessage, ParsedMessage]],
+        receipts: Sequence[Receipt],
+    ) -> None:
+        """Reply to missed messages, to each person the same thing once."""
+        said: set[tuple[ConversationKey, str, str]] = set()
+        for (message, parsed), receipt in zip(missed, receipts, strict=True):
+            reply = (message.key, message.author.id, receipt.reply)
+            if reply in said:
+                continue
+            said.add(reply)
+            try:
+                await self._reply(receipt, parsed)
+            except AuthError:
+                raise
+            except GatewayError as error:
+                LOG.warning("could not reply to a missed message: %s", error)
 
-    async def _reply(self, receipt: Receipt, said: ParsedMessage) -> None:
+    async def _reply(self, receipt: Receipt, parsed: ParsedMessage) -> None:
         """Send a private refusal directly, any other reply below the message."""
         refused = receipt.reply == NOT_ALLOWED
-        if not receipt.reply or (refused and self._was_refused_recently(said)):
+        if not receipt.reply or (refused and self._was_refused_recently(parsed)):
             return
-        channel, below, message = (
-            said.channel,
-            said.id,
-            Message(content=clip(receipt.reply, CONTENT)),
-        )
-        if refused and said.guild:
-            direct = {"recipient_id": said.sender.id}
+        channel, below = parsed.channel, parsed.id
+        if refused and parsed.guild:
+            direct = {"recipient_id": parsed.sender.id}
             opened = await self._context.rest.call("POST", "/users/@me/channels", json=direct)
             channel, below = opened["id"], ""
-        body = message.body(nonce=f"r{said.id}", below=below)
+        message = Message(content=clip(receipt.reply, CONTENT))
+        body = message.body(nonce=f"r{parsed.id}", below=below)
         await self._context.rest.call("POST", f"/channels/{channel}/messages", json=body)
-
-
-def sent_at(said: ParsedMessage) -> float:
-    """When it was said, in seconds since the epoch: its id tells."""
-    return (int(said.id) >> 22) / 1000 + DISCORD_EPOCH
 
 
 def _creation_key(key: ConversationKey, message: str) -> str:
     return key.dedupe("create", message)
 
 
-def _mentions_bot_late(said: ParsedMessage) -> bool:
-    """True if an edit mentions the bot soon after the message."""
-    edited_at = datetime.fromisoformat(said.edited).timestamp()
-    return said.mentioned and edited_at - sent_at(said) <= FRESH
+def _calls_late(parsed: ParsedMessage) -> bool:
+    """True if an edit is for the team, soon after its message."""
+    soon = _edited_at(parsed) - sent_at(parsed.id) <= FRESH_SECONDS
+    return soon and (parsed.mentioned or not parsed.guild)
+
+
+def _edited_at(parsed: ParsedMessage) -> float:
+    """When it was edited, in seconds since the epoch."""
+    return datetime.fromisoformat(parsed.edited).timestamp()

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import UNKNOWN_MESSAGE, ApiError, Rest
-from adapters.discord.connection.values import BotIdentity
+from adapters.discord.connection.values import PLATFORM, BotIdentity
 from adapters.discord.inbound.messages import MessageHandler
 from adapters.discord.inbound.parse_messages import parse_message
-from adapters.discord.state import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.conversation import RecentMessage
 
@@ -27,36 +26,36 @@ Payload = Mapping[str, Any]
 
 
 class MissedEdits:
-    """Compares what was taken lately with what Discord has."""
+    """Compares the messages accepted lately with those on Discord."""
 
-    def __init__(self, rest: Rest, host: AdapterHost, hearing: MessageHandler) -> None:
+    def __init__(self, rest: Rest, host: AdapterHost, handler: MessageHandler) -> None:
         self._rest = rest
         self._host = host
-        self._handler = hearing
+        self._handler = handler
 
     async def read(self, guild: str, since: float, me: BotIdentity) -> None:
-        """Take edits and deletions in a server, "" for direct messages.
+        """Hand in edits and deletions of a server, "" for direct messages.
 
         It finds those that a bounded number of calls can reach. Raises GatewayError if one can't be
-        taken.
+        accepted.
         """
         places: defaultdict[str, list[RecentMessage]] = defaultdict(list)
-        for said in await self._recent_messages(guild, since):
-            if channel := _channel_in(said.link):
-                places[channel].append(said)
+        for recent in await self._recent_messages(guild, since):
+            if channel := _channel_in(recent.link):
+                places[channel].append(recent)
         left = READS
         # What was said last is at the end, and comes first.
         for channel, known in reversed(places.items()):
             left = await self._compare(channel, guild, known, me, left)
         if left <= 0:
-            LOG.warning("not all that may have been edited or deleted was looked at")
+            LOG.warning("too many messages to look for all edits and deletions")
 
     async def _recent_messages(self, guild: str, since: float) -> list[RecentMessage]:
         """Recent messages, except those known to be deleted."""
         found = await self._host.recent_messages(PLATFORM, guild, since - KNOWN_FOR)
-        gone = {said.key.dedupe("delete", said.message_id): said for said in found}
+        gone = {recent.key.dedupe("delete", recent.message_id): recent for recent in found}
         known = await self._host.known_keys(gone)
-        return [said for key, said in gone.items() if key not in known]
+        return [recent for key, recent in gone.items() if key not in known]
 
     async def _compare(
         self, channel: str, guild: str, known: Sequence[RecentMessage], me: BotIdentity, left: int
@@ -69,19 +68,19 @@ class MissedEdits:
             left -= 1
             for message in page.values():
                 await self._handle_change(message, guild, me)
-            for said in reversed(known):
-                if said.message_id not in page and left > 0:
+            for recent in reversed(known):
+                if recent.message_id not in page and left > 0:
                     left -= 1
-                    await self._check_message(channel, said, guild, me)
+                    await self._check_message(channel, recent, guild, me)
         except ApiError as error:
-            LOG.info("channel %s can't be compared: %s", channel, error)
+            LOG.info("could not look for edits in channel %s: %s", channel, error)
         return left
 
     async def _known_messages(
         self, channel: str, known: Iterable[RecentMessage]
     ) -> dict[str, Payload]:
         """Known messages among the newest up to the last of them."""
-        ids = {said.message_id for said in known}
+        ids = {recent.message_id for recent in known}
         before = str(max(map(int, ids)) + 1)
         page: list[Payload] = await self._rest.call(
             "GET",
@@ -91,23 +90,23 @@ class MissedEdits:
         return {str(each["id"]): each for each in page if str(each["id"]) in ids}
 
     async def _check_message(
-        self, channel: str, said: RecentMessage, guild: str, me: BotIdentity
+        self, channel: str, recent: RecentMessage, guild: str, me: BotIdentity
     ) -> None:
         """Check a message missing from its page: older, deleted, or hidden."""
         try:
-            path = f"/channels/{channel}/messages/{said.message_id}"
+            path = f"/channels/{channel}/messages/{recent.message_id}"
             await self._handle_change(await self._rest.call("GET", path), guild, me)
         except ApiError as error:
             if error.code != UNKNOWN_MESSAGE:
                 raise
-            await self._handler.submit_deletion(said.key, said.message_id)
+            await self._handler.submit_deletion(recent.key, recent.message_id)
 
     async def _handle_change(self, message: Payload, guild: str, me: BotIdentity) -> None:
         if message.get("edited_timestamp") is None:
             return
-        said = parse_message({**message, "guild_id": guild}, me)
-        if said is not None:
-            await self._handler.handle_edit(said, me)
+        parsed = parse_message({**message, "guild_id": guild}, me)
+        if parsed is not None:
+            await self._handler.handle_edit(parsed, me)
 
 
 def _channel_in(link: str) -> str:

@@ -70,8 +70,6 @@ def parse_interaction(payload: Payload) -> Interaction | None:
     """The interaction; None if it needs no answer of ours.
 
     Raises KeyError, TypeError or ValueError if it is malformed.
-
-    Raises KeyError, TypeError or ValueError for what is no interaction.
     """
     kind = as_integer(payload["type"])
     if kind not in (COMMAND, COMPONENT, MODAL):

@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from adapters.discord.connection.values import BotIdentity, Payload, Sender
 from adapters.discord.custom_ids import parse_action
+from gateway.adapter import IgnoredReason
 
-SAID = frozenset({0, 19})
+WRITTEN_TYPES = frozenset({0, 19})
 """Discord's types of messages that somebody wrote: an ordinary one, and a reply."""
 STARTER = 21
 """Type of a thread's first message where another one, in its channel, began the thread."""
@@ -80,18 +81,25 @@ class MessageDeletion:
     guild: str
 
 
+def ignored_reason(payload: Payload, me: BotIdentity) -> IgnoredReason | None:
+    """Why a message is not parsed; None for one that somebody wrote."""
+    author = as_mapping(payload["author"])
+    own = author["id"] == me.user or payload.get("application_id") == me.application
+    if own or as_integer(payload.get("flags") or 0) & EPHEMERAL:
+        return "own"
+    if as_integer(payload.get("type") or 0) not in WRITTEN_TYPES:
+        return "system message"
+    return None
+
+
 def parse_message(payload: Payload, me: BotIdentity) -> ParsedMessage | None:
     """The message; None for one of the system or the bot.
 
     Raises KeyError, TypeError or ValueError if it is malformed.
-
-    Raises KeyError, TypeError or ValueError for what is no message.
     """
-    author = as_mapping(payload["author"])
-    own = author["id"] == me.user or payload.get("application_id") == me.application
-    hidden = as_integer(payload.get("flags") or 0) & EPHEMERAL
-    if own or hidden or as_integer(payload.get("type") or 0) not in SAID:
+    if ignored_reason(payload, me) is not None:
         return None
+    author = as_mapping(payload["author"])
     sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
     names = {
         str(each["id"]): _display_name(each, each.get("member"))
@@ -144,12 +152,12 @@ def parse_history(page: Sequence[Payload], guild: str, me: BotIdentity) -> list[
     for each in page:
         started = each.get("type") == STARTER and each.get("referenced_message")
         try:
-            said = parse_message({**(started or each), "guild_id": guild}, me)
+            parsed = parse_message({**(started or each), "guild_id": guild}, me)
         except (KeyError, TypeError, ValueError):
             continue
-        if said is not None:
-            found.append(said)
-    return sorted(found, key=lambda said: int(said.id))
+        if parsed is not None:
+            found.append(parsed)
+    return sorted(found, key=lambda parsed: int(parsed.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +218,10 @@ def card_request(message: Payload) -> str:
 
 
 def readable_text(
-    said: ParsedMessage, me: BotIdentity, channel: Callable[[str], str], role: Callable[[str], str]
+    parsed: ParsedMessage,
+    me: BotIdentity,
+    channel: Callable[[str], str],
+    role: Callable[[str], str],
 ) -> str:
     """The text with names for mentions, without the bot's leading one.
 
@@ -225,10 +236,10 @@ def readable_text(
             case "@&":
                 return f"@{role(number)}" if role(number) else found[0]
             case _:
-                return f"@{said.names[number]}" if number in said.names else found[0]
+                return f"@{parsed.names[number]}" if number in parsed.names else found[0]
 
     ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
-    text = re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", said.text)
+    text = re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", parsed.text)
     text = _EMOJI.sub(lambda found: found["name"], _MENTION.sub(name, text))
     return _TIME.sub(_format_time, text).strip()
 

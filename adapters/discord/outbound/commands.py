@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
-from adapters.discord.state import PLATFORM, MarkStore
+from adapters.discord.connection.values import PLATFORM
+from gateway.adapter import AdapterHost
 from gateway.client import CommandInfo
 
 LOG = logging.getLogger("adapters.discord")
@@ -27,22 +28,24 @@ MARK = "commands"
 
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
-        (TEXT, "id", "Which request; without, those that you may answer are listed", False),
-        (BOOLEAN, "always", "For the rest of this thread", False),
+        (TEXT, "id", "Id of the request; without it, you see those that you may answer", False),
+        (BOOLEAN, "always", "Approve for the rest of this thread", False),
     ),
     "deny": (
-        (TEXT, "id", "Which request; without, those that you may answer are listed", False),
-        (TEXT, "note", "Why, for the team", False),
+        (TEXT, "id", "Id of the request; without it, you see those that you may answer", False),
+        (TEXT, "note", "Reason, for the team", False),
     ),
-    "queue": ((TEXT, "what", "drop N, first N or mode NAME; what waits is shown without", False),),
-    "again": ((TEXT, "number", "Which message", True),),
-    "revoke": ((TEXT, "tool", "Which tool", True),),
+    "queue": (
+        (TEXT, "what", "drop N, first N or mode NAME; without it, you see what waits", False),
+    ),
+    "again": ((TEXT, "number", "Number of the message", True),),
+    "revoke": ((TEXT, "tool", "Name of the tool", True),),
 }
 
 
 def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
     """All commands, as Discord is told of them."""
-    asking = [_option(TEXT, "text", "What the team is to do", required=True)]
+    asking = [_option(TEXT, "text", "The question or task", required=True)]
     slashes = [_command(ask, "Ask the team", asking)]
     slashes += [
         _command(
@@ -55,28 +58,26 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
 
 
 async def sync_commands(
-    rest: Rest, marks: MarkStore, application: str, wanted: list[dict[str, Any]]
+    rest: Rest, host: AdapterHost, application: str, wanted: list[dict[str, Any]]
 ) -> bool:
     """Register the commands if they changed; True if they did.
 
     Raises the errors of calls.
-
-    Raises what a call raises.
     """
     text = json.dumps([application, wanted], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-    if (await marks.marks(PLATFORM)).get(MARK) == digest:
+    if (await host.marks(PLATFORM)).get(MARK) == digest:
         return False
     await rest.call("PUT", f"/applications/{application}/commands", json=wanted)
-    await marks.mark(PLATFORM, MARK, digest)
-    LOG.info("Discord knows the commands now")
+    await host.mark(PLATFORM, MARK, digest)
+    LOG.info("registered the commands")
     return True
 
 
 def _command(name: str, description: str, options: list[dict[str, Any]]) -> dict[str, Any]:
     text = description[:1].upper() + description[1:]
-    told = text if len(text) <= DESCRIPTION else f"{text[: DESCRIPTION - 1]}\u2026"
-    return {**_everywhere(), "type": 1, "name": name, "description": told, "options": options}
+    clipped = text if len(text) <= DESCRIPTION else f"{text[: DESCRIPTION - 1]}\u2026"
+    return {**_everywhere(), "type": 1, "name": name, "description": clipped, "options": options}
 
 
 def _everywhere() -> dict[str, Any]:

@@ -12,9 +12,8 @@ from adapters.discord.connection.message_body import CONTENT, Message, clip, len
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from gateway.events import InputRequested
-from gateway.render.outbound import label, markdown
-from gateway.render.sanitize import sanitize, visible
-from gateway.render.split import closed
+from gateway.render.sanitize import label, markdown, sanitize, visible
+from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
 MESSAGE = 1600
@@ -34,8 +33,8 @@ CONTINUED = "-# {name}, continued"
 """Above each further part of what an agent says: others may have written since, and Discord puts
 the bot's name above all of its messages.
 """
-UNSURE = "-# This may stand here twice."
-RESUMING = "-# \u2026 it was cut off, and is said anew"
+UNSURE = "-# This message may appear twice."
+RESUMING = "-# \u2026 interrupted; the answer starts again"
 ARROW = "\u2192"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
@@ -75,19 +74,19 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
     if named:
         name = f"**{escape_markdown(label(speech.agent, NAME))}**"
         lines.append(name if speech.first else CONTINUED.format(name=name))
-    come, gone = _hand_offs(speech)
-    if come:
-        lines.append(_small_text([_activity_text(each) for each in come], HAND_OFF))
+    incoming, outgoing = _hand_offs(speech)
+    if incoming:
+        lines.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
     if tools := [each for each in speech.activity if each.kind == "tool"]:
         lines.append(
             _small_text([f"{MARKS[each.status]} {_activity_text(each)}" for each in tools], TOOLS)
         )
     if speech.text.strip():
-        lines.append(closed(speech.text) if speech.growing else speech.text)
+        lines.append(with_closed_fence(speech.text) if speech.growing else speech.text)
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
-    if gone:
-        lines.append(_small_text([_outgoing_hand_off(each) for each in gone], HAND_OFF))
+    if outgoing:
+        lines.append(_small_text([_outgoing_hand_off(each) for each in outgoing], HAND_OFF))
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
@@ -103,15 +102,15 @@ def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
 
 
 def _outgoing_hand_off(hand_off: Activity) -> str:
-    told = _activity_text(hand_off)
-    return told if ARROW in told else f"{ARROW} {told}"
+    text = _activity_text(hand_off)
+    return text if ARROW in text else f"{ARROW} {text}"
 
 
-def _small_text(told: list[str], longest: int) -> str:
+def _small_text(notes: list[str], longest: int) -> str:
     """All notes in a line of small text, or the newest."""
-    while len(told) > 1 and len(" \u00b7 ".join(told)) > longest:
-        told = [f"\u2026 {told[1]}", *told[2:]]
-    line = clip(" \u00b7 ".join(told), longest)
+    while len(notes) > 1 and len(" \u00b7 ".join(notes)) > longest:
+        notes = [f"\u2026 {notes[1]}", *notes[2:]]
+    line = clip(" \u00b7 ".join(notes), longest)
     return f"-# {line}"
 
 
@@ -172,21 +171,26 @@ def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
     prompt = markdown(request.prompt)
     if length(prompt) <= QUESTION:
-        return f"asks:\n{closed(prompt)}", ()
+        return f"asks:\n{with_closed_fence(prompt)}", ()
     file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
-    return f"asks:\n{closed(clip(prompt, QUESTION))}\n-# All of it is in the file below.", (file,)
+    return (
+        f"asks:\n{with_closed_fence(clip(prompt, QUESTION))}\n"
+        "-# The whole question is in the file below.",
+        (file,),
+    )
 
 
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
     text = visible(_indent_json(request.arguments))
-    # What the card says already is not said again.
-    told = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
-    prompt = "" if told else closed(clip(markdown(request.prompt), 300))
+    # The card does not repeat what it says already.
+    repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
+    told = request.reason or ("" if repeated else request.prompt)
+    prompt = with_closed_fence(clip(markdown(told), 300)) if told else ""
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))
-    return f"{prompt}\n-# The arguments are in the file below; read all of it.".lstrip(), (file,)
+    return f"{prompt}\n-# The arguments are in the file below. Read all of it.".lstrip(), (file,)
 
 
 def _indent_json(arguments: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from adapters.discord.bounded_cache import BoundedCache
@@ -20,15 +19,14 @@ from adapters.discord.connection.rest import (
     ApiError,
     Rest,
 )
-from adapters.discord.connection.values import snowflake
-from adapters.discord.conversations.threads import LONGEST_NAME, Spot, Spots
+from adapters.discord.connection.values import PLATFORM, snowflake
+from adapters.discord.conversations.threads import LONGEST_NAME, MessageTarget, MessageTargets
 from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
 from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
-from adapters.discord.state import PLATFORM
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
-from gateway.render.outbound import label, markdown
+from gateway.render.sanitize import label, markdown
 from gateway.surface import (
     BusyState,
     Card,
@@ -49,18 +47,18 @@ LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, ed
 
 NONCE_SECONDS = 180.0
 """The seconds for which Discord knows a message's nonce and makes no second message for it."""
-TRIES = (0.5, 2.0)
+RETRY_SECONDS = (0.5, 2.0)
 """Seconds before each further try of a post that may have arrived."""
 TYPING_SECONDS = 9.0
 """Discord shows for ten that somebody types."""
 BUSY_SECONDS = 120.0
-LOOKED_AT = 100
+LOOKUP_MESSAGES = 100
 
 
 class DiscordSurface:
     """A TextSurface that edits, finds, paces, shows typing, and names threads.
 
-        async with DiscordSurface(rest, spots, user, live_links) as surface: ...
+        async with DiscordSurface(rest, targets, user, live_links) as surface: ...
 
     `user` is the bot's own id; with `webhooks`, agents write under their own names. `clock` gives
     the seconds since the epoch. Leaving it ends its typing.
@@ -69,7 +67,7 @@ class DiscordSurface:
     def __init__(
         self,
         rest: Rest,
-        spots: Spots,
+        targets: MessageTargets,
         user: str,
         live_links: Callable[[], Collection[str]],
         webhooks: Webhooks | None = None,
@@ -78,7 +76,7 @@ class DiscordSurface:
     ) -> None:
         self._clock = clock
         self._rest = rest
-        self._spots = spots
+        self._targets = targets
         self._user = user
         self._live_links = live_links
         self._webhooks = webhooks
@@ -92,15 +90,10 @@ class DiscordSurface:
         await self._group.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: Any) -> None:
         for task in self._typing.values():
             task.cancel()
-        await self._group.__aexit__(kind, error, traceback)
+        await self._group.__aexit__(*error)
 
     @property
     def platform(self) -> str:
@@ -126,7 +119,7 @@ class DiscordSurface:
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
-        return await self._in_place(place, lambda spot: self._post(place, spot, part))
+        return await self._in_place(place, lambda target: self._post(place, target, part))
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message say this instead."""
@@ -136,11 +129,11 @@ class DiscordSurface:
         named = "/" not in message
         body = render_part(part, named=named).body()
 
-        async def edit(spot: Spot) -> None:
+        async def edit(target: MessageTarget) -> None:
             if named:
-                path = f"/channels/{spot.channel}/messages/{message}"
+                path = f"/channels/{target.channel}/messages/{message}"
                 await self._rest.call("PATCH", path, json=body, rank=rank)
-            elif not await self._edit_hook(place, spot, message, body, rank):
+            elif not await self._edit_hook(place, target, message, body, rank):
                 raise MessageGone("The webhook that wrote it is gone.")
 
         try:
@@ -161,13 +154,13 @@ class DiscordSurface:
             return seen
         if self._webhooks is None and self._clock() - since < NONCE_SECONDS:
             return None
-        spot = await self._spot(place)
+        target = await self._find_target(place)
         messages = await self._rest.call(
             "GET",
-            f"/channels/{spot.channel}/messages",
-            query={"after": str(snowflake(since - 60)), "limit": str(LOOKED_AT)},
+            f"/channels/{target.channel}/messages",
+            query={"after": str(snowflake(since - 60)), "limit": str(LOOKUP_MESSAGES)},
         )
-        unknown = len(messages) == LOOKED_AT
+        unknown = len(messages) == LOOKUP_MESSAGES
         for message in messages:
             match self._is_part(message, key, since):
                 case True:
@@ -177,7 +170,7 @@ class DiscordSurface:
                 case None:
                     unknown = True
         if unknown:
-            raise OutcomeUnknown("Discord does not tell any more which of the messages it was.")
+            raise OutcomeUnknown("Discord no longer tells which message it was.")
         return None
 
     def _is_part(self, message: Mapping[str, Any], key: str, since: float) -> bool | None:
@@ -212,11 +205,11 @@ class DiscordSurface:
 
     async def _path(self, place: Place, use: Use) -> str:
         """Where such a call goes, most likely."""
-        spot = await self._spot(place)
+        target = await self._find_target(place)
         hook = (
             await self._webhooks.find_hook(place.key) if self._webhooks and use != "card" else None
         )
-        messages = f"/channels/{spot.channel}/messages"
+        messages = f"/channels/{target.channel}/messages"
         if use in ("post", "card"):
             return hook.path if hook else messages
         return f"{hook.path}/messages/{_ANY}" if hook else f"{messages}/{_ANY}"
@@ -238,10 +231,10 @@ class DiscordSurface:
         loop = asyncio.get_running_loop()
         while loop.time() < self._busy.get(key, 0.0):
             try:
-                spot = await self._spot(place)
-                await self._rest.call("POST", f"/channels/{spot.channel}/typing", rank=Rank.EDIT)
+                target = await self._find_target(place)
+                await self._rest.call("POST", f"/channels/{target.channel}/typing", rank=Rank.EDIT)
             except GatewayError as error:
-                LOG.debug("typing is not shown: %s", error)
+                LOG.debug("could not show typing: %s", error)
             await asyncio.sleep(TYPING_SECONDS)
         self._busy.pop(key, None)
         self._typing.pop(key, None)
@@ -250,71 +243,71 @@ class DiscordSurface:
         """Give the thread a title, if it has another one."""
         name = label(title, LONGEST_NAME)
         try:
-            spot = await self._spot(place)
-            known = self._names.get(spot.channel) or spot.name
-            if not (spot.thread and name) or known == name:
+            target = await self._find_target(place)
+            known = self._names.get(target.channel) or target.name
+            if not (target.thread and name) or known == name:
                 return
-            channel = await self._rest.call("GET", f"/channels/{spot.channel}")
+            channel = await self._rest.call("GET", f"/channels/{target.channel}")
             # What people have opened and named is theirs.
             if channel.get("owner_id") == self._user and channel.get("name") != name:
-                await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"name": name})
-            self._names.put(spot.channel, name)
+                await self._rest.call("PATCH", f"/channels/{target.channel}", json={"name": name})
+            self._names.put(target.channel, name)
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.info("a thread keeps its name: %s", error)
+            LOG.info("could not rename a thread: %s", error)
 
-    async def _spot(self, place: Place) -> Spot:
-        return await self._spots.find(place.key, asker="".join(user_ids([place.asker])))
+    async def _find_target(self, place: Place) -> MessageTarget:
+        return await self._targets.find(place.key, asker="".join(user_ids([place.asker])))
 
-    async def _in_place(self, place: Place, call: Callable[[Spot], Any]) -> Any:
+    async def _in_place(self, place: Place, call: Callable[[MessageTarget], Any]) -> Any:
         """Make a call where a conversation stands, also where that has changed."""
-        spot = await self._spot(place)
+        target = await self._find_target(place)
         try:
-            return await call(spot)
+            return await call(target)
         except ApiError as error:
             if error.code == THREAD_ARCHIVED:
-                await self._unarchive(spot)
-                return await call(spot)
+                await self._unarchive(target)
+                return await call(target)
             if error.code == UNKNOWN_CHANNEL:
-                self._spots.forget(place.key)
+                self._targets.forget(place.key)
             raise
 
-    async def _unarchive(self, spot: Spot) -> None:
-        await self._rest.call("PATCH", f"/channels/{spot.channel}", json={"archived": False})
+    async def _unarchive(self, target: MessageTarget) -> None:
+        await self._rest.call("PATCH", f"/channels/{target.channel}", json={"archived": False})
 
     async def _edit_hook(
-        self, place: Place, spot: Spot, message: str, body: dict[str, Any], rank: Rank
+        self, place: Place, target: MessageTarget, message: str, body: dict[str, Any], rank: Rank
     ) -> bool:
         hooks = self._webhooks
-        return hooks is not None and await hooks.edit(place.key, spot, message, body, rank)
+        return hooks is not None and await hooks.edit(place.key, target, message, body, rank)
 
-    async def _post(self, place: Place, spot: Spot, part: Part) -> str:
-        if self._webhooks and isinstance(part.content, Speech) and not spot.reply_to:
+    async def _post(self, place: Place, target: MessageTarget, part: Part) -> str:
+        if self._webhooks and isinstance(part.content, Speech) and not target.reply_to:
             hook = await self._webhooks.find_hook(place.key)
             if hook is not None:
                 message = render_part(part, named=False)
                 return await self._webhooks.post(
-                    hook, place.key, spot, part.key, part.content.agent, message
+                    hook, place.key, target, part.key, part.content.agent, message
                 )
         message = render_part(part)
-        body = message.body(nonce=part.key, below=spot.reply_to)
+        body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
-        posted = await self._send(spot, body, message, rank)
-        made = str(posted["id"])
-        self.note_nonce(part.key, made)
+        posted = await self._send(target, body, message, rank)
+        message_id = str(posted["id"])
+        self.note_nonce(part.key, message_id)
         if not message.files and posted.get("content") != message.content:
             # An earlier try has arrived, which said less.
-            await self._post_anew(spot, made, message, posted)
-        return made
+            await self._post_anew(target, message_id, message, posted)
+        return message_id
 
     async def _send(
-        self, spot: Spot, body: dict[str, Any], message: Message, rank: Rank
+        self, target: MessageTarget, body: dict[str, Any], message: Message, rank: Rank
     ) -> Mapping[str, Any]:
         """Post, with retries: a repeated nonce makes no second message."""
-        path = f"/channels/{spot.channel}/messages"
+        path = f"/channels/{target.channel}/messages"
         unclear: OutcomeUnknown | None = None
-        for wait in (0.0, *TRIES):
+        for wait in (0.0, *RETRY_SECONDS):
             await asyncio.sleep(wait)
             try:
                 return await self._rest.call(
@@ -329,12 +322,12 @@ class DiscordSurface:
         raise unclear
 
     async def _post_anew(
-        self, spot: Spot, made: str, message: Message, posted: Mapping[str, Any]
+        self, target: MessageTarget, message_id: str, message: Message, posted: Mapping[str, Any]
     ) -> None:
         if posted.get("content", "").strip() == message.content.strip():
             return
         await self._rest.call(
-            "PATCH", f"/channels/{spot.channel}/messages/{made}", json=message.body()
+            "PATCH", f"/channels/{target.channel}/messages/{message_id}", json=message.body()
         )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, TypeAlias
 
-from gateway.render.blocks import Context
 from gateway.render.graphemes import may_cut
+from gateway.render.split import Context
 
 WIDTH = 60
 """Columns of a monospaced font."""
@@ -27,7 +27,7 @@ Side: TypeAlias = Literal["left", "right", "middle"]
 _BAR = re.compile(r"(?<!\\)\|")
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _STRONG = re.compile(r"\*\*|__|~~")
-_EMPHASIS = re.compile(r"(?<!\w)([*_])(\S(?:[^\n]*?\S)?)\1(?!\w)")
+_EMPHASIS = re.compile(r"(?<!\w)([*_])(\S(?:[^\n]{0,200}?\S)?)\1(?!\w)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 

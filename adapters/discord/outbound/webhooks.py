@@ -17,20 +17,20 @@ from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import ApiError, Rest
-from adapters.discord.conversations.threads import Spot
+from adapters.discord.conversations.threads import MessageTarget
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
 
 NAME = "Parley"
 LONGEST_NAME = 80
-AGAIN = 3600.0
+RETRY_REFUSED_SECONDS = 3600.0
 """Seconds after which a channel is asked again that had refused webhooks."""
-CUT_OFF = "-# The message above can't be changed any more; what it was to say follows anew."
+CUT_OFF = "-# The message above can't be edited any more. Its full text follows."
 
 UNKNOWN_WEBHOOK = 10015
 MADE_BY_APPLICATION = 1
@@ -71,7 +71,7 @@ class Webhooks:
         if hook := self._known.get(key.channel):
             return hook
         refused = self._refused.get(key.channel)
-        if refused is not None and monotonic() - refused < AGAIN:
+        if refused is not None and monotonic() - refused < RETRY_REFUSED_SECONDS:
             return None
         try:
             hook = await self._find(key.channel)
@@ -83,7 +83,13 @@ class Webhooks:
         return hook
 
     async def post(
-        self, hook: Hook, key: ConversationKey, spot: Spot, part: str, agent: str, message: Message
+        self,
+        hook: Hook,
+        key: ConversationKey,
+        target: MessageTarget,
+        part: str,
+        agent: str,
+        message: Message,
     ) -> str:
         """Write as an agent; the id.
 
@@ -93,20 +99,20 @@ class Webhooks:
         self._sent.put(part, (name, message.content))
         body = {**message.body(), "username": name}
         del body["components"]
-        posted = await self._write(hook, key, spot, body)
-        if posted is None and (anew := await self.find_hook(key)) is not None:
-            hook = anew
-            posted = await self._write(hook, key, spot, body)
+        posted = await self._write(hook, key, target, body)
+        if posted is None and (replacement := await self.find_hook(key)) is not None:
+            hook = replacement
+            posted = await self._write(hook, key, target, body)
         if posted is None:
             self._refused.put(key.channel, monotonic())
             raise PlatformUnreachable("The webhook is gone.")
         return f"{hook.id}/{posted['id']}"
 
     async def _write(
-        self, hook: Hook, key: ConversationKey, spot: Spot, body: dict[str, Any]
+        self, hook: Hook, key: ConversationKey, target: MessageTarget, body: dict[str, Any]
     ) -> Mapping[str, Any] | None:
         """The posted message; None if the webhook is gone."""
-        query = {"wait": "true", **_thread(spot)}
+        query = {"wait": "true", **_thread(target)}
         try:
             return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
         except ApiError as error:
@@ -116,7 +122,12 @@ class Webhooks:
             return None
 
     async def edit(
-        self, key: ConversationKey, spot: Spot, message: str, body: dict[str, Any], rank: Rank
+        self,
+        key: ConversationKey,
+        target: MessageTarget,
+        message: str,
+        body: dict[str, Any],
+        rank: Rank,
     ) -> bool:
         """Edit a message; False, with a notice, if its webhook is gone."""
         hook, _, number = message.partition("/")
@@ -125,25 +136,25 @@ class Webhooks:
             kept = {name: value for name, value in body.items() if name != "components"}
             path = f"{current.path}/messages/{number}"
             try:
-                await self._rest.call("PATCH", path, json=kept, query=_thread(spot), rank=rank)
+                await self._rest.call("PATCH", path, json=kept, query=_thread(target), rank=rank)
             except ApiError as error:
                 if error.code != UNKNOWN_WEBHOOK:
                     raise
                 self._known.forget(key.channel)
             else:
                 return True
-        await self._post_cut_off(spot, number)
+        await self._post_cut_off(target, number)
         return False
 
-    async def _post_cut_off(self, spot: Spot, number: str) -> None:
+    async def _post_cut_off(self, target: MessageTarget, number: str) -> None:
         """Post a notice that an older message lacks the agent's final text."""
         body = Message(content=CUT_OFF).body(nonce=f"c{number}")
         try:
-            await self._rest.call("POST", f"/channels/{spot.channel}/messages", json=body)
+            await self._rest.call("POST", f"/channels/{target.channel}/messages", json=body)
         except AuthError:
             raise
         except GatewayError as error:
-            LOG.info("that a message is cut off can't be told: %s", error)
+            LOG.info("could not post a notice below a cut-off message: %s", error)
 
     def is_part(self, message: Mapping[str, Any], part: str) -> bool | None:
         """True if the message is that part; None if unknown."""
@@ -169,5 +180,5 @@ def user_name(agent: str) -> str:
     return _RESERVED.sub(lambda found: ".".join(filter(None, found.groups())), name)[:LONGEST_NAME]
 
 
-def _thread(spot: Spot) -> dict[str, str]:
-    return {"thread_id": spot.channel} if spot.thread else {}
+def _thread(target: MessageTarget) -> dict[str, str]:
+    return {"thread_id": target.channel} if target.thread else {}

@@ -43,8 +43,9 @@ class Call:
         return f"{self.method} {self.path} -> {self.status or self.fault or '...'}"
 
     def id(self, name: str) -> int:
-        """An id from the path."""
-        return int(self.parameters[name]) if self.parameters[name].isdecimal() else 0
+        """An id from the path; 0 if the path has none."""
+        value = self.parameters.get(name, "")
+        return int(value) if value.isdecimal() else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Downloads of attachments, by signed links that expire after a day."""
+"""Attachments: signed links that expire after a day, and sizes of pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from adapters.discord.simulator.clock import SimulatorClock
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.model import Attachment, Channel
 
-GOOD_FOR = 24 * 3600.0
+LINK_SECONDS = 24 * 3600.0
+PNG = b"\x89PNG\r\n\x1a\n"
+PNG_HEADER, GIF_HEADER = 24, 10  # bytes, with the size at the end
 
 
 class Cdn:
@@ -26,12 +28,12 @@ class Cdn:
 
     def link(self, channel: Channel, attachment: Attachment) -> str:
         """A fresh link to an attachment."""
-        path = f"/attachments/{channel.id}/{attachment.id}/{quote(attachment.filename)}"
+        path = f"/attachments/{channel.id}/{attachment.id}/{quote(attachment.filename, safe='')}"
         now = int(self._clock.now())
-        expires = f"{now + int(GOOD_FOR):x}"
+        expires = f"{now + int(LINK_SECONDS):x}"
         return f"{self.url}{path}?ex={expires}&is={now:x}&hm={self._sign(attachment.id, expires)}&"
 
-    def good(self, attachment: int, query: Mapping[str, str]) -> bool:
+    def is_valid(self, attachment: int, query: Mapping[str, str]) -> bool:
         """True if the simulator signed the link and it is still valid."""
         expires = query.get("ex", "")
         if not hmac.compare_digest(self._sign(attachment, expires), query.get("hm", "")):
@@ -58,3 +60,12 @@ class Cdn:
     def _sign(self, attachment: int, expires: str) -> str:
         text = f"{attachment}:{expires}".encode()
         return hmac.new(self._secret, text, hashlib.sha256).hexdigest()
+
+
+def size_of(content: bytes) -> tuple[int | None, int | None]:
+    """Width and height of a PNG or GIF; otherwise (None, None)."""
+    if content.startswith(PNG) and len(content) >= PNG_HEADER:
+        return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+    if content[:6] in (b"GIF87a", b"GIF89a") and len(content) >= GIF_HEADER:
+        return int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little")
+    return None, None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import deque
 from contextlib import suppress
 
 from aiohttp import web
 
-from adapters.discord.simulator.compression import Compression
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.sessions import DISPATCH, Session, encode_frame
 
@@ -18,17 +18,16 @@ PER = 60.0
 
 
 class Connection:
-    """One websocket with a queue of frames.
+    """One websocket with a queue of frames, compressed with zlib on request.
 
     Nobody who causes an event waits for a client.
     """
 
-    def __init__(
-        self, request: web.Request, socket: web.WebSocketResponse, compression: Compression
-    ) -> None:
+    def __init__(self, request: web.Request, socket: web.WebSocketResponse) -> None:
         self._request = request
         self._socket = socket
-        self._compression = compression
+        compressed = request.query.get("compress") == "zlib-stream"
+        self._compressor = zlib.compressobj() if compressed else None
         self._queue: asyncio.Queue[Json | int] = asyncio.Queue()
         self._received: deque[float] = deque()
         self.session: Session | None = None
@@ -71,8 +70,9 @@ class Connection:
                 self.abort()
                 raise ConnectionAbortedError
             self.abort_after -= 1
-        match self._compression.frame(encode_frame(frame)):
-            case str() as text:
-                await self._socket.send_str(text)
-            case data:
-                await self._socket.send_bytes(data)
+        text = encode_frame(frame)
+        if (stream := self._compressor) is None:
+            await self._socket.send_str(text)
+        else:  # all frames are one stream, each ends with a flush
+            flushed = stream.compress(text.encode()) + stream.flush(zlib.Z_SYNC_FLUSH)
+            await self._socket.send_bytes(flushed)

@@ -38,21 +38,19 @@ class ApiError(Exception):
         return {**body, "errors": self.errors} if self.errors else body
 
 
-def unauthorized() -> ApiError:
-    """The token is not a bot's."""
-    return ApiError(401, 0, "401: Unauthorized")
-
-
-def not_found() -> ApiError:
-    """There is no such route."""
-    return ApiError(404, 0, "404: Not Found")
-
-
-def unknown(what: str) -> ApiError:
-    """Nothing has this id: `what` is a key of `UNKNOWN`."""
-    return ApiError(404, UNKNOWN[what], f"Unknown {what}")
-
-
+ERRORS = {
+    "unauthorized": (401, 0, "401: Unauthorized"),
+    "not found": (404, 0, "404: Not Found"),
+    "missing access": (403, 50001, "Missing Access"),
+    "missing permissions": (403, 50013, "Missing Permissions"),
+    "not the author": (403, 50005, "Cannot edit a message authored by another user"),
+    "empty message": (400, 50006, "Cannot send an empty message"),
+    "unreachable": (403, 50007, "Cannot send messages to this user"),
+    "invalid token": (401, 50027, "Invalid Webhook Token"),
+    "already acknowledged": (400, 40060, "Interaction has already been acknowledged."),
+    "thread archived": (400, 50083, "Thread is archived"),
+    "thread exists": (400, 160004, "A thread has already been created for this message"),
+}
 UNKNOWN = {
     "Channel": 10003,
     "Guild": 10004,
@@ -66,55 +64,20 @@ UNKNOWN = {
 }
 
 
-def missing_access() -> ApiError:
-    """The bot can't see the place."""
-    return ApiError(403, 50001, "Missing Access")
+def known_error(name: str) -> ApiError:
+    """The error with this name in `ERRORS`."""
+    return ApiError(*ERRORS[name])
 
 
-def missing_permissions() -> ApiError:
-    """The bot sees the place and may not do this there."""
-    return ApiError(403, 50013, "Missing Permissions")
-
-
-def empty_message() -> ApiError:
-    """There is nothing in the message."""
-    return ApiError(400, 50006, "Cannot send an empty message")
-
-
-def invalid_token() -> ApiError:
-    """The token in the path is wrong or has expired."""
-    return ApiError(401, 50027, "Invalid Webhook Token")
-
-
-def unreachable() -> ApiError:
-    """Somebody takes no direct messages."""
-    return ApiError(403, 50007, "Cannot send messages to this user")
-
-
-def not_the_author() -> ApiError:
-    """Somebody else has written the message."""
-    return ApiError(403, 50005, "Cannot edit a message authored by another user")
+def unknown(what: str) -> ApiError:
+    """An unknown id; `what` is a key of `UNKNOWN`."""
+    return ApiError(404, UNKNOWN[what], f"Unknown {what}")
 
 
 def too_many_old_edits(retry_after: float) -> ApiError:
     """Messages older than an hour take few edits."""
     text = "Maximum number of edits to messages older than 1 hour reached. Try again later"
     return ApiError(429, 30046, text, retry_after=retry_after)
-
-
-def thread_archived() -> ApiError:
-    """An archived thread takes no edits and reactions."""
-    return ApiError(400, 50083, "Thread is archived")
-
-
-def thread_exists() -> ApiError:
-    """A message can start one thread."""
-    return ApiError(400, 160004, "A thread has already been created for this message")
-
-
-def already_acknowledged() -> ApiError:
-    """An interaction is answered once."""
-    return ApiError(400, 40060, "Interaction has already been acknowledged.")
 
 
 def invalid(path: str, code: str, message: str) -> ApiError:

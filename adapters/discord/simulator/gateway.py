@@ -13,7 +13,6 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from adapters.discord.simulator import payloads
-from adapters.discord.simulator.compression import find_compression
 from adapters.discord.simulator.connections import Connection
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.intents import HIGHEST, PRIVILEGED, application_flags
@@ -42,7 +41,7 @@ class Gateway:
 
     `granted` are the privileged intents that the application may ask for, `shards` how many
     connections it is advised to keep, `refused_resumes` how many resumes will be refused; while it
-    is `down`, nobody can connect.
+    is `down`, nobody can connect, and `turned_away` counts those who try.
     """
 
     def __init__(self, world: World, token: str) -> None:
@@ -55,20 +54,21 @@ class Gateway:
         self.answers_heartbeats = True
         self.refused_resumes = 0
         self.down = False
+        self.turned_away = 0
         self.url = ""
         self.resume_url = ""
         self.identifies = 0
         self.resumes = 0
         self.sessions: dict[str, Session] = {}
         self.connections: list[Connection] = []
-        self._twice = 0
-        self._held: list[tuple[Session, Json]] = []
-        self._hold = 0
+        self._duplicates = 0
+        self._reordered: list[tuple[Session, Json]] = []
+        self._reordering = 0
 
     @property
     def open_sessions(self) -> list[Session]:
         """The sessions that are on a connection now."""
-        return [each for each in self.sessions.values() if each.line is not None]
+        return [each for each in self.sessions.values() if each.connection is not None]
 
     def emit(self, event: Event) -> None:
         """Send an event to every session that receives it.
@@ -82,23 +82,23 @@ class Gateway:
                 self._deliver(session, session.dispatch(event.name, session.visible_data(event)))
 
     def _deliver(self, session: Session, frame: Json) -> None:
-        if self._hold:
-            self._hold -= 1
-            self._held.append((session, frame))
-            if not self._hold:
-                held, self._held = self._held[::-1], []
-                for each, late in held:
+        if self._reordering:
+            self._reordering -= 1
+            self._reordered.append((session, frame))
+            if not self._reordering:
+                frames, self._reordered = self._reordered[::-1], []
+                for each, late in frames:
                     self._send(each, late)
             return
         self._send(session, frame)
 
     def _send(self, session: Session, frame: Json) -> None:
-        if session.line is None:
+        if session.connection is None:
             return
-        session.line.send(frame)
-        if self._twice:
-            self._twice -= 1
-            session.line.send(frame)
+        session.connection.send(frame)
+        if self._duplicates:
+            self._duplicates -= 1
+            session.connection.send(frame)
 
     # Faults
 
@@ -140,17 +140,17 @@ class Gateway:
 
     def duplicate(self, events: int = 1) -> None:
         """Send each of the next events twice."""
-        self._twice += events
+        self._duplicates += events
 
     def reorder(self, events: int = 2) -> None:
         """Hold the next events and send them the other way round."""
-        self._hold = events
+        self._reordering = events
 
     def malformed(self, name: str, data: Any) -> None:
         """Send an event with whatever data."""
         for session in self.open_sessions:
-            assert session.line is not None
-            session.line.send(session.dispatch(name, data))
+            assert session.connection is not None
+            session.connection.send(session.dispatch(name, data))
 
     def _broadcast(self, frame: Json) -> None:
         for connection in self.connections:
@@ -161,12 +161,11 @@ class Gateway:
     async def connect(self, request: web.Request) -> web.WebSocketResponse:
         """Serve a client until it goes."""
         if self.down:
+            self.turned_away += 1
             raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse(autoping=True, max_msg_size=4096 * 16)
         await socket.prepare(request)
-        connection = Connection(
-            request, socket, find_compression(request.query.get("compress", ""))
-        )
+        connection = Connection(request, socket)
         self.connections.append(connection)
         hello: Json = {"heartbeat_interval": int(self.heartbeat_interval * 1000)}
         connection.send({"op": HELLO, "d": hello, "s": None, "t": None})
@@ -193,8 +192,8 @@ class Gateway:
 
     def _detach(self, connection: Connection) -> None:
         session = connection.session
-        if session is not None and session.line is connection:
-            session.line = None
+        if session is not None and session.connection is connection:
+            session.connection = None
             session.lost_at = self._world.clock.now()
 
     async def stop(self) -> None:
@@ -203,7 +202,7 @@ class Gateway:
 
     def _receive(self, connection: Connection, frame: Json) -> None:
         opcode, data = frame.get("op"), frame.get("d")
-        takers: dict[int, Callable[[Connection, Any], None]] = {
+        handlers: dict[int, Callable[[Connection, Any], None]] = {
             HEARTBEAT: self._heartbeat,
             IDENTIFY: self._identify,
             RESUME: self._resume,
@@ -211,13 +210,13 @@ class Gateway:
         }
         if opcode in (3, 4):  # presence and voice, which show nowhere here
             return
-        taker = takers.get(opcode) if isinstance(opcode, int) else None
-        if taker is None:
+        handler = handlers.get(opcode) if isinstance(opcode, int) else None
+        if handler is None:
             connection.close(UNKNOWN_OPCODE)
-        elif connection.session is None and taker == self._send_members:
+        elif connection.session is None and handler == self._send_members:
             connection.close(NOT_AUTHENTICATED)
         else:
-            taker(connection, data)
+            handler(connection, data)
 
     def _heartbeat(self, connection: Connection, data: Any) -> None:
         if self.answers_heartbeats:
@@ -233,9 +232,9 @@ class Gateway:
         session = Session(int(data["intents"]), world.bot, (number, count))
         self.identifies += 1
         self._attach(connection, session)
-        mine = [each for each in world.guilds.values() if shard_of(each, count) == number]
+        guilds = [each for each in world.guilds.values() if shard_of(each, count) == number]
         connection.send(session.dispatch("READY", self._ready(session)))
-        for guild in mine:
+        for guild in guilds:
             if world.bot.id in guild.members:
                 connection.send(session.dispatch("GUILD_CREATE", world.guild_create(guild)))
 
@@ -255,7 +254,7 @@ class Gateway:
     def _attach(self, connection: Connection, session: Session) -> None:
         self.sessions[session.id] = session
         connection.session = session
-        session.line = connection
+        session.connection = connection
         session.lost_at = None
 
     def _ready(self, session: Session) -> Json:

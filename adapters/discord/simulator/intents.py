@@ -30,7 +30,7 @@ APPLICATION_FLAGS = {
     Intent.MEMBERS: 1 << 15,
     Intent.CONTENT: 1 << 19,
 }
-"""Application flags that show a granted privileged intent (the `LIMITED` ones)."""
+"""Application flags that show a granted privileged intent (in its limited form)."""
 
 
 def application_flags(granted: int) -> int:

@@ -12,9 +12,8 @@ from adapters.discord.simulator import messages, payloads
 from adapters.discord.simulator.components import CUSTOM_ID
 from adapters.discord.simulator.errors import (
     Json,
-    already_acknowledged,
     invalid,
-    invalid_token,
+    known_error,
     required,
     too_long,
     unknown,
@@ -35,7 +34,7 @@ from adapters.discord.simulator.permissions import permissions
 from adapters.discord.simulator.world import Event, World
 
 DEADLINE = 3.0
-TOKEN_GOOD_FOR = 15 * 60.0
+TOKEN_SECONDS = 15 * 60.0
 
 MODAL_TITLE = 45
 MODAL_FIELDS = 5
@@ -110,7 +109,7 @@ def payload(world: World, interaction: Interaction) -> Json:
     else:
         shown["user"] = payloads.user(interaction.user)
     if interaction.message:
-        shown["message"] = world.shows.message(interaction.message)
+        shown["message"] = world.renderer.message(interaction.message)
     return shown
 
 
@@ -120,7 +119,7 @@ def find(world: World, interaction_id: int, token: str) -> Interaction:
     if interaction is None or interaction.token != token:
         raise unknown("interaction")
     if interaction.answer is not None:
-        raise already_acknowledged()
+        raise known_error("already acknowledged")
     if world.clock.now() - interaction.made_at > DEADLINE:
         interaction.late = True
         raise unknown("interaction")
@@ -131,8 +130,8 @@ def by_token(world: World, token: str) -> Interaction:
     """The interaction to which a token belongs that is still good."""
     for interaction in world.interactions.values():
         if interaction.token == token:
-            if world.clock.now() - interaction.made_at > TOKEN_GOOD_FOR:
-                raise invalid_token()
+            if world.clock.now() - interaction.made_at > TOKEN_SECONDS:
+                raise known_error("invalid token")
             return interaction
     raise unknown("Webhook")
 
@@ -142,9 +141,9 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
     from_component = interaction.type is InteractionType.COMPONENT or bool(interaction.message)
     match kind:
         case Callback.MESSAGE:
-            interaction.response = _say(world, interaction, draft)
+            interaction.response = _post_response(world, interaction, draft)
         case Callback.DEFER:
-            interaction.response = _think(world, interaction, draft)
+            interaction.response = _post_deferred(world, interaction, draft)
         case Callback.DEFER_UPDATE if from_component:
             pass
         case Callback.UPDATE if from_component and interaction.message:
@@ -165,19 +164,19 @@ def answer(world: World, interaction: Interaction, kind: int, data: Json, draft:
 
 def answered(world: World, interaction: Interaction) -> Json:
     """The body Discord returns for a first answer."""
-    told: Json = {"id": str(interaction.id), "type": int(interaction.type)}
+    shown: Json = {"id": str(interaction.id), "type": int(interaction.type)}
     response = interaction.response
     if response is None:
-        return {"interaction": told}
-    told |= {
+        return {"interaction": shown}
+    shown |= {
         "response_message_id": str(response.id),
         "response_message_loading": interaction.thinking,
         "response_message_ephemeral": response.ephemeral,
     }
     if interaction.answer not in (Callback.MESSAGE, Callback.UPDATE):
-        return {"interaction": told}
-    message = world.shows.message(response)
-    return {"interaction": told, "resource": {"type": interaction.answer, "message": message}}
+        return {"interaction": shown}
+    message = world.renderer.message(response)
+    return {"interaction": shown, "resource": {"type": interaction.answer, "message": message}}
 
 
 def follow_up(world: World, interaction: Interaction, draft: Draft) -> Message:
@@ -186,7 +185,7 @@ def follow_up(world: World, interaction: Interaction, draft: Draft) -> Message:
         raise unknown("Webhook")
     if interaction.thinking and interaction.response:
         return fill(world, interaction.response, draft)
-    message = _say(world, interaction, draft)
+    message = _post_response(world, interaction, draft)
     interaction.followups.append(message)
     return message
 
@@ -216,7 +215,7 @@ def own_message(interaction: Interaction, message_id: int) -> Message:
     raise unknown("Message")
 
 
-def _say(world: World, interaction: Interaction, draft: Draft) -> Message:
+def _post_response(world: World, interaction: Interaction, draft: Draft) -> Message:
     ephemeral = bool((draft.flags or 0) & MessageFlag.EPHEMERAL)
     return messages.post(
         world,
@@ -227,7 +226,7 @@ def _say(world: World, interaction: Interaction, draft: Draft) -> Message:
     )
 
 
-def _think(world: World, interaction: Interaction, draft: Draft) -> Message:
+def _post_deferred(world: World, interaction: Interaction, draft: Draft) -> Message:
     ephemeral = (draft.flags or 0) & MessageFlag.EPHEMERAL
     flags = int(MessageFlag.LOADING | ephemeral)
     origin = _origin(world, interaction, ephemeral=bool(ephemeral), flags=flags)

@@ -7,13 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.discord.simulator import components
-from adapters.discord.simulator.errors import (
-    Json,
-    empty_message,
-    invalid,
-    too_long,
-    wrong_length,
-)
+from adapters.discord.simulator.errors import Json, invalid, known_error, too_long, wrong_length
 from adapters.discord.simulator.model import MessageFlag
 
 CONTENT = 2000
@@ -92,9 +86,9 @@ def read(
 
 def check_not_empty(draft: Draft) -> None:
     """Refuse a new message that says nothing."""
-    said = draft.content or draft.embeds or draft.components or draft.uploads
-    if not said and not (draft.reference or {}).get("type"):
-        raise empty_message()
+    parts = draft.content or draft.embeds or draft.components or draft.uploads
+    if not parts and not (draft.reference or {}).get("type"):
+        raise known_error("empty message")
 
 
 def _check_names(body: Json, known: Iterable[str]) -> None:
@@ -117,8 +111,8 @@ def _check_mentions(rules: Json) -> None:
 def _check_flags(body: Json, old_flags: int | None, *, v2: bool) -> None:
     if not v2:
         return
-    taken = body.get("flags") is not None and not body["flags"] & MessageFlag.IS_COMPONENTS_V2
-    if old_flags is not None and taken:
+    removed = body.get("flags") is not None and not body["flags"] & MessageFlag.IS_COMPONENTS_V2
+    if old_flags is not None and removed:
         raise invalid(
             "flags", "MESSAGE_CANNOT_REMOVE_COMPONENTS_V2_FLAG", "The flag cannot be removed"
         )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.simulator import components, payloads
-from adapters.discord.simulator.errors import ApiError, Json, invalid, thread_archived, unknown
-from adapters.discord.simulator.images import size_of
+from adapters.discord.simulator.cdn import size_of
+from adapters.discord.simulator.errors import ApiError, Json, invalid, known_error, unknown
 from adapters.discord.simulator.intents import Intent
 from adapters.discord.simulator.message_drafts import Draft, Upload
 from adapters.discord.simulator.model import (
@@ -133,7 +133,7 @@ def react(world: World, message: Message, user: User, emoji: str) -> None:
     users = message.reactions.setdefault(emoji, [])
     if user not in users:
         users.append(user)
-        _tell_reaction(world, "MESSAGE_REACTION_ADD", message, user, emoji)
+        _emit_reaction(world, "MESSAGE_REACTION_ADD", message, user, emoji)
 
 
 def unreact(world: World, message: Message, user: User, emoji: str) -> None:
@@ -144,7 +144,7 @@ def unreact(world: World, message: Message, user: User, emoji: str) -> None:
     users.remove(user)
     if not users:
         del message.reactions[emoji]
-    _tell_reaction(world, "MESSAGE_REACTION_REMOVE", message, user, emoji)
+    _emit_reaction(world, "MESSAGE_REACTION_REMOVE", message, user, emoji)
 
 
 def type_in(world: World, channel: Channel, user: User) -> None:
@@ -170,7 +170,7 @@ def unfurl(world: World, message: Message, embed: Json) -> None:
 def publish(world: World, name: str, message: Message) -> None:
     """Tell of a message as it is now."""
     channel = message.channel
-    world.emit(name, world.shows.event(message), channel, _intent(channel), message)
+    world.emit(name, world.renderer.event(message), channel, _intent(channel), message)
 
 
 def check_open(world: World, channel: Channel, author: User) -> None:
@@ -180,7 +180,7 @@ def check_open(world: World, channel: Channel, author: User) -> None:
     if not channel.is_thread:
         return
     if channel.locked and not may(channel, author, Permission.MANAGE_THREADS):
-        raise thread_archived()
+        raise known_error("thread archived")
     if channel.archived:
         channel.archived = False
         channel.archived_at = world.clock.now()
@@ -192,18 +192,18 @@ def attachments(world: World, channel: Channel, draft: Draft) -> list[Attachment
     limit = channel.guild.upload_limit if channel.guild else 10 * 2**20
     if sum(len(each.content) for each in draft.uploads.values()) > limit:
         raise ApiError(413, 40005, "Request entity too large")
-    said = {str(each.get("id")): each for each in draft.attachments or []}
-    return [_attachment(world, each, said.get(key, {})) for key, each in draft.uploads.items()]
+    described = {str(each.get("id")): each for each in draft.attachments or []}
+    return [_attachment(world, each, described.get(key, {})) for key, each in draft.uploads.items()]
 
 
-def _attachment(world: World, upload: Upload, said: Json) -> Attachment:
+def _attachment(world: World, upload: Upload, described: Json) -> Attachment:
     width, height = size_of(upload.content)
     attachment = Attachment(
         world.ids.new(),
-        said.get("filename") or upload.filename,
+        described.get("filename") or upload.filename,
         upload.content,
         upload.content_type,
-        said.get("description"),
+        described.get("description"),
         width,
         height,
     )
@@ -252,7 +252,7 @@ def _forward(world: World, message: Message, reference: Json) -> None:
     original = world.find_message(source, int(reference["message_id"]))
     message.flags |= MessageFlag.HAS_SNAPSHOT
     message.reference = _reference(original, FORWARD)
-    message.snapshots = [world.shows.snapshot(original)]
+    message.snapshots = [world.renderer.snapshot(original)]
 
 
 def _reference(target: Message, kind: int) -> Json:
@@ -331,7 +331,7 @@ def _ids(message: Message) -> Json:
     return {**data, "guild_id": str(guild.id)} if guild else data
 
 
-def _tell_reaction(world: World, name: str, message: Message, user: User, emoji: str) -> None:
+def _emit_reaction(world: World, name: str, message: Message, user: User, emoji: str) -> None:
     ids = _ids(message)
     ids["message_id"] = ids.pop("id")
     data: Json = {

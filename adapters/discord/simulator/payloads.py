@@ -15,6 +15,33 @@ from adapters.discord.simulator.model import (
 )
 from adapters.discord.simulator.permissions import in_guild
 
+MEMBER_NULLS: Json = dict.fromkeys(
+    ("avatar", "banner", "communication_disabled_until", "premium_since")
+)
+GUILD_NULLS: Json = dict.fromkeys(
+    (
+        "icon",
+        "description",
+        "home_header",
+        "splash",
+        "discovery_splash",
+        "banner",
+        "application_id",
+        "afk_channel_id",
+        "system_channel_id",
+        "widget_channel_id",
+        "max_presences",
+        "vanity_url_code",
+        "rules_channel_id",
+        "safety_alerts_channel_id",
+        "public_updates_channel_id",
+        "incidents_data",
+    )
+)
+APPLICATION_NULLS: Json = dict.fromkeys(
+    ("icon", "type", "interactions_endpoint_url", "role_connections_verification_url", "team")
+)
+"""Fields that every payload has, and that the simulator never fills."""
 IS_GUEST = 1 << 4
 """Flag of a member who was invited into a voice channel only."""
 
@@ -43,14 +70,11 @@ def own_user(who: User) -> Json:
 def member_of(member: Member) -> Json:
     """A member without its user, as beside a message's author."""
     return {
-        "avatar": None,
-        "banner": None,
-        "communication_disabled_until": None,
+        **MEMBER_NULLS,
         "flags": IS_GUEST if member.guest else 0,
         "joined_at": format_time(member.joined_at),
         "nick": member.nick,
         "pending": False,
-        "premium_since": None,
         "roles": [str(role.id) for role in member.roles],
         "mute": False,
         "deaf": False,
@@ -83,46 +107,31 @@ def role(what: Role) -> Json:
 def guild(what: Guild) -> Json:
     """A guild as REST shows it."""
     return {
+        **GUILD_NULLS,
         "id": str(what.id),
         "name": what.name,
-        "icon": None,
-        "description": None,
-        "home_header": None,
-        "splash": None,
-        "discovery_splash": None,
         "features": ["COMMUNITY"],
-        "banner": None,
         "owner_id": str(what.owner.id),
-        "application_id": None,
         "region": "deprecated",
-        "afk_channel_id": None,
         "afk_timeout": 300,
-        "system_channel_id": None,
         "system_channel_flags": 0,
         "widget_enabled": False,
-        "widget_channel_id": None,
         "verification_level": 1,
         "roles": [role(each) for each in what.roles.values()],
         "default_message_notifications": 1,
         "mfa_level": 0,
         "explicit_content_filter": 2,
-        "max_presences": None,
         "max_members": 500_000,
         "max_stage_video_channel_users": 50,
         "max_video_channel_users": 25,
-        "vanity_url_code": None,
         "premium_tier": 0,
         "premium_subscription_count": 0,
         "preferred_locale": "en-US",
-        "rules_channel_id": None,
-        "safety_alerts_channel_id": None,
-        "public_updates_channel_id": None,
         "premium_progress_bar_enabled": False,
         "nsfw": False,
         "nsfw_level": 0,
         "emojis": [],
         "stickers": [],
-        "incidents_data": None,
     }
 
 
@@ -158,20 +167,26 @@ def last_message(what: Channel) -> str | None:
     return None if newest is None else str(newest)
 
 
-def _guild_channel(what: Channel) -> Json:
+def _in_guild(what: Channel) -> Json:
     assert what.guild is not None
-    shown: Json = {
+    return {
         "id": str(what.id),
         "type": int(what.type),
         "flags": 0,
         "guild_id": str(what.guild.id),
         "name": what.name,
+        "last_message_id": last_message(what),
+        "rate_limit_per_user": what.slowmode,
+    }
+
+
+def _guild_channel(what: Channel) -> Json:
+    shown: Json = {
+        **_in_guild(what),
         "parent_id": None,
         "position": what.position,
         "topic": what.topic,
         "nsfw": False,
-        "rate_limit_per_user": what.slowmode,
-        "last_message_id": last_message(what),
         "permission_overwrites": [
             {
                 "id": str(key),
@@ -183,27 +198,18 @@ def _guild_channel(what: Channel) -> Json:
         ],
     }
     if what.type is ChannelType.FORUM:
-        shown["available_tags"] = what.tags
-        shown["default_reaction_emoji"] = None
-        shown["default_sort_order"] = None
-        shown["default_forum_layout"] = 0
+        nulls = dict.fromkeys(("default_reaction_emoji", "default_sort_order"))
+        shown |= {"available_tags": what.tags, "default_forum_layout": 0, **nulls}
     return shown
 
 
 def _thread(what: Channel, viewer: User | None) -> Json:
-    assert what.guild is not None
     assert what.parent is not None
     assert what.owner is not None
     shown: Json = {
-        "id": str(what.id),
-        "type": int(what.type),
-        "flags": 0,
-        "guild_id": str(what.guild.id),
+        **_in_guild(what),
         "parent_id": str(what.parent.id),
         "owner_id": str(what.owner.id),
-        "name": what.name,
-        "last_message_id": last_message(what),
-        "rate_limit_per_user": what.slowmode,
         "message_count": what.sent,
         "member_count": len(what.members),
         "total_message_sent": what.sent,
@@ -250,28 +256,24 @@ def webhook(what: Webhook, api_url: str) -> Json:
     }
 
 
-def application(bot: User, owner: User, flags: int) -> Json:
+def application(bot: User, owner: User, flags: int, *, public: bool) -> Json:
     """The application, as it sees itself."""
     return {
+        **APPLICATION_NULLS,
         "id": str(bot.id),
         "name": bot.name,
-        "icon": None,
         "description": "",
-        "type": None,
         "bot": user(bot),
-        "bot_public": True,
+        "bot_public": public,
         "bot_require_code_grant": False,
         "verify_key": "0" * 64,
         "flags": flags,
         "flags_new": str(flags),
         "redirect_uris": [],
-        "interactions_endpoint_url": None,
-        "role_connections_verification_url": None,
         "owner": user(owner),
         "approximate_guild_count": 1,
         "approximate_user_install_count": 0,
         "approximate_user_authorization_count": 0,
         "explicit_content_filter": 0,
-        "team": None,
         "eligible_oauth2_scopes": [],
     }

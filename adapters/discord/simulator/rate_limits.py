@@ -26,11 +26,11 @@ WEBHOOK = "/webhooks/{webhook_id}/{webhook_token}"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`count` requests in `seconds`; without `told`, answers have no headers."""
+    """`count` requests in `seconds`; without `disclosed`, answers have no headers."""
 
     count: int
     seconds: float
-    told: bool = True
+    disclosed: bool = True
 
 
 DEFAULT_LIMITS: dict[str, Limit] = {
@@ -119,12 +119,12 @@ class RateLimits:
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._everything = Bucket(Limit(GLOBAL_LIMIT, 1.0), "global")
 
-    def set(self, route: str, count: int, seconds: float, *, told: bool = True) -> None:
+    def set(self, route: str, count: int, seconds: float, *, disclosed: bool = True) -> None:
         """Change a route's limit and its bucket's name; `route` is `"PATCH /..."`.
 
-        What was used in the current window stays used. `told=False` leaves the headers out.
+        What was used in the current window stays used. `disclosed=False` leaves the headers out.
         """
-        self._limits[route] = Limit(count, seconds, told)
+        self._limits[route] = Limit(count, seconds, disclosed)
         self._hashes.pop(route, None)
         for (name, _), bucket in self._buckets.items():
             if name == route:
@@ -173,7 +173,7 @@ class RateLimits:
         return RateDecision(headers, _round_up(bucket.refused_until - now), scope, avoidable)
 
     def _headers(self, bucket: Bucket, now: float, connection: int) -> dict[str, str]:
-        if not bucket.limit.told or bucket is self._everything:
+        if not bucket.limit.disclosed or bucket is self._everything:
             return {}
         bucket.disclose_limit(connection, now)
         return {

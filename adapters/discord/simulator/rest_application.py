@@ -7,7 +7,7 @@ from adapters.discord.simulator.calls import Call, Reply, Routes
 from adapters.discord.simulator.errors import (
     Json,
     invalid,
-    missing_access,
+    known_error,
     required,
     unknown,
     wrong_length,
@@ -25,30 +25,34 @@ DESCRIPTION = 100
 OPTIONS = 25
 
 
-def me(world: World, call: Call) -> Reply:
-    """The application's user."""
+def _show_own_user(world: World, call: Call) -> Reply:
     return Reply(200, payloads.own_user(world.bot))
 
 
-def user(world: World, call: Call) -> Reply:
-    """Somebody."""
+def _show_user(world: World, call: Call) -> Reply:
     return Reply(200, payloads.user(world.find_user(call.id("user_id"))))
 
 
-def own_guilds(world: World, call: Call) -> Reply:
-    """The guilds where the application is."""
+def _list_own_guilds(world: World, call: Call) -> Reply:
     found = [each for each in world.guilds.values() if world.bot.id in each.members]
     return Reply(200, [payloads.own_guild(each, world.bot) for each in found])
 
 
-def direct(world: World, call: Call) -> Reply:
-    """Open the conversation with somebody."""
+def _leave_guild(world: World, call: Call) -> Reply:
+    """Leave a guild: docs.discord.com, resources/user, "Leave Guild"."""
+    guild = world.find_guild(call.id("guild_id"))
+    if world.bot.id not in guild.members:
+        raise unknown("Guild")
+    world.remove_member(guild, world.bot)
+    return Reply(204)
+
+
+def _open_direct(world: World, call: Call) -> Reply:
     other = world.find_user(int(call.body.get("recipient_id") or 0))
     return Reply(200, payloads.channel(world.direct(world.bot, other), world.bot))
 
 
-def guild(world: World, call: Call) -> Reply:
-    """A guild."""
+def _show_guild(world: World, call: Call) -> Reply:
     found = _guild(world, call)
     shown = payloads.guild(found)
     if call.query.get("with_counts") in ("1", "true", "True"):
@@ -57,28 +61,24 @@ def guild(world: World, call: Call) -> Reply:
     return Reply(200, shown)
 
 
-def channels(world: World, call: Call) -> Reply:
-    """A guild's channels, without its threads."""
+def _list_channels(world: World, call: Call) -> Reply:
     found = _guild(world, call)
     seen = [each for each in world.channels.values() if each.guild is found and not each.is_thread]
     return Reply(200, [payloads.channel(each) for each in seen])
 
 
-def roles(world: World, call: Call) -> Reply:
-    """A guild's roles."""
+def _list_roles(world: World, call: Call) -> Reply:
     return Reply(200, [payloads.role(each) for each in _guild(world, call).roles.values()])
 
 
-def member(world: World, call: Call) -> Reply:
-    """Somebody as a member of a guild."""
+def _show_member(world: World, call: Call) -> Reply:
     found = _guild(world, call).members.get(call.id("user_id"))
     if found is None:
         raise unknown("Member")
     return Reply(200, payloads.member(found))
 
 
-def members(world: World, call: Call) -> Reply:
-    """A guild's members, by id."""
+def _list_members(world: World, call: Call) -> Reply:
     after = int(call.query.get("after") or 0)
     limit = int(call.query.get("limit") or 1)
     found = sorted(_guild(world, call).members.values(), key=lambda each: each.user.id)
@@ -86,13 +86,11 @@ def members(world: World, call: Call) -> Reply:
     return Reply(200, [payloads.member(each) for each in page])
 
 
-def commands(world: World, call: Call) -> Reply:
-    """The commands that are registered."""
+def _list_commands(world: World, call: Call) -> Reply:
     return Reply(200, world.commands.get(_scope(world, call), []))
 
 
-def set_commands(world: World, call: Call) -> Reply:
-    """Register these commands in place of those before."""
+def _set_commands(world: World, call: Call) -> Reply:
     scope = _scope(world, call)
     known = {(each["name"], each["type"]): each["id"] for each in world.commands.get(scope, [])}
     shown: list[Json] = []
@@ -146,29 +144,30 @@ def _command(world: World, scope: int, kind: int, number: str, command: Json) ->
 
 def _scope(world: World, call: Call) -> int:
     if call.id("application_id") != world.bot.id:
-        raise missing_access()
+        raise known_error("missing access")
     return _guild(world, call).id if "guild_id" in call.parameters else 0
 
 
 def _guild(world: World, call: Call) -> Guild:
     guild = world.find_guild(call.id("guild_id"))
     if world.bot.id not in guild.members:
-        raise missing_access()
+        raise known_error("missing access")
     return guild
 
 
 ROUTES: Routes = {
-    ("GET", "/users/@me"): me,
-    ("GET", "/users/@me/guilds"): own_guilds,
-    ("POST", "/users/@me/channels"): direct,
-    ("GET", "/users/{user_id}"): user,
-    ("GET", GUILD): guild,
-    ("GET", f"{GUILD}/channels"): channels,
-    ("GET", f"{GUILD}/roles"): roles,
-    ("GET", f"{GUILD}/members"): members,
-    ("GET", f"{GUILD}/members/{{user_id}}"): member,
-    ("GET", COMMANDS): commands,
-    ("PUT", COMMANDS): set_commands,
-    ("GET", GUILD_COMMANDS): commands,
-    ("PUT", GUILD_COMMANDS): set_commands,
+    ("GET", "/users/@me"): _show_own_user,
+    ("GET", "/users/@me/guilds"): _list_own_guilds,
+    ("DELETE", "/users/@me/guilds/{guild_id}"): _leave_guild,
+    ("POST", "/users/@me/channels"): _open_direct,
+    ("GET", "/users/{user_id}"): _show_user,
+    ("GET", GUILD): _show_guild,
+    ("GET", f"{GUILD}/channels"): _list_channels,
+    ("GET", f"{GUILD}/roles"): _list_roles,
+    ("GET", f"{GUILD}/members"): _list_members,
+    ("GET", f"{GUILD}/members/{{user_id}}"): _show_member,
+    ("GET", COMMANDS): _list_commands,
+    ("PUT", COMMANDS): _set_commands,
+    ("GET", GUILD_COMMANDS): _list_commands,
+    ("PUT", GUILD_COMMANDS): _set_commands,
 }

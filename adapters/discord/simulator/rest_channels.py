@@ -1,41 +1,42 @@
-"""REST: channels, threads and forum posts."""
+"""REST: channels, threads and forum posts.
+
+Archives are listed as Discord's documentation of channels says: all public ones and, to who manages
+threads, all private ones by `archive_timestamp`; the private ones that one is in by their ids.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
+from functools import partial
+
 from adapters.discord.simulator import payloads, threads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
-from adapters.discord.simulator.errors import (
-    Json,
-    missing_permissions,
-    required,
-    thread_archived,
-    unknown,
-)
+from adapters.discord.simulator.errors import Json, known_error, required, unknown
 from adapters.discord.simulator.message_drafts import COMMON, check_not_empty, read
 from adapters.discord.simulator.model import Channel, ChannelType
 from adapters.discord.simulator.permissions import Permission, may
 from adapters.discord.simulator.rest_messages import CHANNEL, MESSAGE, check
 from adapters.discord.simulator.world import World
 
+ARCHIVE_PAGE = 50
+"""Threads of an archive that are listed where the caller asks for no number."""
 MEMBERS = f"{CHANNEL}/thread-members"
 
 
-def show(world: World, call: Call) -> Reply:
-    """A channel, thread or conversation."""
+def _show_channel(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel)
     return Reply(200, payloads.channel(channel, world.bot))
 
 
-def change(world: World, call: Call) -> Reply:
-    """Rename, archive or lock a thread; rename a channel."""
+def _edit_channel(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel)
     if not channel.is_thread:
-        return _change_channel(world, channel, call.body)
+        return _rename_channel(world, channel, call.body)
     wakes = channel.archived and call.body.get("archived") is False
     if channel.archived and not wakes:
-        raise thread_archived()
+        raise known_error("thread archived")
     own = channel.owner is world.bot and call.body.get("locked") is None
     only_archived = set(call.body) <= {"archived"} and not channel.locked
     if not own and not (wakes and only_archived):
@@ -44,7 +45,7 @@ def change(world: World, call: Call) -> Reply:
     return Reply(200, payloads.channel(channel, world.bot))
 
 
-def _change_channel(world: World, channel: Channel, settings: Json) -> Reply:
+def _rename_channel(world: World, channel: Channel, settings: Json) -> Reply:
     check(world, channel, Permission.MANAGE_CHANNELS)
     channel.name = settings.get("name") or channel.name
     channel.topic = settings.get("topic", channel.topic)
@@ -52,8 +53,7 @@ def _change_channel(world: World, channel: Channel, settings: Json) -> Reply:
     return Reply(200, payloads.channel(channel, world.bot))
 
 
-def delete(world: World, call: Call) -> Reply:
-    """Delete a channel or thread."""
+def _delete_channel(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     needed = Permission.MANAGE_THREADS if channel.is_thread else Permission.MANAGE_CHANNELS
     check(world, channel, needed)
@@ -61,16 +61,14 @@ def delete(world: World, call: Call) -> Reply:
     return Reply(200, payloads.channel(channel, world.bot))
 
 
-def start_at_message(world: World, call: Call) -> Reply:
-    """Begin a thread at a message."""
+def _start_thread_at_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel, Permission.CREATE_PUBLIC_THREADS)
     thread = threads.from_message(world, message, world.bot, call.body)
     return Reply(201, payloads.channel(thread, world.bot))
 
 
-def start(world: World, call: Call) -> Reply:
-    """Begin a thread without a message, or a post in a forum."""
+def _start_thread(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     if channel.type is ChannelType.FORUM:
         return _post(world, channel, call)
@@ -89,11 +87,10 @@ def _post(world: World, forum: Channel, call: Call) -> Reply:
     check_not_empty(draft)
     thread, first = threads.forum_post(world, forum, world.bot, call.body, draft)
     shown = payloads.channel(thread, world.bot)
-    return Reply(201, {**shown, "message": world.shows.message(first)})
+    return Reply(201, {**shown, "message": world.renderer.message(first)})
 
 
-def active(world: World, call: Call) -> Reply:
-    """A guild's threads that are not archived."""
+def _list_active_threads(world: World, call: Call) -> Reply:
     guild = world.find_guild(call.id("guild_id"))
     found = [
         each
@@ -103,26 +100,45 @@ def active(world: World, call: Call) -> Reply:
     return Reply(200, _listed(world, found))
 
 
-def archived(world: World, call: Call) -> Reply:
-    """A channel's archived threads that everybody sees."""
-    return _archived(world, call, private=False)
-
-
-def archived_private(world: World, call: Call) -> Reply:
-    """A channel's archived threads for their members alone."""
-    return _archived(world, call, private=True)
-
-
-def _archived(world: World, call: Call, *, private: bool) -> Reply:
+def _list_archived(private: bool, world: World, call: Call) -> Reply:
+    """The archive, by when its threads were archived; `before` is a time."""
     channel = channel_of(world, call)
     check(world, channel, Permission.READ_MESSAGE_HISTORY)
+    if private:
+        check(world, channel, Permission.MANAGE_THREADS)
+    found = _archived(world, channel, private=private)
+    if before := call.query.get("before"):
+        at = datetime.fromisoformat(before).timestamp()
+        found = [each for each in found if each.archived_at < at]
+    found.sort(key=lambda each: each.archived_at, reverse=True)
+    return Reply(200, _page(world, call, found))
+
+
+def _list_joined(world: World, call: Call) -> Reply:
+    """The application's private threads in the archive, by their ids."""
+    channel = channel_of(world, call)
+    check(world, channel, Permission.READ_MESSAGE_HISTORY)
+    before = int(call.query.get("before") or world.ids.new())
     found = [
+        each
+        for each in _archived(world, channel, private=True)
+        if world.bot.id in each.members and each.id < before
+    ]
+    found.sort(key=lambda each: each.id, reverse=True)
+    return Reply(200, _page(world, call, found))
+
+
+def _archived(world: World, channel: Channel, *, private: bool) -> list[Channel]:
+    return [
         each
         for each in world.channels.values()
         if each.parent is channel and each.archived and each.private is private
     ]
-    newest_first = sorted(found, key=lambda each: each.archived_at, reverse=True)
-    return Reply(200, _listed(world, newest_first))
+
+
+def _page(world: World, call: Call, found: list[Channel]) -> Json:
+    limit = int(call.query.get("limit") or ARCHIVE_PAGE)
+    return _listed(world, found[:limit]) | {"has_more": len(found) > limit}
 
 
 def _listed(world: World, found: list[Channel]) -> Json:
@@ -135,38 +151,33 @@ def _listed(world: World, found: list[Channel]) -> Json:
     }
 
 
-def members(world: World, call: Call) -> Reply:
-    """Members of a thread."""
+def _list_members(world: World, call: Call) -> Reply:
     thread = _thread(world, call)
     return Reply(200, [payloads.thread_member(thread, each) for each in thread.members])
 
 
-def join(world: World, call: Call) -> Reply:
-    """Enter a thread."""
+def _join_thread(world: World, call: Call) -> Reply:
     threads.add_member(world, _thread(world, call), world.bot)
     return Reply()
 
 
-def leave(world: World, call: Call) -> Reply:
-    """Leave a thread."""
+def _leave_thread(world: World, call: Call) -> Reply:
     threads.remove_member(world, _thread(world, call), world.bot)
     return Reply()
 
 
-def add(world: World, call: Call) -> Reply:
-    """Let somebody into a thread."""
+def _add_member(world: World, call: Call) -> Reply:
     thread = _thread(world, call)
     user = world.find_user(call.id("user_id"))
     if thread.guild is None or user.id not in thread.guild.members:
         raise unknown("Member")
     if not may(thread.home, user, Permission.VIEW_CHANNEL):
-        raise missing_permissions()
+        raise known_error("missing permissions")
     threads.add_member(world, thread, user)
     return Reply()
 
 
-def remove(world: World, call: Call) -> Reply:
-    """Take somebody out of a thread."""
+def _remove_member(world: World, call: Call) -> Reply:
     thread = _thread(world, call)
     if thread.owner is not world.bot:
         check(world, thread, Permission.MANAGE_THREADS)
@@ -183,17 +194,18 @@ def _thread(world: World, call: Call) -> Channel:
 
 
 ROUTES: Routes = {
-    ("GET", CHANNEL): show,
-    ("PATCH", CHANNEL): change,
-    ("DELETE", CHANNEL): delete,
-    ("POST", f"{MESSAGE}/threads"): start_at_message,
-    ("POST", f"{CHANNEL}/threads"): start,
-    ("GET", f"{CHANNEL}/threads/archived/public"): archived,
-    ("GET", f"{CHANNEL}/threads/archived/private"): archived_private,
-    ("GET", "/guilds/{guild_id}/threads/active"): active,
-    ("GET", MEMBERS): members,
-    ("PUT", f"{MEMBERS}/@me"): join,
-    ("DELETE", f"{MEMBERS}/@me"): leave,
-    ("PUT", f"{MEMBERS}/{{user_id}}"): add,
-    ("DELETE", f"{MEMBERS}/{{user_id}}"): remove,
+    ("GET", CHANNEL): _show_channel,
+    ("PATCH", CHANNEL): _edit_channel,
+    ("DELETE", CHANNEL): _delete_channel,
+    ("POST", f"{MESSAGE}/threads"): _start_thread_at_message,
+    ("POST", f"{CHANNEL}/threads"): _start_thread,
+    ("GET", f"{CHANNEL}/threads/archived/public"): partial(_list_archived, False),
+    ("GET", f"{CHANNEL}/threads/archived/private"): partial(_list_archived, True),
+    ("GET", f"{CHANNEL}/users/@me/threads/archived/private"): _list_joined,
+    ("GET", "/guilds/{guild_id}/threads/active"): _list_active_threads,
+    ("GET", MEMBERS): _list_members,
+    ("PUT", f"{MEMBERS}/@me"): _join_thread,
+    ("DELETE", f"{MEMBERS}/@me"): _leave_thread,
+    ("PUT", f"{MEMBERS}/{{user_id}}"): _add_member,
+    ("DELETE", f"{MEMBERS}/{{user_id}}"): _remove_member,
 }

@@ -5,17 +5,7 @@ from __future__ import annotations
 from adapters.discord.simulator import messages, payloads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
 from adapters.discord.simulator.clock import creation_time
-from adapters.discord.simulator.errors import (
-    empty_message,
-    invalid,
-    missing_access,
-    missing_permissions,
-    not_the_author,
-    thread_archived,
-    too_many_old_edits,
-    unknown,
-    unreachable,
-)
+from adapters.discord.simulator.errors import invalid, known_error, too_many_old_edits, unknown
 from adapters.discord.simulator.message_drafts import CREATE, EDIT, check_not_empty, read
 from adapters.discord.simulator.model import Channel, Message
 from adapters.discord.simulator.permissions import Permission, may, sending
@@ -31,16 +21,12 @@ MOST = 100
 def check(world: World, channel: Channel, needed: int = 0) -> None:
     """Refuse what the application may not do there."""
     if not may(channel, world.bot, Permission.VIEW_CHANNEL):
-        raise missing_access()
+        raise known_error("missing access")
     if not may(channel, world.bot, needed):
-        raise missing_permissions()
+        raise known_error("missing permissions")
 
 
-def history(world: World, call: Call) -> Reply:
-    """Messages before, after or around one, the newest first.
-
-    There are none for somebody who may not read them.
-    """
+def _list_messages(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel)
     limit = int(call.query.get("limit", 50))
@@ -57,29 +43,27 @@ def history(world: World, call: Call) -> Reply:
         later = [each for each in seen if each.id >= middle][: limit // 2 + 1]
         seen = [each for each in seen if each.id < middle][-(limit // 2) :] + later
     newest_first = sorted(seen, key=lambda each: each.id)[-limit:][::-1]
-    return Reply(200, [world.shows.message(each) for each in newest_first])
+    return Reply(200, [world.renderer.message(each) for each in newest_first])
 
 
-def show(world: World, call: Call) -> Reply:
-    """One message."""
+def _show_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel, Permission.READ_MESSAGE_HISTORY)
-    return Reply(200, world.shows.message(message))
+    return Reply(200, world.renderer.message(message))
 
 
-def create(world: World, call: Call) -> Reply:
-    """Write a message, once for each nonce."""
+def _create_message(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     needed = sending(channel)
     check(world, channel, needed | Permission.ATTACH_FILES if call.uploads else needed)
     if not all(user.reachable for user in channel.recipients):
-        raise unreachable()
+        raise known_error("unreachable")
     draft = read(call.body, call.uploads, CREATE)
     check_not_empty(draft)
     if draft.enforce_nonce and (known := _same_nonce(world, channel, draft.nonce)):
-        return Reply(200, world.shows.message(known))
+        return Reply(200, world.renderer.message(known))
     message = messages.post(world, channel, world.bot, draft)
-    return Reply(200, world.shows.message(message))
+    return Reply(200, world.renderer.message(message))
 
 
 OLD = 3600.0
@@ -103,19 +87,18 @@ def _same_nonce(world: World, channel: Channel, nonce: int | str | None) -> Mess
     return None
 
 
-def edit(world: World, call: Call) -> Reply:
-    """Change a message of the application's."""
+def _edit_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel)
     if message.author is not world.bot or message.webhook_id not in (None, world.bot.id):
-        raise not_the_author()
+        raise known_error("not the author")
     if message.channel.archived:
-        raise thread_archived()
+        raise known_error("thread archived")
     _check_age(world, message)
     draft = read(call.body, call.uploads, EDIT, old_flags=message.flags)
     _check_something_left(message, draft.content, draft.embeds, draft.components)
     messages.edit(world, message, draft)
-    return Reply(200, world.shows.message(message))
+    return Reply(200, world.renderer.message(message))
 
 
 def _check_age(world: World, message: Message) -> None:
@@ -138,11 +121,10 @@ def _check_something_left(message: Message, *changed: object) -> None:
         message.snapshots,
     ]
     if not any(left):
-        raise empty_message()
+        raise known_error("empty message")
 
 
-def delete(world: World, call: Call) -> Reply:
-    """Delete a message."""
+def _delete_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     needed = 0 if message.author is world.bot else Permission.MANAGE_MESSAGES
     check(world, message.channel, needed)
@@ -150,20 +132,18 @@ def delete(world: World, call: Call) -> Reply:
     return Reply()
 
 
-def typing(world: World, call: Call) -> Reply:
-    """Show that the application writes."""
+def _start_typing(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel, sending(channel))
     messages.type_in(world, channel, world.bot)
     return Reply()
 
 
-def react(world: World, call: Call) -> Reply:
-    """React to a message."""
+def _add_reaction(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel, Permission.ADD_REACTIONS | Permission.READ_MESSAGE_HISTORY)
     if message.channel.archived:
-        raise thread_archived()
+        raise known_error("thread archived")
     emoji = call.parameters["emoji_name"]
     if emoji.isascii() and ":" not in emoji:
         raise unknown("Emoji")
@@ -171,16 +151,14 @@ def react(world: World, call: Call) -> Reply:
     return Reply()
 
 
-def unreact(world: World, call: Call) -> Reply:
-    """Take a reaction of the application's away."""
+def _remove_reaction(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel)
     messages.unreact(world, message, world.bot, call.parameters["emoji_name"])
     return Reply()
 
 
-def reactions(world: World, call: Call) -> Reply:
-    """Users who reacted with an emoji."""
+def _list_reactions(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel, Permission.READ_MESSAGE_HISTORY)
     users = message.reactions.get(call.parameters["emoji_name"], [])
@@ -188,13 +166,13 @@ def reactions(world: World, call: Call) -> Reply:
 
 
 ROUTES: Routes = {
-    ("GET", MESSAGES): history,
-    ("POST", MESSAGES): create,
-    ("GET", MESSAGE): show,
-    ("PATCH", MESSAGE): edit,
-    ("DELETE", MESSAGE): delete,
-    ("POST", f"{CHANNEL}/typing"): typing,
-    ("PUT", f"{REACTION}/@me"): react,
-    ("DELETE", f"{REACTION}/@me"): unreact,
-    ("GET", REACTION): reactions,
+    ("GET", MESSAGES): _list_messages,
+    ("POST", MESSAGES): _create_message,
+    ("GET", MESSAGE): _show_message,
+    ("PATCH", MESSAGE): _edit_message,
+    ("DELETE", MESSAGE): _delete_message,
+    ("POST", f"{CHANNEL}/typing"): _start_typing,
+    ("PUT", f"{REACTION}/@me"): _add_reaction,
+    ("DELETE", f"{REACTION}/@me"): _remove_reaction,
+    ("GET", REACTION): _list_reactions,
 }

@@ -11,8 +11,7 @@ from adapters.discord.simulator.errors import (
     ApiError,
     Json,
     invalid,
-    invalid_token,
-    missing_access,
+    known_error,
     unknown,
     wrong_length,
 )
@@ -21,7 +20,6 @@ from adapters.discord.simulator.message_drafts import ANSWER, WEBHOOK, Draft, ch
 from adapters.discord.simulator.model import (
     Channel,
     ChannelType,
-    Interaction,
     Message,
     User,
     Webhook,
@@ -40,8 +38,7 @@ NAME = 80
 YES = ("1", "true", "True")
 
 
-def callback(world: World, call: Call) -> Reply:
-    """The first answer to an interaction."""
+def _answer_interaction(world: World, call: Call) -> Reply:
     interaction = interactions.find(
         world, call.id("interaction_id"), call.parameters["interaction_token"]
     )
@@ -59,17 +56,16 @@ def callback(world: World, call: Call) -> Reply:
     return Reply(200, interactions.answered(world, interaction))
 
 
-def execute(world: World, call: Call) -> Reply:
-    """Write as a webhook, or follow up on an interaction."""
+def _execute_webhook(world: World, call: Call) -> Reply:
     draft = read(call.body, call.uploads, WEBHOOK)
     check_not_empty(draft)
     if call.id("webhook_id") == world.bot.id:
         interaction = interactions.by_token(world, call.parameters["webhook_token"])
         message = interactions.follow_up(world, interaction, draft)
-        return Reply(200, world.shows.message(message))
+        return Reply(200, world.renderer.message(message))
     webhook = _webhook(world, call)
     message = _write(world, webhook, _place(world, webhook, call), draft, call.body)
-    return Reply(200, world.shows.message(message)) if call.query.get("wait") in YES else Reply()
+    return Reply(200, world.renderer.message(message)) if call.query.get("wait") in YES else Reply()
 
 
 def _write(world: World, webhook: Webhook, place: Channel, draft: Draft, body: Json) -> Message:
@@ -88,46 +84,22 @@ def _write(world: World, webhook: Webhook, place: Channel, draft: Draft, body: J
     return threads.forum_post(world, place, identity, settings, draft)[1]
 
 
-def original(world: World, call: Call) -> Reply:
-    """The first answer's message."""
-    return Reply(200, world.shows.message(interactions.original(_interaction(world, call))))
+def _show_message(world: World, call: Call) -> Reply:
+    return Reply(200, world.renderer.message(_message(world, call)))
 
 
-def edit_original(world: World, call: Call) -> Reply:
-    """Change the first answer's message."""
-    message = interactions.original(_interaction(world, call))
-    return _edit(world, call, message)
+def _edit_message(world: World, call: Call) -> Reply:
+    message = _message(world, call)
+    draft = read(call.body, call.uploads, WEBHOOK, old_flags=message.flags)
+    return Reply(200, world.renderer.message(interactions.fill(world, message, draft)))
 
 
-def delete_original(world: World, call: Call) -> Reply:
-    """Delete the first answer's message."""
-    messages.delete(world, interactions.original(_interaction(world, call)))
-    return Reply()
-
-
-def show_message(world: World, call: Call) -> Reply:
-    """A message of a webhook's or interaction's."""
-    return Reply(200, world.shows.message(_message(world, call)))
-
-
-def edit_message(world: World, call: Call) -> Reply:
-    """Change a message of a webhook's or interaction's."""
-    return _edit(world, call, _message(world, call))
-
-
-def delete_message(world: World, call: Call) -> Reply:
-    """Delete a message of a webhook's or interaction's."""
+def _delete_message(world: World, call: Call) -> Reply:
     messages.delete(world, _message(world, call))
     return Reply()
 
 
-def _edit(world: World, call: Call, message: Message) -> Reply:
-    draft = read(call.body, call.uploads, WEBHOOK, old_flags=message.flags)
-    return Reply(200, world.shows.message(interactions.fill(world, message, draft)))
-
-
-def create(world: World, call: Call) -> Reply:
-    """Make a webhook for a channel."""
+def _create_webhook(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel, Permission.MANAGE_WEBHOOKS)
     if channel.is_thread or channel.guild is None:
@@ -143,35 +115,31 @@ def create(world: World, call: Call) -> Reply:
     return Reply(200, _shown(world, webhook))
 
 
-def listed(world: World, call: Call) -> Reply:
-    """A channel's webhooks."""
+def _list_webhooks(world: World, call: Call) -> Reply:
     channel = channel_of(world, call)
     check(world, channel, Permission.MANAGE_WEBHOOKS)
     return Reply(200, [_shown(world, each) for each in _of(world, channel)])
 
 
-def show(world: World, call: Call) -> Reply:
-    """A webhook, by its id."""
-    webhook = world.webhooks.get(call.id("webhook_id"))
-    if webhook is None:
-        raise unknown("Webhook")
-    check(world, webhook.channel, Permission.MANAGE_WEBHOOKS)
-    return Reply(200, _shown(world, webhook))
+def _show_webhook(world: World, call: Call) -> Reply:
+    return Reply(200, _shown(world, _managed_webhook(world, call)))
 
 
-def show_with_token(world: World, call: Call) -> Reply:
-    """A webhook, by its token."""
+def _show_webhook_by_token(world: World, call: Call) -> Reply:
     return Reply(200, _shown(world, _webhook(world, call)))
 
 
-def delete(world: World, call: Call) -> Reply:
-    """Delete a webhook."""
+def _delete_webhook(world: World, call: Call) -> Reply:
+    del world.webhooks[_managed_webhook(world, call).id]
+    return Reply()
+
+
+def _managed_webhook(world: World, call: Call) -> Webhook:
     webhook = world.webhooks.get(call.id("webhook_id"))
     if webhook is None:
         raise unknown("Webhook")
     check(world, webhook.channel, Permission.MANAGE_WEBHOOKS)
-    del world.webhooks[webhook.id]
-    return Reply()
+    return webhook
 
 
 def _shown(world: World, webhook: Webhook) -> dict[str, Any]:
@@ -187,7 +155,7 @@ def _webhook(world: World, call: Call) -> Webhook:
     if webhook is None or webhook.channel.deleted:
         raise unknown("Webhook")
     if webhook.token != call.parameters["webhook_token"]:
-        raise invalid_token()
+        raise known_error("invalid token")
     return webhook
 
 
@@ -196,20 +164,18 @@ def _place(world: World, webhook: Webhook, call: Call) -> Channel:
         return webhook.channel
     thread = world.find_channel(int(call.query["thread_id"]))
     if thread.parent is not webhook.channel:
-        raise missing_access()
+        raise known_error("missing access")
     return thread
 
 
-def _interaction(world: World, call: Call) -> Interaction:
-    if call.id("webhook_id") != world.bot.id:
-        raise unknown("Webhook")
-    return interactions.by_token(world, call.parameters["webhook_token"])
-
-
 def _message(world: World, call: Call) -> Message:
+    """The message that the path names; without an id, the first answer's."""
     message_id = call.id("message_id")
     if call.id("webhook_id") == world.bot.id:
-        return interactions.own_message(_interaction(world, call), message_id)
+        interaction = interactions.by_token(world, call.parameters["webhook_token"])
+        if not message_id:
+            return interactions.original(interaction)
+        return interactions.own_message(interaction, message_id)
     webhook = _webhook(world, call)
     message = _place(world, webhook, call).messages.get(message_id)
     if message is None or message.webhook_id != webhook.id:
@@ -218,18 +184,18 @@ def _message(world: World, call: Call) -> Message:
 
 
 ROUTES: Routes = {
-    ("POST", CALLBACK): callback,
-    ("POST", f"{CHANNEL}/webhooks"): create,
-    ("GET", f"{CHANNEL}/webhooks"): listed,
-    ("GET", WEBHOOK_BY_ID): show,
-    ("DELETE", WEBHOOK_BY_ID): delete,
-    ("GET", WEBHOOK_WITH_TOKEN): show_with_token,
-    ("POST", WEBHOOK_WITH_TOKEN): execute,
-    ("GET", ORIGINAL): original,
-    ("PATCH", ORIGINAL): edit_original,
-    ("DELETE", ORIGINAL): delete_original,
-    ("GET", WEBHOOK_MESSAGE): show_message,
-    ("PATCH", WEBHOOK_MESSAGE): edit_message,
-    ("DELETE", WEBHOOK_MESSAGE): delete_message,
+    ("POST", CALLBACK): _answer_interaction,
+    ("POST", f"{CHANNEL}/webhooks"): _create_webhook,
+    ("GET", f"{CHANNEL}/webhooks"): _list_webhooks,
+    ("GET", WEBHOOK_BY_ID): _show_webhook,
+    ("DELETE", WEBHOOK_BY_ID): _delete_webhook,
+    ("GET", WEBHOOK_WITH_TOKEN): _show_webhook_by_token,
+    ("POST", WEBHOOK_WITH_TOKEN): _execute_webhook,
+    ("GET", ORIGINAL): _show_message,
+    ("PATCH", ORIGINAL): _edit_message,
+    ("DELETE", ORIGINAL): _delete_message,
+    ("GET", WEBHOOK_MESSAGE): _show_message,
+    ("PATCH", WEBHOOK_MESSAGE): _edit_message,
+    ("DELETE", WEBHOOK_MESSAGE): _delete_message,
 }
 """Those whose path holds a token need no other."""

@@ -16,25 +16,26 @@ from adapters.discord.simulator import (
     rest_webhooks,
 )
 from adapters.discord.simulator.calls import Call, Handler, Reply, Routes
-from adapters.discord.simulator.errors import ApiError, Json, not_found, unauthorized
+from adapters.discord.simulator.errors import ApiError, Json, known_error
 from adapters.discord.simulator.gateway import Gateway
 from adapters.discord.simulator.intents import application_flags
 from adapters.discord.simulator.payloads import application
 from adapters.discord.simulator.rate_limits import RateLimits, major_parameter
 from adapters.discord.simulator.wire import ConnectionCut, read_body, refusal, respond, too_many
 from adapters.discord.simulator.world import World
+from adapters.simulation.http_date import date_answers
 
 logger = logging.getLogger(__name__)
 
 API = "/api/v10"
 BIGGEST = 64 * 2**20
 Answer: TypeAlias = Callable[[], web.Response]
-Disturbance: TypeAlias = Callable[[Call, Answer], Awaitable[web.Response | None]]
+FaultHook: TypeAlias = Callable[[Call, Answer], Awaitable[web.Response | None]]
 """A bad answer to a request, before or after it is done; None lets the request pass."""
 
 
 class Server:
-    """Takes requests through limits and `disturb`, and records them as `calls`."""
+    """Takes requests through limits and `fault_hook`, and records them as `calls`."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class Server:
         gateway: Gateway,
         limits: RateLimits,
         token: str,
-        disturb: Disturbance | None = None,
+        fault_hook: FaultHook | None = None,
     ) -> None:
         self.world = world
         self.gateway = gateway
@@ -54,19 +55,20 @@ class Server:
         """Errors of the simulator's own."""
         self.port = 0
         self._token = token
-        self._disturb = disturb
+        self._fault_hook = fault_hook
         self._runner: web.AppRunner | None = None
 
     async def start(self, port: int = 0) -> None:
         """Listen on loopback."""
         app = web.Application(client_max_size=BIGGEST)
+        date_answers(app, self.world.clock.now)
         router = app.router
         router.add_get("/gateway/", self.gateway.connect)
         router.add_get("/gateway/resume/", self.gateway.connect)
         router.add_get("/attachments/{channel_id}/{attachment_id}/{filename}", self._download)
         for (method, route), handler in self._routes().items():
             router.add_route(method, API + route, partial(self._serve, route, handler))
-        router.add_route("*", f"{API}/{{rest:.*}}", partial(self._serve, "", _nowhere))
+        router.add_route("*", f"{API}/{{rest:.*}}", partial(self._serve, "", _unknown_route))
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", port).start()
@@ -105,15 +107,15 @@ class Server:
 
     def _application(self, world: World, call: Call) -> Reply:
         flags = application_flags(self.gateway.granted)
-        return Reply(200, application(world.bot, world.owner, flags))
+        return Reply(200, application(world.bot, world.owner, flags, public=world.public_bot))
 
     async def _serve(self, route: str, handler: Handler, request: web.Request) -> web.Response:
         call = self._call(route or request.path.removeprefix(API), request)
-        return await self._attend(call, request, partial(self._answer, call, handler))
+        return await self._serve_call(call, request, partial(self._answer, call, handler))
 
     async def _download(self, request: web.Request) -> web.Response:
         call = self._call("/attachments", request)
-        return await self._attend(call, request, partial(self._file, call))
+        return await self._serve_call(call, request, partial(self._file, call))
 
     def _call(self, route: str, request: web.Request) -> Call:
         peer = request.transport and request.transport.get_extra_info("peername")
@@ -131,11 +133,11 @@ class Server:
         self.calls.append(call)
         return call
 
-    async def _attend(self, call: Call, request: web.Request, answer: Answer) -> web.Response:
+    async def _serve_call(self, call: Call, request: web.Request, answer: Answer) -> web.Response:
         try:
             await read_body(call, request)
-            bad = await self._disturb(call, answer) if self._disturb else None
-            response = answer() if bad is None else bad
+            faulty = await self._fault_hook(call, answer) if self._fault_hook else None
+            response = answer() if faulty is None else faulty
         except ConnectionCut:
             if request.transport is not None:
                 request.transport.abort()
@@ -159,19 +161,19 @@ class Server:
     def _answer(self, call: Call, handler: Handler) -> web.Response:
         self._check_token(call)
         place = major_parameter(call.parameters)
-        taken = self.limits.admit(call.method, call.route, place, call.connection)
-        if taken.retry_after is not None:
-            return too_many(call, taken)
+        decision = self.limits.admit(call.method, call.route, place, call.connection)
+        if decision.retry_after is not None:
+            return too_many(call, decision)
         try:
             reply = handler(self.world, call)
         except ApiError as refused:
-            return refusal(call, refused, taken.headers)
-        return respond(call, reply.status, reply.body, taken.headers)
+            return refusal(call, refused, decision.headers)
+        return respond(call, reply.status, reply.body, decision.headers)
 
     def _file(self, call: Call) -> web.Response:
         wanted = call.id("attachment_id")
         found = self.world.files.get(wanted)
-        if found is None or not self.world.cdn.good(wanted, call.query):
+        if found is None or not self.world.cdn.is_valid(wanted, call.query):
             call.status = 404
             return web.Response(status=404, text="This content is no longer available.")
         call.status = 200
@@ -182,8 +184,8 @@ class Server:
         if free or call.route == "/gateway":
             return
         if call.headers.get("Authorization") != f"Bot {self._token}":
-            raise unauthorized()
+            raise known_error("unauthorized")
 
 
-def _nowhere(world: World, call: Call) -> Reply:
-    raise not_found()
+def _unknown_route(world: World, call: Call) -> Reply:
+    raise known_error("not found")

@@ -43,7 +43,7 @@ class Session:
     kept: deque[tuple[int, Json]] = field(
         default_factory=lambda: deque[tuple[int, Json]](maxlen=KEPT_EVENTS)
     )
-    line: FrameSink | None = None
+    connection: FrameSink | None = None
     lost_at: float | None = None
     resumes: int = 0
 

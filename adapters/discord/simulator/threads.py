@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.discord.simulator import messages, payloads
-from adapters.discord.simulator.errors import (
-    Json,
-    invalid,
-    required,
-    thread_exists,
-    wrong_length,
-)
+from adapters.discord.simulator.errors import Json, invalid, known_error, required, wrong_length
 from adapters.discord.simulator.message_drafts import Draft
 from adapters.discord.simulator.model import (
     Channel,
@@ -30,7 +24,7 @@ ARCHIVE_AFTER = (60, 1440, 4320, 10080)
 def from_message(world: World, message: Message, owner: User, settings: Json) -> Channel:
     """Start a thread at a message, with its id; once per message."""
     if message.thread is not None:
-        raise thread_exists()
+        raise known_error("thread exists")
     parent = message.channel
     kind = (
         ChannelType.ANNOUNCEMENT_THREAD
@@ -94,11 +88,11 @@ def change(world: World, thread: Channel, who: User, settings: Json) -> None:
         thread.slowmode = int(settings["rate_limit_per_user"])
     world.emit_channel("THREAD_UPDATE", thread)
     if renamed and not thread.archived:
-        told = Message(
+        notice = Message(
             world.ids.new(), thread, who, thread.name, type=MessageType.CHANNEL_NAME_CHANGE
         )
-        thread.messages[told.id] = told
-        messages.publish(world, "MESSAGE_CREATE", told)
+        thread.messages[notice.id] = notice
+        messages.publish(world, "MESSAGE_CREATE", notice)
 
 
 def add_member(world: World, thread: Channel, user: User) -> None:
@@ -108,14 +102,14 @@ def add_member(world: World, thread: Channel, user: User) -> None:
     thread.members[user.id] = world.clock.now()
     if user is world.bot:
         world.emit_channel("THREAD_CREATE", thread)
-    _tell_members(world, thread, added=[payloads.thread_member(thread, user.id)])
+    _emit_members(world, thread, added=[payloads.thread_member(thread, user.id)])
 
 
 def remove_member(world: World, thread: Channel, user: User) -> None:
     """Take somebody out of a thread."""
     if user.id in thread.members:
         # Told first: the application hears of its own removal from a private thread.
-        _tell_members(world, thread, removed=[str(user.id)])
+        _emit_members(world, thread, removed=[str(user.id)])
         del thread.members[user.id]
 
 
@@ -172,7 +166,7 @@ def _create_thread(
     return thread
 
 
-def _tell_members(
+def _emit_members(
     world: World, thread: Channel, added: list[Json] | None = None, removed: list[str] | None = None
 ) -> None:
     assert thread.guild is not None

@@ -57,8 +57,8 @@ def respond(
     if body is None:
         return web.Response(status=status, headers={**VIA, **(headers or {})})
     # discord.py takes no other spelling of the content type as JSON.
-    told = {"Content-Type": "application/json", **VIA, **(headers or {})}
-    return web.Response(status=status, body=json.dumps(body).encode(), headers=told)
+    merged = {"Content-Type": "application/json", **VIA, **(headers or {})}
+    return web.Response(status=status, body=json.dumps(body).encode(), headers=merged)
 
 
 def refusal(call: Call, refused: ApiError, headers: dict[str, str] | None = None) -> web.Response:
@@ -73,18 +73,18 @@ def whole_seconds(seconds: float) -> str:
     return str(math.ceil(seconds))
 
 
-def too_many(call: Call, taken: RateDecision) -> web.Response:
+def too_many(call: Call, decision: RateDecision) -> web.Response:
     """The answer to a request that came too soon."""
-    assert taken.retry_after is not None
-    call.avoidable = taken.avoidable
-    everywhere = taken.scope == "global"
+    assert decision.retry_after is not None
+    call.avoidable = decision.avoidable
+    everywhere = decision.scope == "global"
     body: Json = {
         "message": "You are being rate limited.",
-        "retry_after": taken.retry_after,
+        "retry_after": decision.retry_after,
         "global": everywhere,
         "code": 0,
     }
-    headers = {**taken.headers, "Retry-After": whole_seconds(taken.retry_after)}
+    headers = {**decision.headers, "Retry-After": whole_seconds(decision.retry_after)}
     if everywhere:
         headers["X-RateLimit-Global"] = "true"
     return respond(call, 429, body, headers)

@@ -77,9 +77,11 @@ class World:
         self.typing: list[Typing] = []
         self.old_edits: dict[int, list[float]] = {}
         """When messages older than an hour were edited, by channel."""
+        self.public_bot = True
+        """The portal's switch "Public Bot": others than its maker can add the application."""
         self.bot = self.user("parley", bot=True)
         self.owner = self.user("owner")
-        self.shows = MessagePayloads(self.cdn, self.bot)
+        self.renderer = MessagePayloads(self.cdn, self.bot)
 
     # People, guilds and roles
 
@@ -117,7 +119,7 @@ class World:
         self.publish(event)
         return member
 
-    def leave(self, guild: Guild, user: User) -> None:
+    def remove_member(self, guild: Guild, user: User) -> None:
         """Take somebody out of a guild; the application too."""
         del guild.members[user.id]
         number = str(guild.id)

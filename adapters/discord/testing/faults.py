@@ -135,12 +135,12 @@ class Faults(FaultPlan[Fault, Call]):
         bucket = (
             None if everywhere else self._limits.bucket(route, major_parameter(call.parameters))
         )
-        taken = self._limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
+        decision = self._limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
         if fault.html:
-            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, taken.avoidable
+            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, decision.avoidable
             headers = {"Retry-After": whole_seconds(fault.header or fault.retry_after)}
             return web.Response(status=429, text=CLOUDFLARE, headers=headers)
-        response = too_many(call, taken)
+        response = too_many(call, decision)
         if fault.header is not None:
             response.headers["Retry-After"] = whole_seconds(fault.header)
         if not fault.via:

@@ -24,9 +24,15 @@ class ImpossibleAction(Exception):
 
 
 def command_data(command: Json) -> Json:
-    """Which command it is."""
-    told: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
-    return {**told, "guild_id": command["guild_id"]} if "guild_id" in command else told
+    """The command that was used."""
+    data: Json = {"id": command["id"], "name": command["name"], "type": command["type"]}
+    return {**data, "guild_id": command["guild_id"]} if "guild_id" in command else data
+
+
+def component_data(component: Json) -> Json:
+    """The component that was used."""
+    kind = component["type"]
+    return {"custom_id": component["custom_id"], "component_type": kind, "id": component["id"]}
 
 
 def find_option(command: Json, option: str) -> Json:

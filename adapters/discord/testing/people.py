@@ -33,21 +33,10 @@ class Person:
     def __init__(self, world: World, user: User) -> None:
         self._world = world
         self.user = user
-
-    @property
-    def id(self) -> int:
-        """The user's id."""
-        return self.user.id
-
-    @property
-    def name(self) -> str:
-        """The user's name."""
-        return self.user.name
-
-    @property
-    def mention(self) -> str:
+        self.id = user.id
+        self.name = user.name
+        self.mention = user.mention
         """The mention of this person in a message's text."""
-        return self.user.mention
 
     @property
     def direct(self) -> Channel:
@@ -69,7 +58,7 @@ class Person:
         files: Iterable[File] = (),
     ) -> Message:
         """Write a message; `<@id>`, or `somebody.mention`, mentions."""
-        self._must(channel, sending(channel))
+        self._check_may(channel, sending(channel))
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         reference: Json | None = reply_to and {"message_id": str(reply_to.id)}
         if reply_to is not None and reply_to.channel is not channel:
@@ -82,7 +71,7 @@ class Person:
 
     async def forwards(self, message: Message, to: Channel) -> Message:
         """Forward a message."""
-        self._must(to, sending(to))
+        self._check_may(to, sending(to))
         reference: Json = {
             "type": messages.FORWARD,
             "channel_id": str(message.channel.id),
@@ -92,18 +81,18 @@ class Person:
 
     async def edits(self, message: Message, text: str) -> Message:
         """Change an own message."""
-        self._own(message)
+        self._check_own(message)
         return messages.edit(self._world, message, Draft(content=text))
 
     async def deletes(self, message: Message) -> None:
         """Delete an own message, or any with the permission to manage them."""
         if message.author is not self.user:
-            self._must(message.channel, Permission.MANAGE_MESSAGES)
+            self._check_may(message.channel, Permission.MANAGE_MESSAGES)
         messages.delete(self._world, message)
 
     async def reacts(self, message: Message, emoji: str) -> None:
         """Add a reaction."""
-        self._must(message.channel, Permission.ADD_REACTIONS)
+        self._check_may(message.channel, Permission.ADD_REACTIONS)
         messages.react(self._world, message, self.user, emoji)
 
     async def unreacts(self, message: Message, emoji: str) -> None:
@@ -127,24 +116,24 @@ class Person:
         self, forum: Channel, title: str, text: str, *, files: Iterable[File] = ()
     ) -> Channel:
         """Begin a post in a forum."""
-        self._must(forum, Permission.SEND_MESSAGES)
+        self._check_may(forum, Permission.SEND_MESSAGES)
         if forum.type is not ChannelType.FORUM:
             raise ImpossibleAction(f"#{forum.name} is no forum.")
         uploads = {str(n): Upload(*each) for n, each in enumerate(files)}
         draft = Draft(content=text, uploads=uploads)
-        with _as_a_client():
+        with _client_errors():
             return threads.forum_post(self._world, forum, self.user, {"name": title}, draft)[0]
 
     async def starts_thread(self, message: Message, name: str) -> Channel:
         """Begin a thread at a message."""
-        self._must(message.channel, Permission.CREATE_PUBLIC_THREADS)
-        with _as_a_client():
+        self._check_may(message.channel, Permission.CREATE_PUBLIC_THREADS)
+        with _client_errors():
             return threads.from_message(self._world, message, self.user, {"name": name})
 
     async def archives(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread."""
         if thread.owner is not self.user:
-            self._must(thread, Permission.MANAGE_THREADS)
+            self._check_may(thread, Permission.MANAGE_THREADS)
         settings: Json = {"archived": True, "locked": locked}
         threads.change(self._world, thread, self.user, settings)
 
@@ -176,7 +165,7 @@ class Person:
     async def menu(self, message: Message, command: str) -> Interaction:
         """Use a command from a message's context menu."""
         data = inputs.command_data(self._command(message.channel, command, 3))
-        shown = self._world.shows.message(message)
+        shown = self._world.renderer.message(message)
         data |= {
             "target_id": str(message.id),
             "resolved": {"messages": {str(message.id): shown}},
@@ -190,11 +179,7 @@ class Person:
             raise ImpossibleAction(
                 f"{button!r} can't be clicked so that the application hears of it."
             )
-        data: Json = {
-            "custom_id": found["custom_id"],
-            "component_type": found["type"],
-            "id": found["id"],
-        }
+        data = inputs.component_data(found)
         return self._begin(InteractionType.COMPONENT, message.channel, data, message)
 
     async def clicks_gone(self, message: Message, custom_id: str) -> Interaction:
@@ -216,11 +201,7 @@ class Person:
             raise ImpossibleAction(
                 f"{select!r} takes {found['min_values']} to {found['max_values']}."
             )
-        data: Json = {
-            "custom_id": found["custom_id"],
-            "component_type": found["type"],
-            "id": found["id"],
-        }
+        data = inputs.component_data(found)
         chosen = [_user_of(each) for each in values]
         data["values"] = [
             inputs.chosen_value(message.channel, data, found, each) for each in chosen
@@ -256,13 +237,13 @@ class Person:
             self._world, kind, self.user, channel, data, message=message, command=command
         )
 
-    def _must(self, channel: Channel, needed: int) -> None:
+    def _check_may(self, channel: Channel, needed: int) -> None:
         if channel.deleted:
             raise ImpossibleAction("The channel is deleted.")
         if not may(channel, self.user, Permission.VIEW_CHANNEL | needed):
             raise ImpossibleAction(f"{self.name} lacks {Permission(needed)!r} in {channel.name!r}.")
 
-    def _own(self, message: Message) -> None:
+    def _check_own(self, message: Message) -> None:
         if message.author is not self.user or message.deleted:
             raise ImpossibleAction("Only an own message that is still there can be edited.")
 
@@ -277,7 +258,7 @@ class Person:
         return found
 
     def _command(self, channel: Channel, name: str, kind: int) -> Json:
-        self._must(channel, Permission.USE_APPLICATION_COMMANDS if channel.guild else 0)
+        self._check_may(channel, Permission.USE_APPLICATION_COMMANDS if channel.guild else 0)
         scopes = (channel.guild.id, 0) if channel.guild else (0,)
         for command in [each for scope in scopes for each in self._world.commands.get(scope, [])]:
             if command["name"] == name and command["type"] == kind:
@@ -300,10 +281,10 @@ class Person:
         ]
 
     def _posts(self, channel: Channel, draft: Draft) -> Message:
-        said = draft.content or ""
-        if len(said) > LONGEST or not (said.strip() or draft.uploads or draft.reference):
+        text = draft.content or ""
+        if len(text) > LONGEST or not (text.strip() or draft.uploads or draft.reference):
             raise ImpossibleAction(f"A message has 1 to {LONGEST} characters.")
-        with _as_a_client():
+        with _client_errors():
             return messages.post(self._world, channel, self.user, draft)
 
 
@@ -312,7 +293,7 @@ def _user_of(value: Any) -> Any:
 
 
 @contextmanager
-def _as_a_client() -> Generator[None]:
+def _client_errors() -> Generator[None]:
     try:
         yield
     except ApiError as refused:

@@ -33,7 +33,7 @@ from adapters.discord.simulator.model import (
 from adapters.discord.simulator.permissions import named
 from adapters.discord.simulator.rate_limits import RateLimits
 from adapters.discord.simulator.server import Server
-from adapters.discord.simulator.world import Typing, World
+from adapters.discord.simulator.world import World
 from adapters.discord.testing.faults import Faults
 from adapters.discord.testing.people import Person
 
@@ -50,10 +50,19 @@ class DiscordSimulator:
         self.world = World()
         self.gateway = Gateway(self.world, self.token)
         self.home = self.world.guild("home")
-        limits = RateLimits(self.world.clock)
-        self.faults = Faults(limits)
+        self.bot = self.world.bot
+        """The application's user."""
+        self.typing = self.world.typing
+        """Typing signals: the person, the place and the time."""
+        self.commands = self.world.commands
+        """The registered commands, by guild; those for everywhere under 0."""
+        self.limits = RateLimits(self.world.clock)
+        """The limits of requests."""
+        self.faults = Faults(self.limits)
         """Faults of requests."""
-        self._server = Server(self.world, self.gateway, limits, self.token, self.faults.meet)
+        self._server = Server(self.world, self.gateway, self.limits, self.token, self.faults.meet)
+        self.on_exchange = self._server.on_exchange
+        """Callbacks after each answered request; their errors fail the simulation."""
         self._port = port
         self._people: dict[str, Person] = {}
 
@@ -80,16 +89,6 @@ class DiscordSimulator:
     def cdn_url(self) -> str:
         """Where attachments are: `http://127.0.0.1:PORT`."""
         return self.world.cdn.url
-
-    @property
-    def limits(self) -> RateLimits:
-        """The limits of requests."""
-        return self._server.limits
-
-    @property
-    def bot(self) -> User:
-        """The application's user."""
-        return self.world.bot
 
     # The place and its people
 
@@ -158,7 +157,7 @@ class DiscordSimulator:
 
     def kick(self, whom: Person | User, *, guild: Guild | None = None) -> None:
         """Take somebody out of a guild; also the application."""
-        self.world.leave(guild or self.home, _user(whom))
+        self.world.remove_member(guild or self.home, _user(whom))
 
     def allow(self, channel: Channel, whom: Role | Person | User, permissions: str) -> None:
         """Grant somebody permissions in a channel."""
@@ -186,6 +185,13 @@ class DiscordSimulator:
         settings: Json = {"archived": True, "locked": locked}
         threads.change(self.world, thread, self.world.owner, settings)
 
+    def repeat(self, message: Message) -> None:
+        """Tell of a message once more.
+
+        An event may be delivered up to N times (Discord's API reference, "Consistency").
+        """
+        messages.publish(self.world, "MESSAGE_CREATE", message)
+
     def unfurl(self, message: Message, **embed: str) -> None:
         """Add previews of a message's links, published as an edit."""
         messages.unfurl(self.world, message, dict(embed))
@@ -210,11 +216,6 @@ class DiscordSimulator:
         return [each for each in self.world.channels.values() if each.parent is channel]
 
     @property
-    def typing(self) -> list[Typing]:
-        """Typing signals: the person, the place and the time."""
-        return self.world.typing
-
-    @property
     def interactions(self) -> list[Interaction]:
         """All commands, clicks and forms, oldest first."""
         return list(self.world.interactions.values())
@@ -226,11 +227,6 @@ class DiscordSimulator:
         return [each for each in self.interactions if not each.acknowledged and each.made_at < due]
 
     @property
-    def commands(self) -> dict[int, list[Json]]:
-        """The registered commands, by guild; those for everywhere under 0."""
-        return self.world.commands
-
-    @property
     def pings(self) -> list[Message]:
         """The application's messages that notified somebody."""
         return [
@@ -239,11 +235,6 @@ class DiscordSimulator:
             for each in channel.messages.values()
             if each.application and (each.pings or each.role_pings or each.everyone)
         ]
-
-    @property
-    def on_exchange(self) -> list[Callable[[Call], None]]:
-        """Callbacks after each answered request; their errors fail the simulation."""
-        return self._server.on_exchange
 
     def calls(self, method: str = "", route: str = "") -> list[Call]:
         """The requests so far, by method, path or route."""

@@ -19,21 +19,24 @@ from slack_bolt.response import BoltResponse
 from adapters.slack.connection.payload import Payload, bot_user_of, enterprise_of, team_of, text_at
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import Workspace
+from gateway.adapter import IgnoredReason
+from gateway.base.describe import describe
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
 PayloadHandler = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]]
-"""Takes what arrived for the bot in a workspace; what Slack is to be answered."""
+"""Handles a payload for the bot in a workspace; returns the answer to Slack."""
 
 
-def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
+def bolt_app(
+    clients: SlackClients, handle: PayloadHandler, ignored: Callable[[IgnoredReason], None]
+) -> AsyncApp:
     """The app that hands every payload to `handle`.
 
-    An error from `handle` is no acknowledgement.
-
-    Requests are verified before they get here, from their raw bytes.
+    An error of `handle` is no acknowledgement. Requests are verified before they get here, from
+    their raw bytes.
     """
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
@@ -41,7 +44,8 @@ def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
         try:
             client = await clients.client_of(team, enterprise=enterprise_id or "")
         except CallRejected as error:
-            LOG.warning("something arrived from where the bot is not installed: %s", error)
+            LOG.warning("a payload is from a workspace without the bot: %s", error)
+            ignored("not served")
             return None
         me = clients.workspace(team) or Workspace(id=team)
         return AuthorizeResult(
@@ -71,11 +75,11 @@ def bolt_app(clients: SlackClients, handle: PayloadHandler) -> AsyncApp:
         return BoltResponse(status=200, body=answer or "")
 
     @app.error
-    async def not_taken(error: Exception) -> BoltResponse:
+    async def log_failure(error: Exception) -> BoltResponse:
         if isinstance(error, GatewayError | TimeoutError):
-            LOG.warning("not taken, Slack delivers it again: %s", error or "it took too long")
+            LOG.warning("not accepted, Slack delivers it again: %s", describe(error))
         else:
-            LOG.error("not taken, Slack delivers it again", exc_info=error)
+            LOG.error("not accepted, Slack delivers it again", exc_info=error)
         return BoltResponse(status=500, body="")
 
     return app
@@ -94,7 +98,9 @@ async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:
     try:
         await clients.client_of(team, enterprise=enterprise_of(body))
     except CallRejected as error:
-        LOG.info("from where the bot is not installed: %s", error)  # such as that it was thrown out
+        LOG.info(
+            "a payload is from a workspace without the bot: %s", error
+        )  # such as that it was thrown out
     me = clients.workspace(team) or Workspace(id=team)
     user = bot_user_of(body)
     return replace(me, user=user) if user else me

@@ -17,6 +17,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.signature import Clock, SignatureVerifier
 
+from gateway.base.describe import describe
 from gateway.errors import GatewayError
 
 LOG = logging.getLogger("adapters.slack")
@@ -59,7 +60,7 @@ class RequestServer:
         """Answer one request.
 
         401 for a signature that is wrong or more than five minutes old, 413 for more than a
-        megabyte, 500 where Slack is to deliver again.
+        megabyte, 408 for a body that takes too long, 500 where Slack is to deliver again.
         """
         try:
             async with asyncio.timeout(READ_SECONDS):
@@ -101,7 +102,7 @@ async def listening(
             await web.TCPSite(runner, host, port).start()
         except OSError as error:
             raise GatewayError(
-                f"Slack's requests can't be taken at {host}:{port}: {error.strerror or error}."
+                f"Parley can't listen at {host}:{port}: {error.strerror or describe(error)}."
             ) from error
         bound = runner.addresses[0]
         LOG.info("listening at %s:%s", bound[0], bound[1])

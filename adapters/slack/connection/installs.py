@@ -13,14 +13,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
-import aiohttp
 from pydantic import SecretStr
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from adapters.slack.config import Config
 from adapters.slack.connection.payload import Payload, number_at, text_at
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.connection.workspace import Workspace, code_of, whose
+from adapters.slack.connection.workspace import (
+    UNREACHABLE,
+    Workspace,
+    code_of,
+    unreachable,
+    workspace_of_token,
+)
 from gateway.adapter import Tokens
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
@@ -37,7 +42,7 @@ _DEAD = frozenset({"invalid_refresh_token", "token_expired", "token_revoked", "i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Install:
+class Installation:
     """An installation in a workspace or organisation, named by `id`.
 
     `expires_at` is in seconds since the epoch, 0 for never.
@@ -70,7 +75,7 @@ class Install:
         )
 
 
-class Installs:
+class Installations:
     """The installations of the app. `clock` is in seconds since the epoch."""
 
     def __init__(
@@ -79,7 +84,7 @@ class Installs:
         self._config = config
         self._tokens = tokens
         self._clock = clock
-        self._known: dict[str, Install] = {}
+        self._known: dict[str, Installation] = {}
         self._org_of: dict[str, str] = {}
         self._renewing = asyncio.Lock()
 
@@ -106,7 +111,7 @@ class Installs:
             install = await self._renewed(install.id, clients)
         return install.workspace(team), install.token
 
-    async def add(self, answer: Payload, clients: SlackClients) -> Install:
+    async def add(self, answer: Payload, clients: SlackClients) -> Installation:
         """Store the answer of oauth.v2.access.
 
         Raises CallRejected for a workspace that may not install, and revokes its token.
@@ -122,10 +127,10 @@ class Installs:
         await self._keep(install)
         return install
 
-    async def _completed(self, install: Install, clients: SlackClients) -> Install:
+    async def _completed(self, install: Installation, clients: SlackClients) -> Installation:
         """With what only auth.test tells, as far as it can be asked."""
         try:
-            about = await whose(clients.new_client(install.token))
+            about = await workspace_of_token(clients.new_client(install.token))
         except GatewayError as error:
             LOG.warning("nothing more is known of %s: %s", install.id, error)
             return install
@@ -143,7 +148,7 @@ class Installs:
         self._org_of.pop(team, None)
         await self._tokens.delete(_name(team))
 
-    async def _of(self, team: str, enterprise: str) -> Install | None:
+    async def _of(self, team: str, enterprise: str) -> Installation | None:
         known = self._org_of.get(team, team)
         install = self._known.get(known) or await self._find(team)
         if install is None and enterprise and enterprise != team:
@@ -153,7 +158,7 @@ class Installs:
                 self._org_of[team] = enterprise
         return install
 
-    async def _find(self, ident: str) -> Install | None:
+    async def _find(self, ident: str) -> Installation | None:
         kept = await self._tokens.get(_name(ident))
         if kept is None:
             return None
@@ -161,22 +166,22 @@ class Installs:
         if "org" in data:
             self._org_of[ident] = str(data["org"])
             return self._known.get(self._org_of[ident]) or await self._find(self._org_of[ident])
-        return self._know(Install(**data))
+        return self._know(Installation(**data))
 
-    def _know(self, install: Install) -> Install:
+    def _know(self, install: Installation) -> Installation:
         REDACTION.add([install.token, install.refresh])
         self._known[install.id] = install
         return install
 
-    async def _keep(self, install: Install) -> None:
+    async def _keep(self, install: Installation) -> None:
         REDACTION.add([install.token, install.refresh])
         await self._tokens.put(_name(install.id), SecretStr(json.dumps(asdict(install))))
         self._know(install)
 
-    def _is_due(self, install: Install) -> bool:
+    def _is_due(self, install: Installation) -> bool:
         return bool(install.refresh) and install.expires_at - self._clock() < RENEW_BEFORE
 
-    async def _renewed(self, ident: str, clients: SlackClients) -> Install:
+    async def _renewed(self, ident: str, clients: SlackClients) -> Installation:
         """Renew a token; the new one is stored before it is used.
 
         The old refresh token is void then.
@@ -206,7 +211,7 @@ class Installs:
             LOG.info("the token of %s was renewed", ident)
             return install
 
-    async def exchange(self, code: str, redirect: str, clients: SlackClients) -> Install:
+    async def exchange(self, code: str, redirect: str, clients: SlackClients) -> Installation:
         """Install with the code of Slack. Raises CallRejected or PlatformUnreachable."""
         answer = await self._access(clients, code=code, redirect_uri=redirect)
         return await self.add(answer, clients)
@@ -226,27 +231,25 @@ class Installs:
         except SlackApiError as error:
             why = code_of(error)
             if why in _DEAD:
-                raise CallRejected(f"Slack gave no new token ({why}).", gone=True) from error
+                raise CallRejected(f"Slack did not renew the token ({why}).", gone=True) from error
             raise CallRejected(f"Slack refused the installation ({why}).") from error
-        except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
-            raise PlatformUnreachable(
-                f"Slack could not be reached ({type(error).__name__})."
-            ) from error
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
         return cast("Payload", answer.data)
 
-    async def _release(self, install: Install, clients: SlackClients) -> None:
+    async def _release(self, install: Installation, clients: SlackClients) -> None:
         try:
             async with asyncio.timeout(SECONDS):
                 await clients.new_client(install.token).auth_revoke()
-        except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
-            LOG.warning("a token that is not wanted was not revoked (%s)", type(error).__name__)
+        except UNREACHABLE as error:
+            LOG.warning("a refused installation keeps its token (%s)", type(error).__name__)
 
-    def _install_of(self, answer: Payload) -> Install:
+    def _install_of(self, answer: Payload) -> Installation:
         org = answer.get("is_enterprise_install") is True
         team, enterprise = text_at(answer, "team", "id"), text_at(answer, "enterprise", "id")
         life = number_at(answer, "expires_in")
         name = text_at(answer, "enterprise", "name") if org else text_at(answer, "team", "name")
-        return Install(
+        return Installation(
             id=enterprise if org else team,
             token=text_at(answer, "access_token"),
             refresh=text_at(answer, "refresh_token"),

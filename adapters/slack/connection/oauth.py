@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urljoin
 from aiohttp import web
 
 from adapters.slack.config import Config
-from adapters.slack.connection.installs import Install, Installs
+from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.manifest import scopes_of
 from gateway.errors import GatewayError
@@ -66,10 +66,10 @@ class OAuth:
     def __init__(
         self,
         config: Config,
-        installs: Installs,
+        installs: Installations,
         clients: SlackClients,
         *,
-        installed: Callable[[Install], None],
+        installed: Callable[[Installation], None],
         groups: Callable[[], bool],
         states: States | None = None,
     ) -> None:

@@ -116,10 +116,20 @@ def plain(text: str, names: Mapping[str, str], *, me: str = "") -> str:
     mention of the bot itself, `me`, at either end is only how it was addressed, and goes.
     """
     if me:
-        own = rf"<@{re.escape(me)}(?:\|[^<>\n]*)?>"
-        text = re.sub(rf"\A(?:\s*{own}[\s,:]*)+", "", text)
-        text = re.sub(rf"(?:\s*{own})+\s*\Z", "", text)
+        text = _without_addressing(text, rf"<@{re.escape(me)}(?:\|[^<>\n]*)?>")
     return unescaped(_TOKEN.sub(lambda token: _shown(token[1], names), text)).strip()
+
+
+def _without_addressing(text: str, mention: str) -> str:
+    """The text without mentions of this pattern at its ends."""
+    text = re.sub(rf"\A(?:\s*+{mention}[\s,:]*+)++", "", text).rstrip()
+    end, last = len(text), re.compile(mention)
+    # From the end, by hand: a pattern would begin anew at each space of a long run.
+    while (start := text.rfind("<", 0, end)) >= 0 and last.fullmatch(text, start, end):
+        end = start
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def unescaped(text: str) -> str:

@@ -1,8 +1,7 @@
 """Socket Mode: two connections that are never both away at once.
 
-A connection ends instead of renewing itself: whoever keeps it opens the next one first, and closes
-the old one then. What keeps it looks at when the last frame arrived, a pong included; that nobody
-writes is not a sign of anything.
+A connection ends instead of renewing itself: its keeper opens the next one before it closes the old
+one. The keeper watches when the last frame arrived, a pong included: silence of people is no sign.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from typing import Any, cast
 import aiohttp
 from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
 from slack_bolt.app.async_app import AsyncApp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.connection.web_api import SDK_LOG
-from adapters.slack.connection.workspace import code_of
+from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
 from gateway.surface import PlatformUnreachable, RateLimited
 
@@ -174,7 +173,7 @@ class Sockets:
                 group.create_task(self._keep(number), name=f"slack socket {number}")
 
     @property
-    def standing(self) -> int:
+    def open_count(self) -> int:
         """Number of open connections."""
         return sum(not socket.lost.is_set() for socket in self._live.values())
 
@@ -191,13 +190,13 @@ class Sockets:
                     continue
                 failures = 0
                 await self._take_over(number, fresh)
-                reason = await _end_of(fresh)
-                LOG.info("connection %s is over (%s), another one is opened", number, reason)
+                reason = await _wait_for_end(fresh)
+                LOG.info("connection %s has ended (%s); opening another one", number, reason)
                 if reason in ("too_many_websockets", "link_disabled"):
-                    await self._let_go(number)
+                    await self._close(number)
                     await asyncio.sleep(random.uniform(0.5, 1.0) * LONGEST_WAIT / 2)
         finally:
-            await self._let_go(number)
+            await self._close(number)
 
     async def _open(self) -> _Socket:
         """A new connection that Slack has greeted.
@@ -211,11 +210,11 @@ class Sockets:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await socket.connect()
-                await _greeting(socket)
+                await _wait_for_hello(socket)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await socket.finish()
             raise PlatformUnreachable(
-                f"Slack did not take the connection ({_name(error)})."
+                f"Slack did not accept the connection ({_name(error)})."
             ) from error
         except BaseException:
             await socket.finish()
@@ -226,16 +225,16 @@ class Sockets:
         return socket
 
     async def _take_over(self, number: int, fresh: _Socket) -> None:
-        alone = self.standing == 0
+        alone = self.open_count == 0
         old = self._live.get(number)
         self._live[number] = fresh
-        LOG.info("connection %s stands", number)
+        LOG.info("connection %s is open", number)
         if alone:
             self._connected()
         if old is not None:
             await old.finish()
 
-    async def _let_go(self, number: int) -> None:
+    async def _close(self, number: int) -> None:
         if (socket := self._live.pop(number, None)) is not None:
             await socket.finish()
 
@@ -263,12 +262,12 @@ async def _address(web: AsyncWebClient, app_token: str) -> str:
         if why in ("ratelimited", "rate_limited"):
             raise RateLimited(LONGEST_WAIT / 2) from error
         raise PlatformUnreachable(f"Slack opened no connection ({why}).") from error
-    except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError) as error:
-        raise PlatformUnreachable(f"Slack could not be reached ({_name(error)}).") from error
+    except UNREACHABLE as error:
+        raise unreachable(error) from error
     return cast("str", answer["url"])
 
 
-async def _greeting(socket: _Socket) -> None:
+async def _wait_for_hello(socket: _Socket) -> None:
     """Wait until a connection is greeted, or is over."""
     while not socket.greeted.is_set() and not socket.lost.is_set():
         with contextlib.suppress(TimeoutError):
@@ -278,7 +277,7 @@ async def _greeting(socket: _Socket) -> None:
             return
 
 
-async def _end_of(socket: _Socket) -> str:
+async def _wait_for_end(socket: _Socket) -> str:
     """Wait until a connection is over, or deaf; why."""
     while True:
         with contextlib.suppress(TimeoutError):
@@ -288,7 +287,7 @@ async def _end_of(socket: _Socket) -> str:
             return socket.reason
         if socket.age > STALE or not await socket.is_connected():
             socket.lost.set()
-            return "no sign of life"
+            return "no frame for too long"
 
 
 def _wait(failures: int, error: Exception) -> float:

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
 import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
 from slack_sdk.web.async_client import AsyncWebClient
+from yarl import URL
 
 from adapters.slack.config import Config
-from adapters.slack.connection.workspace import REQUEST_SECONDS, REVOKED, Workspace, whose
+from adapters.slack.connection.workspace import (
+    REQUEST_SECONDS,
+    REVOKED,
+    UNREACHABLE,
+    Workspace,
+    unreachable,
+    workspace_of_token,
+)
 from gateway.adapter import AuthError
+from gateway.base.outside_time import told_time
 from gateway.errors import GatewayError
 from gateway.surface import (
     CallRejected,
@@ -56,6 +65,18 @@ _GONE = {
 _MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
 
+_FINAL = frozenset(
+    {
+        "access_denied",
+        "enterprise_is_restricted",
+        "method_not_supported_for_channel_type",
+        "missing_scope",
+        "not_allowed_token_type",
+    }
+)
+"""Refusals of a read that hold until somebody changes something, with those of _GONE."""
+
+
 class InstallLookup(Protocol):
     """Finds what serves a workspace in which others have installed the app."""
 
@@ -76,11 +97,18 @@ class SlackClients:
             client = await clients.client_of("T1")
 
     Entering it asks Slack once whose tokens the configured ones are. Raises AuthError if it takes
-    none of them, Unreachable if it can't be asked.
+    none of them, PlatformUnreachable if it can't be asked. `told` is given the time that Slack
+    tells with its answers.
     """
 
-    def __init__(self, config: Config, installs: InstallLookup | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        installs: InstallLookup | None = None,
+        told: Callable[[float], None] | None = None,
+    ) -> None:
         self._config = config
+        self._told = told
         self._installs = installs
         self._session: aiohttp.ClientSession | None = None
         self._workspaces: dict[str, Workspace] = {}
@@ -89,7 +117,9 @@ class SlackClients:
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
-        self._session = aiohttp.ClientSession(timeout=timeout, trust_env=True)
+        self._session = aiohttp.ClientSession(
+            timeout=timeout, trust_env=True, trace_configs=[self._times()]
+        )
         try:
             await self._sign_in()
         except BaseException:
@@ -104,6 +134,19 @@ class SlackClients:
         traceback: TracebackType | None,
     ) -> None:
         await self.session.close()
+
+    def _times(self) -> aiohttp.TraceConfig:
+        """A trace that passes on the time of each answer."""
+
+        async def ended(_: object, __: object, params: aiohttp.TraceRequestEndParams) -> None:
+            if self._told is None or params.url.host != api.host:
+                return
+            if (at := told_time(params.response.headers)) is not None:
+                self._told(at)
+
+        api, config = URL(self._config.api_url), aiohttp.TraceConfig()
+        config.on_request_end.append(ended)
+        return config
 
     @property
     def session(self) -> aiohttp.ClientSession:
@@ -175,7 +218,7 @@ class SlackClients:
         refused: AuthError | None = None
         for token in self._config.bot_tokens:
             try:
-                self.add(await whose(self.new_client(token)), token)
+                self.add(await workspace_of_token(self.new_client(token)), token)
             except AuthError as error:
                 LOG.error("a token of bot_token is not used: %s", error)  # noqa: TRY400 (the text says it all)
                 refused = error
@@ -198,6 +241,16 @@ class Refusal(CallRejected):
         self.code = code
 
 
+def is_final(error: GatewayError) -> bool:
+    """True if Slack will refuse the same read again.
+
+    Not for what is no answer of Slack's own, such as a proxy's page.
+    """
+    if isinstance(error, Refusal):
+        return error.code in _FINAL
+    return isinstance(error, CallRejected) and error.gone
+
+
 class Calls:
     """The Web API of all workspaces, with the gateway's errors."""
 
@@ -217,15 +270,15 @@ class Calls:
         Raises Refusal, CallRejected, RateLimited, MessageGone, AuthError, PlatformUnreachable if it
         surely did not happen, and OutcomeUnknown if it may have.
         """
-        return await self._call(team, method, {"json": _given(arguments)}, write=True)
+        return await self._call(team, method, {"json": _given_arguments(arguments)}, write=True)
 
     async def write_form(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
         """The same for methods that take no JSON."""
-        return await self._call(team, method, {"params": _given(arguments)}, write=True)
+        return await self._call(team, method, {"params": _given_arguments(arguments)}, write=True)
 
     async def read(self, team: str, method: str, **arguments: Any) -> dict[str, Any]:
         """Look something up. Raises as `write`, but PlatformUnreachable for OutcomeUnknown."""
-        return await self._call(team, method, {"params": _given(arguments)}, write=False)
+        return await self._call(team, method, {"params": _given_arguments(arguments)}, write=False)
 
     async def send(self, url: str, data: bytes) -> None:
         """Upload a file's bytes to the address that Slack gave.
@@ -257,10 +310,8 @@ class Calls:
         except SlackApiError as error:
             raise self._refused(error, team, method, write=write) from error
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise PlatformUnreachable(
-                f"Slack could not be reached ({type(error).__name__})."
-            ) from error
-        except (aiohttp.ClientError, SlackClientError, TimeoutError, OSError) as error:
+            raise unreachable(error) from error
+        except UNREACHABLE as error:
             raise _unanswered(method, type(error).__name__, write=write) from error
         return cast("dict[str, Any]", answer.data)
 
@@ -298,10 +349,10 @@ class Calls:
             return Refusal(f"http_{status}", f"Slack refused {method} (HTTP {status}).")
         if not code or code in _UNSURE:
             return _unanswered(method, code or f"HTTP {status}", write=write)
-        return _meaning(code, method, answer)
+        return _error_of_code(code, method, answer)
 
 
-def _meaning(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
+def _error_of_code(code: str, method: str, answer: Mapping[str, Any]) -> GatewayError:
     if code in _DOWN:
         return PlatformUnreachable(f"Slack is not available right now ({code}).")
     if code in _MESSAGE_GONE:
@@ -325,9 +376,9 @@ def _unanswered(method: str, why: str, *, write: bool) -> GatewayError:
 
 
 def _retry_after(headers: Any) -> float:
-    said = str((headers or {}).get("Retry-After", ""))
-    return float(said) if said.isdecimal() else RETRY_AFTER
+    found = str((headers or {}).get("Retry-After", ""))
+    return float(found) if found.isdecimal() else RETRY_AFTER
 
 
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _given_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}

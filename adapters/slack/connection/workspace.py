@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import aiohttp
-from slack_sdk.errors import SlackApiError
+from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from gateway.adapter import AuthError
@@ -27,6 +27,8 @@ REVOKED = frozenset(
     }
 )
 """Errors of Slack after which a token is worth nothing."""
+UNREACHABLE = (aiohttp.ClientError, SlackClientError, OSError, TimeoutError)
+"""Errors of a call without an answer; a SlackApiError is an answer, and caught before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,12 @@ def code_of(error: SlackApiError) -> str:
     return found if isinstance(found, str) else "unknown"
 
 
-async def whose(client: AsyncWebClient) -> Workspace:
+def unreachable(error: BaseException) -> PlatformUnreachable:
+    """The gateway's error for a call without an answer."""
+    return PlatformUnreachable(f"Slack could not be reached ({type(error).__name__}).")
+
+
+async def workspace_of_token(client: AsyncWebClient) -> Workspace:
     """The workspace that a client's token is for. Raises AuthError or PlatformUnreachable."""
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
@@ -66,11 +73,9 @@ async def whose(client: AsyncWebClient) -> Workspace:
         if why in REVOKED:
             raise AuthError(f"Slack refused bot_token ({why}).") from error
         raise PlatformUnreachable(f"Slack did not answer auth.test ({why}).") from error
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise PlatformUnreachable(
-            f"Slack could not be reached ({type(error).__name__})."
-        ) from error
-    said = str(answer.headers.get("x-oauth-scopes", ""))
+    except UNREACHABLE as error:
+        raise unreachable(error) from error
+    found = str(answer.headers.get("x-oauth-scopes", ""))
     return Workspace(
         id=str(answer.get("team_id") or answer.get("enterprise_id") or ""),
         name=str(answer.get("team") or ""),
@@ -79,5 +84,5 @@ async def whose(client: AsyncWebClient) -> Workspace:
         user=str(answer.get("user_id") or ""),
         bot=str(answer.get("bot_id") or ""),
         handle=str(answer.get("user") or ""),
-        scopes=frozenset(scope.strip() for scope in said.split(",") if scope.strip()),
+        scopes=frozenset(scope.strip() for scope in found.split(",") if scope.strip()),
     )

@@ -32,27 +32,13 @@ class Console(simulation.Console):
     UNKNOWN = "there is no such command; /help lists the commands"
 
     def __init__(self, slack: SlackSimulator, write: Callable[[str], None]) -> None:
+        super().__init__(write)
         self._slack = slack
         self._screen = Screen(slack, write)
         self._who = slack.person("alice")
         self._where = "general"
         self._thread: Message | None = None
         self._filled: dict[str, str | list[str]] = {}
-        commands: dict[str, simulation.Command] = {
-            "as": self._as,
-            "click": self._click,
-            "close": self._close,
-            "delete": self._delete,
-            "edit": self._edit,
-            "fill": self._fill,
-            "in": self._in,
-            "react": self._react,
-            "stop": self._stop,
-            "submit": self._submit,
-            "thread": self._enter_thread,
-            "upload": self._upload,
-        }
-        super().__init__(write, commands)
 
     @property
     def screen(self) -> Screen:
@@ -73,57 +59,57 @@ class Console(simulation.Console):
         command, _, text = line.partition(" ")
         await self._who.commands(self._where, f"/{command}", text)
 
-    async def _as(self, name: str) -> None:
+    async def _do_as(self, name: str) -> None:
         direct = self._where == self._who.direct
         self._who = self._slack.person(simulation.person_name(name))
         if direct:
             self._where, self._thread = self._who.direct, None
 
-    async def _in(self, name: str) -> None:
+    async def _do_in(self, name: str) -> None:
         place = self._who.direct if name == "dm" else self._slack.channel(name).name
         self._where, self._thread = place, None
 
-    async def _enter_thread(self, number: str) -> None:
+    async def _do_thread(self, number: str) -> None:
         self._thread = None
         if number:
             channel, message = self._slack.find(self._screen.message(number))
             self._where = channel.name or channel.id
             self._thread = channel.messages[message.root]
 
-    async def _click(self, rest: str) -> None:
+    async def _do_click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
         await self._who.clicks(self._screen.message(number), button)
 
-    async def _fill(self, rest: str) -> None:
+    async def _do_fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")
         if not equals:
             raise ValueError("type /fill FIELD = TEXT")
         self._filled[name.strip()] = text.strip()
 
-    async def _submit(self, _: str) -> None:
+    async def _do_submit(self, _: str) -> None:
         filled, self._filled = self._filled, {}
         await self._who.submits(filled)
 
-    async def _close(self, _: str) -> None:
+    async def _do_close(self, _: str) -> None:
         await self._who.closes()
 
-    async def _stop(self, _: str) -> None:
+    async def _do_stop(self, _: str) -> None:
         if self._thread is None:
             raise LookupError("open a thread first: /thread N")
         await self._who.stops(self._where, self._thread)
 
-    async def _edit(self, rest: str) -> None:
+    async def _do_edit(self, rest: str) -> None:
         number, _, text = rest.partition(" ")
         await self._who.edits(self._own(number), text)
 
-    async def _delete(self, number: str) -> None:
+    async def _do_delete(self, number: str) -> None:
         await self._who.deletes(self._own(number))
 
-    async def _react(self, rest: str) -> None:
+    async def _do_react(self, rest: str) -> None:
         number, _, name = rest.partition(" ")
         await self._who.reacts(self._screen.message(number), name.strip(": "))
 
-    async def _upload(self, rest: str) -> None:
+    async def _do_upload(self, rest: str) -> None:
         name, data = _file(rest)
         await self._who.uploads(self._where, name, data, thread=self._thread or "")
 

@@ -8,8 +8,8 @@ from adapters.simulation import screen as simulation
 from adapters.simulation.screen import PrintedMessage
 from adapters.slack.simulator.state import Channel, Message, View
 from adapters.slack.testing.people import Person
-from adapters.slack.testing.record import Record
 from adapters.slack.testing.rendered_message import RenderedMessage, render_message
+from adapters.slack.testing.simulator import Record
 
 
 class Screen(simulation.Screen[Message]):

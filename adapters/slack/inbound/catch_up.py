@@ -1,253 +1,170 @@
-"""Backfill of messages that were sent while Parley was away.
+"""Catching up after a pause: gaps are read page by page.
 
-Slack itself delivers again what arrived within the last minutes. Older messages are handed in, as
-one of each author, where they are recent; else the thread gets a card that offers an answer.
+Slack itself delivers again what arrived within the last minutes. What may have been missed before
+is noted as gaps, together with the mark of when the app was last connected. They are read at the
+rate that Slack grants, for as long as it takes; a page that was not finished when the process ended
+is read again.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any
 
-from adapters.slack.action_ids import action_id
 from adapters.slack.config import PLATFORM
-from adapters.slack.connection.payload import Payload, ts_at
-from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.files import AwaitedFiles
-from adapters.slack.inbound.history import History
-from adapters.slack.inbound.parse_events import parse_history_message
-from adapters.slack.inbound.parsed import Draft
-from gateway.adapter import AdapterHost
-from gateway.conversation import ConversationKey, InboundMessage
-from gateway.errors import GatewayError, StoreError, StoreFull
+from adapters.slack.connection.web_api import Refusal, SlackClients, is_final
+from adapters.slack.inbound.missed_messages import UNSTORED
+from adapters.slack.inbound.missed_pages import MissedPages
+from gateway.adapter import AdapterHost, AuthError
+from gateway.base.clock import Clock, sleep
+from gateway.base.describe import describe
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayClosed, GatewayError
+from gateway.missed import Gap, OpenGap, ReadPage
 
 LOG = logging.getLogger("adapters.slack")
 
+ALIVE = "alive"
+"""The mark of when the app was last connected, in seconds since the epoch."""
+OVERLAP = 10.0
+"""Seconds before that mark from which on it is looked for what was missed: what arrived just then
+may not have been stored, and Slack's clock is another one.
+"""
 GAP = 30.0
 """Seconds without a connection after which it is worth looking: less is delivered again anyway."""
-RECENT = 900.0
-OLDEST = 86_400.0
-MOST_CARDS = 50
-CHANNELS, THREADS = 10, 20
-"""Places that are looked at, those first in which something happened last."""
-LOOKED_AT = 200
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
-UNREAD = (
-    "after a pause, {places} conversations could not be read to the end; anyone who wrote there"
-    " and got no answer has to write again. Slack limits how much this app may read"
+UNLISTED = (
+    "after a pause, new channels can't be looked for, because the app may not list them: add the"
+    " scopes channels:read, groups:read, im:read and mpim:read, and install the app again"
 )
+UNREADABLE = "after a pause, a conversation can't be read: {why}"
 
-UNSTORED = (StoreError, StoreFull)
-"""Errors of a disk that stores nothing."""
-
-MISSED = "I was away when {count} written here. Should I answer now?"
-CANT_READ = "I can't read the thread right now. Try again in a minute."
-NOTHING = "There is nothing left to answer."
-NOT_TAKEN = "I could not accept any of these messages."
-ANSWERED = "I was away when {count} written here. I am answering now."
-REST = "I could not read all messages from the time when I was away. Should I continue?"
-
-
-@dataclass(frozen=True, slots=True)
-class _MissedMessage:
-    """A draft with when it was written, in seconds since the epoch."""
-
-    draft: Draft
-    at: float
+TaskStarter = Callable[[Coroutine[Any, Any, None], str], None]
 
 
 class CatchUp:
-    """Reads what was missed. `clock` is in seconds since the epoch."""
+    """Notes gaps after pauses, and works them off.
+
+    In each workspace, channels and threads are read side by side: Slack's rates are their own.
+    """
 
     def __init__(
         self,
         host: AdapterHost,
-        calls: Calls,
-        drafts: Drafts,
-        history: History,
-        fetching: AwaitedFiles,
-        *,
-        clock: Callable[[], float] = time.time,
+        clients: SlackClients,
+        pages: MissedPages,
+        start_task: TaskStarter,
+        clock: Clock,
     ) -> None:
         self._host = host
-        self._calls = calls
-        self._drafts = drafts
-        self._history = history
-        self._fetching = fetching
+        self._clients = clients
+        self._pages = pages
+        self._start_task = start_task
         self._clock = clock
+        self._working: dict[tuple[str, bool], bool] = {}
+        """Workspaces and kinds of gaps that are worked on; True if more was noted meanwhile."""
 
-    async def run(self, since: float) -> None:
-        """Hand in recent missed messages; offer an answer to older ones.
+    async def note_pause(self) -> None:
+        """Note what may have been missed, and move the mark to now.
 
-        Raises StoreError and StoreFull if that can't be stored: then it is still missed.
+        That is nothing at the very first start. Raises StoreError and StoreFull: then the mark
+        stays.
         """
-        now = self._clock()
-        since = max(since, now - OLDEST)
-        if now - since < GAP:
-            return
-        missed, partly = await self._missed(since)
-        LOG.info("%s messages were missed within %.0f s", len(missed), now - since)
-        recent = [each.draft for each in missed if now - each.at <= RECENT]
-        await self._collect(recent)
-        older: dict[ConversationKey, list[Draft]] = {}
-        for each in reversed(missed):
-            if now - each.at > RECENT:
-                older.setdefault(each.draft.key, []).append(each.draft)
-        for key, drafts in list(older.items())[:MOST_CARDS]:
-            await self._offer(key, drafts, whole=key not in partly)
+        now = self._clock.time()
+        alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
+        since = float(alive) - OVERLAP if alive else now
+        if since > now:  # the clock was ahead when the mark was set
+            since = now - self._host.missed.offer
+        gaps = await self._gaps(since, now) if now - since >= GAP else []
+        if gaps:
+            LOG.info("looking for what was missed within %.0f s", now - since)
+        await self._host.add_gaps(PLATFORM, gaps, {ALIVE: f"{now:.3f}"})
 
-    async def answer(self, draft: Draft, after: str) -> str:
-        """Hand in the missed messages of a thread; a reply if any."""
-        key = draft.key
-        excerpt = await self._history.read(key, after=after)
-        if excerpt is None:
-            return CANT_READ
-        found = await self._wanted(key.workspace, key.channel, excerpt.messages)
-        if not found and excerpt.whole:
-            return NOTHING
-        taken = await self._collect([each.draft for each in found])
-        if found and not taken:
-            return NOT_TAKEN
-        done = ANSWERED.format(count=_were(taken)) if taken else ""
-        if excerpt.whole:
-            await self._settle(draft, [_section(done)])
-        else:
-            text = f"{done} {REST}".strip()
-            await self._settle(draft, _card(text, ts_at(excerpt.messages[-1], "ts")))
-        return ""
+    async def note_lost(self, place: ConversationKey, at: float) -> None:
+        """Add the thread of a message that failed. Raises GatewayError."""
+        now = self._clock.time()
+        gap = Gap(place=place, since=at - OVERLAP, until=max(now, at), newest=at)
+        await self._host.add_gaps(PLATFORM, [gap], {})
+        self.work()
 
-    async def _missed(self, since: float) -> tuple[list[_MissedMessage], set[ConversationKey]]:
-        """Missed messages in order, and places that were not fully read."""
-        found: dict[tuple[str, str], _MissedMessage] = {}
-        partly: set[ConversationKey] = set()
-        for place in await self._places():
-            excerpt = await self._history.read(place, after=f"{since:.6f}")
-            if excerpt is None or not excerpt.whole:
-                LOG.warning("what was missed in %s could not all be read", place)
-                partly.add(place)
-            messages = excerpt.messages if excerpt else ()
-            for each in await self._wanted(place.workspace, place.channel, messages):
-                found[place.channel, each.draft.message.message_id] = each
-        if partly:
-            self._host.remark(PLATFORM, UNREAD.format(places=len(partly)))
-        missed = sorted((each for each in found.values() if each.at > since), key=lambda e: e.at)
-        return missed, partly
+    async def _gaps(self, since: float, until: float) -> list[Gap]:
+        """Lists of channels, which are read first, and known channels."""
+        gaps: list[Gap] = []
+        for workspace in self._clients.workspaces:
+            place = ConversationKey(platform=PLATFORM, workspace=workspace.id)
+            gap = Gap(place=place, since=since, until=until, newest=until)
+            known = await self._host.known_channels(PLATFORM, workspace.id)
+            gaps += [gap, *(replace(gap, place=each.place, newest=each.used) for each in known)]
+        return gaps
 
-    async def _places(self) -> list[ConversationKey]:
-        """Channels, which have no root, and threads."""
-        found = await self._host.conversations(PLATFORM, limit=LOOKED_AT)
-        teams = {workspace.id for workspace in self._calls.clients.workspaces}
-        keys = [key for key in found if key.workspace in teams]
-        channels = dict.fromkeys(replace(key, root="", user="") for key in keys)
-        return [*list(channels)[:CHANNELS], *keys[:THREADS]]
+    def work(self) -> None:
+        """Work off what is noted, if nothing does so already."""
+        for workspace in self._clients.workspaces:
+            for threads in (False, True):
+                if (workspace.id, threads) in self._working:
+                    self._working[workspace.id, threads] = True
+                else:
+                    self._working[workspace.id, threads] = False
+                    self._start_task(self._work(workspace.id, threads=threads), "slack catch-up")
 
-    async def _wanted(
-        self, team: str, channel: str, said: Iterable[Payload]
-    ) -> list[_MissedMessage]:
-        """Those that are meant for the team and were not taken yet."""
-        me = self._drafts.me(team)
-        parsed = [parse_history_message(each, team, channel, me) for each in said]
-        drafts = [each for each in parsed if isinstance(each, Draft)]
-        keys = [key for each in drafts for key in each.message.dedupe]
-        taken = await self._host.known_keys(keys)
-        return [
-            _MissedMessage(each, float(each.message.message_id))
-            for each in drafts
-            if taken.isdisjoint(each.message.dedupe) and await self._drafts.is_meant(each)
-        ]
+    async def _work(self, team: str, *, threads: bool) -> None:
+        failures, what = Counter[int](), (team, threads)
+        in_a_row = 0
+        try:
+            while True:
+                self._working[what] = False
+                gap = await self._next(team, failures, threads=threads)
+                if gap is not None:
+                    if await self._read(gap):
+                        in_a_row = 0
+                        failures.pop(gap.id, None)
+                    else:
+                        in_a_row += 1
+                        failures[gap.id] += 1
+                        wait = FIRST_WAIT * 2 ** min(in_a_row - 1, 6)
+                        await sleep(self._clock, min(LONGEST_WAIT, wait))
+                elif not self._working[what]:
+                    return
+        finally:
+            del self._working[what]
 
-    async def _collect(self, drafts: Sequence[Draft]) -> int:
-        """Hand in drafts, one message for each author and thread.
+    async def _next(
+        self, team: str, failures: Mapping[int, int], *, threads: bool
+    ) -> OpenGap | None:
+        """The newest gap of those that have failed least.
 
-        Returns the number of drafts that were taken.
+        So one that keeps failing holds up no other.
         """
-        taken = 0
-        for _, group in groupby(sorted(drafts, key=_thread), key=_thread_and_author):
-            try:
-                messages = [await self._drafts.message(each) for each in group]
-                said = [each for each in messages if not self._is_command(each)]
-                if said:  # a command of then is about nothing of now
-                    await self._host.accept(collected(said))
-                    taken += len(said)
-                    await self._fetching.look()
-            except UNSTORED:
-                raise
-            except GatewayError as error:
-                LOG.warning("what was missed in a thread was not taken: %s", error)
-        return taken
+        gaps = await self._host.open_gaps(PLATFORM, team, threads=threads, limit=len(failures) + 1)
+        return min(gaps, key=lambda gap: failures.get(gap.id, 0), default=None)
 
-    def _is_command(self, message: InboundMessage) -> bool:
-        return message.event == "message" and self._host.is_command(message.text)
-
-    async def _offer(self, key: ConversationKey, drafts: Sequence[Draft], *, whole: bool) -> None:
-        text = MISSED.format(count=_were(len(drafts), whole=whole))
-        first = min(float(each.message.message_id) for each in drafts)
-        blocks = _card(text, f"{first - 0.000001:.6f}")
+    async def _read(self, gap: OpenGap) -> bool:
+        """Read and finish a page; False if it can't be read now."""
         try:
-            await self._calls.write(
-                key.workspace,
-                "chat.postMessage",
-                channel=key.channel,
-                thread_ts=key.root,
-                text=text,
-                blocks=blocks,
-            )
+            page = await self._pages.read(gap)
+        except (AuthError, GatewayClosed, *UNSTORED):
+            raise
         except GatewayError as error:
-            LOG.warning("what was missed in a thread was not offered: %s", error)
+            if not is_final(error):
+                LOG.info("what was missed in %s can't be read now: %s", gap.place, describe(error))
+                return False
+            self._tell(gap, error)
+            page = ReadPage(gap=gap.id, cursor=None)
+        except Exception:  # whatever Slack sends keeps no other place from being read
+            LOG.exception("what was missed in %s can't be read now", gap.place)
+            return False
+        await self._host.finish_page(page)
+        if page.further:
+            self.work()
+        return True
 
-    async def _settle(self, draft: Draft, blocks: list[dict[str, Any]]) -> None:
-        try:
-            await self._calls.write(
-                draft.key.workspace,
-                "chat.update",
-                channel=draft.key.channel,
-                ts=draft.message.message_id,
-                text=blocks[0]["text"]["text"],
-                blocks=blocks,
-            )
-        except GatewayError as error:
-            LOG.info("a card keeps its button: %s", error)
-
-
-def collected(messages: Sequence[InboundMessage]) -> InboundMessage:
-    """Messages of one author as one, in their order."""
-    return replace(
-        messages[-1],
-        text="\n\n".join(message.text for message in messages if message.text),
-        dedupe=tuple(key for message in messages for key in message.dedupe),
-        awaited=tuple(file for message in messages for file in message.awaited),
-        quotes=tuple(quote for message in messages for quote in message.quotes),
-    )
-
-
-def _thread(draft: Draft) -> tuple[str, str]:
-    return str(draft.key), draft.message.order_key
-
-
-def _thread_and_author(draft: Draft) -> tuple[str, str]:
-    return str(draft.key), draft.user
-
-
-def _were(count: int, *, whole: bool = True) -> str:
-    some = "" if whole else "at least "
-    return f"{some}a message was" if count == 1 else f"{some}{count} messages were"
-
-
-def _card(text: str, after: str) -> list[dict[str, Any]]:
-    """A text with a button that has missed messages answered."""
-    button = {
-        "type": "button",
-        "action_id": action_id("missed"),
-        "value": after,
-        "text": {"type": "plain_text", "text": "Answer now"},
-    }
-    return [_section(text), {"type": "actions", "elements": [button]}]
-
-
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+    def _tell(self, gap: OpenGap, error: GatewayError) -> None:
+        LOG.warning("what was missed in %s can't be read: %s", gap.place, error)
+        if not gap.place.channel:
+            self._host.remark(PLATFORM, UNLISTED)
+        elif isinstance(error, Refusal):  # what is gone needs nobody's help
+            self._host.remark(PLATFORM, UNREADABLE.format(why=error))

@@ -31,7 +31,7 @@ class Dialogs:
 
     async def open(self, wanted: ModalOpening) -> str:
         """Open a modal at once, then fill it; a reply on failure."""
-        team, kind = wanted.draft.key.workspace, wanted.place.kind
+        team, kind = wanted.draft.message.key.workspace, wanted.place.kind
         try:
             opened = await self._calls.write(
                 team, "views.open", trigger_id=wanted.trigger, view=modals.loading(kind)

@@ -1,4 +1,4 @@
-"""Parsed payloads handed to the gateway, and replies to their authors.
+"""Payloads parsed and handed to the gateway, and replies to their authors.
 
 Slack is acknowledged once `handle` has returned. If it raises, Slack delivers again.
 """
@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
-from adapters.slack.config import Config
+from adapters.awaited_files import AwaitedFiles
+from adapters.slack.config import PLATFORM, Config
+from adapters.slack.connection.payload import Payload, table_at, team_of, text_at, ts_at
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.catch_up import CatchUp
-from adapters.slack.inbound.deliveries import KeyedLocks
+from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.files import AwaitedFiles
-from adapters.slack.inbound.parse_events import reacted_message
+from adapters.slack.inbound.missed_messages import MissedMessages
+from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event, reacted_message
+from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
     AnswerRating,
     DeliveryGap,
@@ -28,18 +33,18 @@ from adapters.slack.inbound.parsed import (
     Inbound,
     MissedRequest,
     ModalOpening,
-    ModalSubmit,
+    ModalSubmission,
     OptionChoice,
     ReactionTrigger,
     SlashCommand,
     TitleChange,
-    Uninstall,
+    Uninstallation,
 )
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
-from gateway.conversation import Click, InboundMessage
+from gateway.conversation import Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
 from gateway.surface import CallRejected
 
@@ -54,8 +59,79 @@ REFUSED = "You are not allowed to do this here."
 PASSED_ON = "I passed the message on to the team. The answer will appear in its thread."
 NOTED = "Thank you for your feedback."
 
+REMEMBERED = 1_000
+"""Mentions that are remembered; of older ones the store knows whether they were accepted."""
 
 _IN_ORDER = frozenset({"message", "file", "edit", "delete"})
+_WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
+
+
+def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
+    """Parse a payload for the bot `me`, whatever its kind."""
+    if text_at(body, "type") in ("event_callback", RATE_LIMITED):
+        return parse_event(body, me, reactions=config.reactions)
+    if text_at(body, "command"):
+        return parse_command(body, me, config.command)
+    return parse_interaction(body, me)
+
+
+def mention_in(payload: Payload, me: Workspace) -> str:
+    """The id of the bot's mention in a payload, or ""."""
+    event = table_at(payload, "event")
+    if text_at(event, "type") not in ("message", "app_mention"):
+        return ""
+    if event.get("hidden") is True or text_at(event, "subtype") not in _WRITTEN:
+        return ""
+    channel, ts = text_at(event, "channel"), ts_at(event, "ts")
+    if not (me.user and channel and ts and f"<@{me.user}" in text_at(event, "text")):
+        return ""
+    return f"{team_of(payload) or me.id}/{channel}/{ts}"
+
+
+def place_in(payload: Payload, me: Workspace) -> tuple[ConversationKey, float]:
+    """The thread and the time of a message in a payload.
+
+    The place has no channel where the payload holds no message.
+    """
+    place = ConversationKey(platform=PLATFORM, workspace=team_of(payload) or me.id)
+    event = table_at(payload, "event")
+    ts = ts_at(event, "ts")
+    if text_at(event, "type") not in ("message", "app_mention") or not ts:
+        return place, 0.0
+    if event.get("hidden") is True or text_at(event, "subtype") not in _WRITTEN:
+        return place, 0.0
+    root = ts_at(event, "thread_ts") or ts
+    return replace(place, channel=text_at(event, "channel"), root=root), float(ts)
+
+
+class Mentions:
+    """The last mentions that were accepted, so that none is parsed again.
+
+    Slack delivers a mention of the bot twice, as a message and as an app_mention.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._accepted: OrderedDict[str, None] = OrderedDict()
+
+    @asynccontextmanager
+    async def claim(self, mention: str) -> AsyncGenerator[bool]:
+        """Wait for the other delivery of a mention; False if it succeeded.
+
+        A mention counts as accepted once the context ends without an error. Whatever is no mention
+        ("") waits for nothing.
+        """
+        if not mention:
+            yield True
+            return
+        async with self._locks.setdefault(mention, asyncio.Lock()):
+            if mention in self._accepted:
+                yield False
+                return
+            yield True
+            self._accepted[mention] = None
+            while len(self._accepted) > REMEMBERED:
+                self._accepted.popitem(last=False)
 
 
 class Service(Protocol):
@@ -86,30 +162,36 @@ class InboundHandler:
         calls: Calls,
         config: Config,
         drafts: Drafts,
-        catch_up: CatchUp,
+        missed: MissedMessages,
         fetching: AwaitedFiles,
+        replies: Replies,
         service: Service,
     ) -> None:
         self._host = host
         self._calls = calls
         self._config = config
         self._drafts = drafts
-        self._catch_up = catch_up
+        self._missed = missed
         self._fetching = fetching
         self._service = service
         self._start_task = service.start_task
-        self._replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
+        self._replies = replies
         self._dialogs = Dialogs(host, calls, drafts)
         self._slash = SlashCommands(host, calls, drafts, config.command)
-        self._locks = KeyedLocks()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._mentions = Mentions()
 
-    async def handle(self, found: Inbound) -> dict[str, Any] | None:
-        """Hand it in; Slack's answer, None for a bare acknowledgement.
+    async def handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
+        """Hand a payload in; Slack's answer, None for a bare acknowledgement.
 
-        Raises GatewayError or TimeoutError if it was not taken.
+        Raises GatewayError or TimeoutError if it was not accepted.
         """
-        async with asyncio.timeout(ACCEPT_SECONDS):
-            return await self._handle(found)
+        async with self._mentions.claim(mention_in(body, me)) as is_new:
+            if not is_new:
+                self._host.count_ignored("already taken")
+                return None
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                return await self._handle(parse_payload(body, self._config, me))
 
     async def _handle(self, found: Inbound) -> dict[str, Any] | None:
         answer: dict[str, Any] | None = None
@@ -122,12 +204,12 @@ class InboundHandler:
                 await self._handle_message(found)
             case ModalOpening(draft=draft):
                 self._start_task(self._open(found), "slack modal")
-            case ModalSubmit(draft=draft):
+            case ModalSubmission(draft=draft):
                 answer = await self._dialogs.submit(draft)
             case SlashCommand(draft=draft, text=text):
                 reply = await self._slash.answer(draft, text)
                 answer = self._ephemeral(reply)
-            case Uninstall(team=team, why=why):
+            case Uninstallation(team=team, why=why):
                 await self._service.forget_workspace(team, why)
             case DeliveryGap(team=team, since=since):
                 await self._service.note_gap(team, since)
@@ -159,12 +241,11 @@ class InboundHandler:
     # --- messages, clicks, commands in threads ---
 
     async def _handle_message(self, draft: Draft) -> None:
-        draft = await self._drafts.as_new(draft)
-        if not await self._drafts.is_meant(draft):
+        if not await self._drafts.is_meant(await self._drafts.as_new(draft)):
             self._host.count_ignored("not addressed")
         elif draft.message.event in _IN_ORDER:
-            async with self._locks.hold(str(draft.key)):
-                await self._accept_once(draft)
+            async with self._locks.setdefault(str(draft.message.key), asyncio.Lock()):
+                await self._accept_once(await self._drafts.as_new(draft))  # it may be known by now
         else:
             await self._accept_once(draft)
 
@@ -186,10 +267,33 @@ class InboundHandler:
 
     async def _accept_once(self, draft: Draft) -> None:
         """Hand it in; of a known message, only new keys are noted."""
-        if await self._host.known_keys(draft.message.dedupe):
+        if await self._host.known_keys(draft.message.dedupe[:1]):
             await self._host.accept(draft.message)
-        else:
-            await self._hand_in(draft, await self._drafts.message(draft))
+            return
+        late = self._drafts.is_late(draft) and await self._host.thread_at(draft.message.key) is None
+        message = await self._drafts.message(draft, hand_in=self._hand_in_missed)
+        receipt = await self._hand_in(draft, message)
+        if late and receipt.thread:
+            self._start_task(self._hand_in_later(draft), "slack later")
+
+    async def _hand_in_missed(self, draft: Draft) -> None:
+        """Hand in a message that a later one has overtaken.
+
+        A command is left to its own delivery.
+        """
+        if await self._drafts.is_meant(draft):
+            message = await self._drafts.message(draft)
+            if not self._host.is_command(message.text):
+                await self._hand_in(draft, message)
+
+    async def _hand_in_later(self, draft: Draft) -> None:
+        """Hand in what came before the message that began its thread.
+
+        It was for nobody then.
+        """
+        for each in await self._drafts.after(draft):
+            async with self._locks.setdefault(str(draft.message.key), asyncio.Lock()):
+                await self._hand_in_missed(each)
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._host.accept(message)
@@ -227,7 +331,7 @@ class InboundHandler:
             await self._replies.send(wanted.draft, reply)
 
     async def _answer_missed(self, draft: Draft, after: str) -> None:
-        if reply := await self._catch_up.answer(draft, after):
+        if reply := await self._missed.answer(draft, after):
             await self._replies.send(draft, reply)
 
     def _ephemeral(self, text: str) -> dict[str, Any] | None:
@@ -244,6 +348,7 @@ class InboundHandler:
             self._host.count_ignored("not addressed")
             return
         if await self._host.known_keys(said.dedupe):
+            self._host.count_ignored("already taken")
             return
         message = await self._drafts.with_author(draft)
         message = await self._host.judge(replace(message, text=REACTED.format(emoji=reacted.emoji)))
@@ -278,6 +383,7 @@ class InboundHandler:
         message = await self._drafts.with_author(retitled.draft)
         thread = await self._host.thread_at(message.key)
         if thread is None or thread.title == retitled.title:
+            self._host.count_ignored("no change")
             return
         if await self._host.may(message):
             await self._host.rename_thread(thread.id, retitled.title)

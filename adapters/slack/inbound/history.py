@@ -1,7 +1,6 @@
-"""Reading what was said in a conversation, within one budget of calls.
+"""Reading a thread while somebody waits, within one budget of calls.
 
-Slack lets new commercial apps read once a minute, others fifty times; which one this app is shows
-when it is refused. Nothing that is read here is ever needed for an answer to be right.
+Nothing that is read here is ever needed for an answer to be right.
 """
 
 from __future__ import annotations
@@ -9,45 +8,45 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
-from adapters.slack.connection.web_api import Calls
-from gateway.conversation import ConversationKey
+from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.parse_events import parse_history_message, quoted
+from adapters.slack.inbound.parsed import Draft, ForeignMessage
+from adapters.slack.inbound.read_rates import MINUTE, PAGE, REPLIES, ReadRates
+from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayError
-from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
 PER_MINUTE = 20
-PAGE = 200
-"""Messages of one call; Slack gives 15 at most to apps that may read once a minute."""
 MOST_PAGES = 5
 """Pages of one conversation: others are read in the same minute."""
 ENOUGH = 50
 """Newest messages of a long thread that are worth another page."""
-MINUTE = 60.0
-HISTORY, REPLIES = "conversations.history", "conversations.replies"
+QUOTE_SECONDS = 1.0
+"""Seconds for reading a thread that began without the team."""
+MOST_EARLIER = 50
+"""Messages of it that the team is given: the thread's first, and the newest."""
+
+LEFT_OUT = "({count} messages after this one are left out.)"
+UNREAD = "({which} messages in the thread could not be read.)"
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryExcerpt:
     """Messages in their order, each once.
 
-    Unless `whole`, others could not be read: later ones of a thread, earlier ones of a channel.
-    `between`: about so many are left out behind a thread's first.
+    Unless `whole`, later ones could not be read. `between`: about so many are left out behind a
+    thread's first.
     """
 
     messages: tuple[Payload, ...]
     whole: bool
     between: int = 0
-
-
-@dataclass(slots=True)
-class _Budget:
-    reads: list[float] = field(default_factory=list[float])
-    closed: float = 0.0
 
 
 class _Pages:
@@ -115,27 +114,24 @@ class _Pages:
 
 
 class History:
-    """Reads conversations within a budget of calls.
+    """Reads threads within a budget of calls.
 
     `clock` is in seconds and never goes back.
     """
 
-    def __init__(self, calls: Calls, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._calls = calls
+    def __init__(self, rates: ReadRates, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rates = rates
         self._clock = clock
-        self._budgets: dict[str, _Budget] = {}
+        self._reads: defaultdict[str, list[float]] = defaultdict(list)
 
-    async def read(self, place: ConversationKey, *, after: str) -> HistoryExcerpt | None:
-        """Read the messages of a thread or channel after `after`.
+    async def read(self, key: ConversationKey, *, after: str) -> HistoryExcerpt | None:
+        """Read the messages of a thread after `after`.
 
-        None if they can't be read now. A key without a root means its channel.
+        None if they can't be read now.
         """
-        pages = self._replies(place, oldest=after) if place.root else self._channel(place, after)
+        pages = self._replies(key, oldest=after)
         await pages.read()
-        found = pages.excerpt()
-        if found is None or place.root:
-            return found
-        return HistoryExcerpt(found.messages[::-1], found.whole)
+        return pages.excerpt()
 
     async def earlier(
         self, key: ConversationKey, *, before: str, seconds: float
@@ -153,6 +149,10 @@ class History:
         except TimeoutError:
             LOG.info("a conversation was not read to its end in time")
         return pages.excerpt()
+
+    async def before(self, message: InboundMessage) -> HistoryExcerpt | None:
+        """Read a thread up to a message, within a short time."""
+        return await self.earlier(message.key, before=message.message_id, seconds=QUOTE_SECONDS)
 
     async def _latest(
         self, key: ConversationKey, first: _Pages, before: str
@@ -183,34 +183,72 @@ class History:
             messages, whole=True, between=max(0, first.total - len(newest.replies))
         )
 
-    def _channel(self, place: ConversationKey, after: str) -> _Pages:
-        """The newest first."""
-        arguments = {"channel": place.channel, "oldest": after}
-        return _Pages(lambda cursor: self._page(place.workspace, HISTORY, cursor, arguments))
-
     def _replies(self, key: ConversationKey, **bounds: str) -> _Pages:
-        arguments = {"channel": key.channel, "ts": key.root, **bounds}
-        return _Pages(lambda cursor: self._page(key.workspace, REPLIES, cursor, arguments))
+        async def ask(cursor: str) -> Payload | None:
+            if not self._may_read(key.workspace):
+                return None
+            where = {"channel": key.channel, "ts": key.root, "cursor": cursor or None}
+            try:
+                return await self._rates.read(key.workspace, REPLIES, limit=PAGE, **where, **bounds)
+            except GatewayError as error:
+                LOG.info("a conversation was not read: %s", error)
+                return None
 
-    async def _page(
-        self, team: str, method: str, cursor: str, arguments: Mapping[str, str]
-    ) -> Payload | None:
-        if not self._may_read(team):
-            return None
-        try:
-            return await self._calls.read(
-                team, method, limit=PAGE, cursor=cursor or None, **arguments
-            )
-        except RateLimited as error:
-            self._budgets[team].closed = self._clock() + error.retry_after
-        except GatewayError as error:
-            LOG.info("a conversation was not read: %s", error)
-        return None
+        return _Pages(ask)
 
     def _may_read(self, team: str) -> bool:
-        budget, now = self._budgets.setdefault(team, _Budget()), self._clock()
-        budget.reads = [at for at in budget.reads if now - at < MINUTE]
-        if now < budget.closed or len(budget.reads) >= PER_MINUTE:
+        now = self._clock()
+        reads = self._reads[team] = [at for at in self._reads[team] if now - at < MINUTE]
+        if self._rates.is_closed(team, REPLIES) or len(reads) >= PER_MINUTE:
             return False
-        budget.reads.append(now)
+        reads.append(now)
         return True
+
+
+def quotes_of(
+    excerpt: HistoryExcerpt | None,
+    message: InboundMessage,
+    me: Workspace,
+    *,
+    without: Collection[str] = (),
+) -> tuple[ForeignMessage, ...]:
+    """A thread's messages before this one, as far as they were readable.
+
+    Those with a ts of `without` are no quotes.
+    """
+    if excerpt is None:
+        return (_remark(UNREAD.format(which="Earlier")),)
+    wanted = [each for each in excerpt.messages if ts_at(each, "ts") not in without]
+    found = earlier_messages(wanted, message.key, message.message_id, me)
+    unread = () if excerpt.whole else (_remark(UNREAD.format(which="Later")),)
+    return (*newest(found, between=excerpt.between), *unread)
+
+
+def earlier_messages(
+    messages: Iterable[Payload], key: ConversationKey, ts: str, me: Workspace
+) -> tuple[ForeignMessage, ...]:
+    """People's messages in a thread before `ts`, without the bot's own."""
+    found: list[ForeignMessage] = []
+    for each in messages:
+        said = parse_history_message(each, key.workspace, key.channel, me)
+        if not isinstance(said, Draft) or ts_at(each, "ts") >= ts:
+            continue
+        if (quote := quoted(each, "history")) is not None:
+            found.append(quote)
+    return tuple(found)
+
+
+def newest(said: Sequence[ForeignMessage], *, between: int = 0) -> tuple[ForeignMessage, ...]:
+    """A thread's first message and the newest of the rest.
+
+    A remark counts those between, with about `between` that were not read.
+    """
+    left = max(0, len(said) - MOST_EARLIER)
+    if left + between == 0:
+        return tuple(said)
+    count = f"About {left + between}" if between else str(left)
+    return *said[:1], _remark(LEFT_OUT.format(count=count)), *said[left + 1 :]
+
+
+def _remark(text: str) -> ForeignMessage:
+    return ForeignMessage(kind="history", text=text)

@@ -33,7 +33,7 @@ from adapters.slack.inbound.parsed import (
     ReactionTrigger,
     RemoteFile,
     TitleChange,
-    Uninstall,
+    Uninstallation,
 )
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 
@@ -56,7 +56,7 @@ def parse_event(payload: Payload, me: Workspace, *, reactions: Collection[str] =
     event = table_at(payload, "event")
     team = team_of(payload) or me.id
     kind = text_at(event, "type")
-    found: Inbound = IgnoredPayload(f"event {kind}" if kind.isidentifier() else "event")
+    found: Inbound = IgnoredPayload("unknown kind")
     match kind:
         case "message" | "app_mention":
             found = _message(payload, event, team, me)
@@ -125,10 +125,10 @@ def _posted(payload: Payload, event: Payload, team: str, me: Workspace) -> Draft
         return IgnoredPayload("malformed")
     subtype = text_at(event, "subtype")
     if event.get("hidden") is True or subtype not in _SAID:
-        return IgnoredPayload(f"message {subtype}" if subtype.isidentifier() else "message")
+        return IgnoredPayload("system message")
     writer = _writer(event)
     if not writer or _is_mine(event, me):
-        return IgnoredPayload("own" if writer else "nobody")
+        return IgnoredPayload("own" if writer else "no author")
     key = key_of(team, channel, ts_at(event, "thread_ts") or ts)
     dedupe = [key.dedupe("create", ts), *_event_key(payload)]
     if client := text_at(event, "client_msg_id"):
@@ -152,7 +152,7 @@ def _draft(
     text, ts = text_at(said, "text"), ts_at(said, "ts")
     message = InboundMessage(
         key=key,
-        author=_author(key.workspace, writer, bot=_is_bot(said)),
+        author=_author(key.workspace, writer, bot=_is_bot(said), bot_id=text_at(said, "bot_id")),
         event=event_kind,
         direct=is_direct(key.channel),
         text=text,
@@ -166,6 +166,7 @@ def _draft(
         user=writer,
         home=text_at(said, "user_team") or text_at(said, "source_team") or text_at(said, "team"),
         bot=_is_bot(said),
+        in_thread=key.root != ts,
         mentioned=bool(me.user) and me.user in mentioned(text),
         files=_files(said),
         foreign=_foreign(said),
@@ -183,13 +184,12 @@ def _changed(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         return IgnoredPayload("own")
     at = ts_at(said, "edited", "ts")
     if not at or at == ts_at(before, "edited", "ts") or not _writer(said):
-        return IgnoredPayload("unfurl")
+        return IgnoredPayload("no change")
     key = key_of(team, channel, ts_at(said, "thread_ts") or ts)
     dedupe = (key.dedupe("edit", ts, at), *_event_key(payload))
     found = _draft(said, key, _writer(said), me, event_kind="edit", dedupe=dedupe)
-    called = found.mentioned and me.user not in mentioned(text_at(before, "text"))
-    soon = float(at) - float(ts) <= CALLED_WITHIN
-    return replace(found, called=called and soon)
+    message = replace(found.message, order_key=order_key(at))
+    return replace(found, message=message, recent=float(at) - float(ts) <= CALLED_WITHIN)
 
 
 def _deleted(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
@@ -246,7 +246,8 @@ def _stopped(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbo
         return IgnoredPayload("malformed")
     key = key_of(team, channel, root)
     draft = _action(event, key, user, me, event_kind="stop", dedupe=dedupe)
-    return replace(draft, message=replace(draft.message, text="/stop", message_id=""))
+    message = replace(draft.message, text="/stop", message_id="")
+    return replace(draft, message=message, in_thread=True)
 
 
 def _title_change(payload: Payload, event: Payload, team: str, me: Workspace) -> Inbound:
@@ -291,7 +292,7 @@ def _action(
 def _home(event: Payload, team: str) -> Inbound:
     channel, user = text_at(event, "channel"), text_at(event, "user")
     if text_at(event, "tab") != "messages" or not (team and channel and user):
-        return IgnoredPayload("app_home_opened")
+        return IgnoredPayload("unknown kind")
     return HomeVisit(team=team, channel=channel, user=user)
 
 
@@ -302,8 +303,8 @@ def _uninstalled(payload: Payload, event: Payload, kind: str) -> Inbound:
         team = text_at(grants[0], "enterprise_id") or team
     bots = table_at(event, "tokens").get("bot")
     if kind == "tokens_revoked" and not bots:
-        return IgnoredPayload("tokens_revoked")  # those of people, of which none is kept
-    return Uninstall(team=team, why=kind) if team else IgnoredPayload("malformed")
+        return IgnoredPayload("unknown kind")  # those of people, of which none is kept
+    return Uninstallation(team=team, why=kind) if team else IgnoredPayload("malformed")
 
 
 def permalink(me: Workspace, channel: str, ts: str, root: str) -> str:
@@ -319,8 +320,9 @@ def _event_key(payload: Payload) -> tuple[str, ...]:
     return (f"{PLATFORM}/event/{event}",) if event else ()
 
 
-def _author(team: str, user: str, *, bot: bool = False) -> Author:
-    return Author(id=author_id(team, user), kind="bot" if bot else "member")
+def _author(team: str, user: str, *, bot: bool = False, bot_id: str = "") -> Author:
+    aliases = frozenset({bot_id, author_id(team, bot_id)}) if bot and bot_id else frozenset[str]()
+    return Author(id=author_id(team, user), kind="bot" if bot else "member", aliases=aliases)
 
 
 def _is_bot(said: Payload) -> bool:

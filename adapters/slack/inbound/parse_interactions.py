@@ -26,7 +26,7 @@ from adapters.slack.inbound.parsed import (
     Inbound,
     MissedRequest,
     ModalOpening,
-    ModalSubmit,
+    ModalSubmission,
     OptionChoice,
     SlashCommand,
 )
@@ -38,7 +38,7 @@ SHORTCUT_TEXT = "Please answer the message that I passed on to you."
 
 def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
     """Parse an interactive payload for the bot `me`."""
-    match kind := text_at(payload, "type"):
+    match text_at(payload, "type"):
         case "block_actions":
             return _pressed(payload, me)
         case "view_submission":
@@ -46,7 +46,7 @@ def parse_interaction(payload: Payload, me: Workspace) -> Inbound:
         case "message_action":
             return _shortcut(payload, me)
         case _:
-            return IgnoredPayload(f"interaction {kind}" if kind.isidentifier() else "interaction")
+            return IgnoredPayload("unknown kind")
 
 
 def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
@@ -54,7 +54,7 @@ def parse_command(payload: Payload, me: Workspace, command: str) -> Inbound:
     team, channel = text_at(payload, "team_id") or me.id, text_at(payload, "channel_id")
     user, trigger = text_at(payload, "user_id"), text_at(payload, "trigger_id")
     if text_at(payload, "command") != command:
-        return IgnoredPayload("another command")
+        return IgnoredPayload("another app")
     if not (team and channel and user and trigger):
         return IgnoredPayload("malformed")
     draft = _action(
@@ -75,7 +75,7 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
     channel = text_at(payload, "container", "channel_id") or text_at(payload, "channel", "id")
     message = ts_at(payload, "container", "message_ts") or ts_at(payload, "message", "ts")
     if action is None:
-        return IgnoredPayload("another button")
+        return IgnoredPayload("another app")
     if not (team and user and channel and message):
         return IgnoredPayload("malformed")
     thread = (
@@ -112,9 +112,9 @@ def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
             place = ModalPlace(
                 kind=action.kind,
                 request=action.value,
-                channel=draft.key.channel,
+                channel=draft.message.key.channel,
                 message=draft.message.message_id,
-                thread=draft.key.root,
+                thread=draft.message.key.root,
             )
             found = ModalOpening(place=place, trigger=trigger, draft=draft)
         case "command":
@@ -135,7 +135,7 @@ def _answering(draft: Draft, request: str, kind: AnswerKind, text: str = "") -> 
 def _submitted(payload: Payload, me: Workspace) -> Inbound:
     view = table_at(payload, "view")
     if text_at(view, "callback_id") != CALLBACK:
-        return IgnoredPayload("another modal")
+        return IgnoredPayload("another app")
     team, user, ident = _team(payload, me), text_at(payload, "user", "id"), text_at(view, "id")
     try:
         place = ModalPlace.load(text_at(view, "private_metadata"))
@@ -152,7 +152,7 @@ def _submitted(payload: Payload, me: Workspace) -> Inbound:
         dedupe=f"{PLATFORM}/modal/{team}/{ident}",
     )
     kind: AnswerKind = "deny" if place.kind == "note" else "text"
-    return ModalSubmit(draft=_answering(draft, place.request, kind, text))
+    return ModalSubmission(draft=_answering(draft, place.request, kind, text))
 
 
 def _shortcut(payload: Payload, me: Workspace) -> Inbound:
@@ -160,7 +160,7 @@ def _shortcut(payload: Payload, me: Workspace) -> Inbound:
     said, channel = table_at(payload, "message"), text_at(payload, "channel", "id")
     ts, trigger = ts_at(said, "ts"), text_at(payload, "trigger_id")
     if text_at(payload, "callback_id") != ASK_TEAM:
-        return IgnoredPayload("another shortcut")
+        return IgnoredPayload("another app")
     if not (team and user and channel and ts and trigger):
         return IgnoredPayload("malformed")
     draft = _action(
@@ -207,5 +207,6 @@ def _action(
         user=user,
         home=text_at(payload, "user", "team_id"),
         meant=True,
+        in_thread=root != message,
         response_url=text_at(payload, "response_url"),
     )

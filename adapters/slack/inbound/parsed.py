@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from adapters.slack.inbound.modals import ModalPlace
-from gateway.conversation import ConversationKey, InboundMessage, QuoteKind
+from gateway.adapter import IgnoredReason
+from gateway.conversation import InboundMessage, QuoteKind
 
 FileHost: TypeAlias = Literal["slack", "elsewhere", "ask"]
 
@@ -48,8 +49,9 @@ class Draft:
     """A message with ids for people and files.
 
     `user` is its author ("" where Slack does not say), `home` their workspace, if Slack says so. A
-    draft that is not `meant` is for the team only if it is addressed to it. `called`: an edit has
-    made it mention the bot. `response_url` takes answers for the author alone.
+    draft that is not `meant` is for the team only if it is addressed to it. `in_thread`: its thread
+    had begun before it. `recent`: an edit was made soon after its message. `response_url` takes
+    answers for the author alone.
     """
 
     message: InboundMessage
@@ -57,21 +59,12 @@ class Draft:
     home: str = ""
     bot: bool = False
     meant: bool = False
+    in_thread: bool = False
     mentioned: bool = False
-    called: bool = False
+    recent: bool = False
     files: tuple[RemoteFile, ...] = ()
     foreign: tuple[ForeignMessage, ...] = ()
     response_url: str = ""
-
-    @property
-    def key(self) -> ConversationKey:
-        """The conversation."""
-        return self.message.key
-
-    @property
-    def in_thread(self) -> bool:
-        """True for a message in a thread that had begun before."""
-        return self.key.root != self.message.message_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +89,7 @@ class ModalOpening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModalSubmit:
+class ModalSubmission:
     """A submitted modal."""
 
     draft: Draft
@@ -104,7 +97,7 @@ class ModalSubmit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRating:
-    """A rating of the part with this key, in `message`."""
+    """A rating of the part with this key."""
 
     draft: Draft
     part: str
@@ -153,7 +146,7 @@ class TitleChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uninstall:
+class Uninstallation:
     """The removal of the app by a workspace, or of its token."""
 
     team: str
@@ -170,23 +163,23 @@ class DeliveryGap:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredPayload:
-    """Nothing for the team; the reason is a word for the counters."""
+    """Nothing for the team; the reason is for the counters."""
 
-    reason: str
+    reason: IgnoredReason
 
 
 Inbound: TypeAlias = (
     Draft
     | OptionChoice
     | ModalOpening
-    | ModalSubmit
+    | ModalSubmission
     | AnswerRating
     | MissedRequest
     | SlashCommand
     | ReactionTrigger
     | HomeVisit
     | TitleChange
-    | Uninstall
+    | Uninstallation
     | DeliveryGap
     | IgnoredPayload
 )

@@ -13,8 +13,9 @@ import aiohttp
 from adapters.slack.config import Config
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parsed import Draft
+from gateway.base.describe import describe
 from gateway.errors import GatewayError
-from gateway.render.outbound import mrkdwn
+from gateway.render.sanitize import mrkdwn
 from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -50,14 +51,14 @@ class Replies:
         """Send a text to a draft's author alone."""
         try:
             try:
-                await self._accept_once(draft, text)
+                await self._send_once(draft, text)
             except RateLimited as error:
                 await asyncio.sleep(error.retry_after)
-                await self._accept_once(draft, text)
+                await self._send_once(draft, text)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            LOG.warning("a private answer was not sent: %s", error or type(error).__name__)
+            LOG.warning("a private answer was not sent: %s", describe(error))
 
-    async def _accept_once(self, draft: Draft, text: str) -> None:
+    async def _send_once(self, draft: Draft, text: str) -> None:
         if draft.response_url and self._is_slacks(draft.response_url):
             await self._respond(draft.response_url, text)
         else:
@@ -74,11 +75,11 @@ class Replies:
             self._calls.clients.session.post(url, json=answer, allow_redirects=False) as response,
         ):
             if not response.ok:
-                LOG.warning("a private answer was not taken (HTTP %s)", response.status)
+                LOG.warning("a private answer was not accepted (HTTP %s)", response.status)
 
     async def post(self, draft: Draft, text: str) -> None:
         """Post a text where the draft was written. Raises GatewayError."""
-        key = draft.key
+        key = draft.message.key
         root = key.root or None
         if draft.message.direct:
             await self._calls.write(

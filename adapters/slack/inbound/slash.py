@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from adapters.slack.connection.payload import escaped
 from adapters.slack.connection.web_api import Calls
-from adapters.slack.inbound.catch_up import UNSTORED
 from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
+from gateway.base.describe import describe
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected
@@ -50,23 +51,22 @@ class SlashCommands:
         try:
             return await self._answer(draft, text)
         except UNSTORED as error:
-            LOG.warning("a slash command was not taken: %s", error)
+            LOG.warning("a slash command was not accepted: %s", describe(error))
             return NOT_STORED
 
     async def _answer(self, draft: Draft, text: str) -> str:
         text = text.lstrip("/!") or "help"
         name, *more = text.split(maxsplit=1)
         name = name.lower()
-        message = await self._drafts.with_author(draft)
+        message = await self._host.judge(await self._drafts.with_author(draft))
         if name in (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands:
             reply = (await self._host.accept(replace(message, text=f"/{text}"))).reply
-            helped = name == "help" and await self._host.may(message)
-            return f"{self._help}\n{reply}" if helped else reply
+            return f"{self._help}\n{reply}" if name == "help" and message.may_write else reply
         if name in self._drafts.commands and not more:
             return IN_ITS_THREAD.format(name=name)
         text = await self._drafts.plain(message.key.workspace, text)
         message = replace(message, event="message", text=text)
-        if await self._host.may(message):
+        if message.may_write:
             return await self._ask(draft.user, message)
         return (await self._host.accept(message)).reply
 

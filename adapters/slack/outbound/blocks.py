@@ -13,8 +13,7 @@ from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.text import heading, length, mentions
 from gateway.events import InputRequested, NoticeLevel
-from gateway.render.outbound import label
-from gateway.render.sanitize import visible
+from gateway.render.sanitize import label, visible
 from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
 
 Block: TypeAlias = dict[str, Any]
@@ -35,7 +34,7 @@ DETAIL = 200
 
 _LINK = re.compile(r"https://[^\s<>|]+")
 
-UNSURE = ":warning: An earlier try may have arrived, too: this may appear twice."
+UNSURE = ":warning: This message may appear twice."
 RESUMING = ":arrows_counterclockwise: Interrupted. The answer will continue in a moment."
 _LEVELS: dict[NoticeLevel, str] = {"info": "", "warning": ":warning: ", "error": ":x: "}
 _STATUS: dict[ActivityStatus, str] = {

@@ -9,8 +9,8 @@ import json
 from pathlib import PurePosixPath
 
 from adapters.slack.outbound.blocks import UNSURE
-from adapters.slack.outbound.paced_calls import PacedCalls
-from gateway.render.outbound import label
+from adapters.slack.outbound.rate_limits import PacedCalls
+from gateway.render.sanitize import label
 from gateway.surface import CallRejected, Document, OutcomeUnknown, Part, Place, PlatformUnreachable
 
 PREFIX = "file:"
@@ -28,7 +28,7 @@ def marked_name(name: str, key: str) -> str:
     return f"{path.stem}-{key[:MARK]}{path.suffix}"
 
 
-def bears(name: str, key: str) -> bool:
+def has_mark(name: str, key: str) -> bool:
     """True if a file's name has the mark of this part."""
     return PurePosixPath(name).stem.endswith(f"-{key[:MARK]}")
 
@@ -41,12 +41,12 @@ class Files:
 
     async def post(self, place: Place, part: Part, document: Document) -> str:
         """Show a file in the place's thread; its id."""
-        said = self._calls.own(document.text)
+        comment = self._calls.own(document.text)
         if part.unsure:
-            said = f"{UNSURE}\n{said}".rstrip()
-        return await self.upload(place, part.key, document.name, document.data, said)
+            comment = f"{UNSURE}\n{comment}".rstrip()
+        return await self.upload(place, part.key, document.name, document.data, comment)
 
-    async def upload(self, place: Place, key: str, name: str, data: bytes, said: str) -> str:
+    async def upload(self, place: Place, key: str, name: str, data: bytes, comment: str) -> str:
         """Upload a file with a comment in mrkdwn.
 
         Raises CallRejected for an empty file.
@@ -67,6 +67,6 @@ class Files:
             files=json.dumps([{"id": ident, "title": label(name, NAME)}]),
             channel_id=place.key.channel,
             thread_ts=place.key.root or None,
-            initial_comment=said or None,
+            initial_comment=comment or None,
         )
         return f"{PREFIX}{ident}"

@@ -11,11 +11,10 @@ from typing import Any, cast
 
 from adapters.slack.action_ids import EVENT_TYPE
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.files import PREFIX, bears
+from adapters.slack.outbound.files import PREFIX, has_mark
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import MessageRef, Messages
-from adapters.slack.outbound.paced_calls import PacedCalls
-from adapters.slack.outbound.rate_limits import HISTORY, REPLIES
+from adapters.slack.outbound.rate_limits import HISTORY, REPLIES, PacedCalls
 from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 
 PAGE = 100
@@ -38,8 +37,8 @@ class MessageLookup:
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message with this key.
 
-        Raises OutcomeUnknown, also where too many wait to look something up, RateLimited and
-        PlatformUnreachable.
+        Raises OutcomeUnknown (also if too many wait to look something up), RateLimited,
+        PlatformUnreachable, and CallRejected if the thread is gone.
         """
         unknown: list[str] = []
         cursor = ""
@@ -77,7 +76,7 @@ class MessageLookup:
             return await self._calls.read(place, HISTORY, **arguments)
         except RateLimited as error:
             if cursor or not self._has_turn(place, part, error.retry_after):
-                raise OutcomeUnknown("The workspace lets the app read too little.") from error
+                raise OutcomeUnknown("Slack's rate limit lets the app read too little.") from error
             raise
         except Refusal as error:
             raise OutcomeUnknown(f"The thread can't be read ({error.code}).") from error
@@ -107,7 +106,7 @@ class MessageLookup:
         if _key(message) == key:
             return self._messages.id_of(place, place.key.channel, str(message["ts"]))
         for file in cast("list[dict[str, Any]]", message.get("files") or []):
-            if bears(str(file.get("name", "")), key):
+            if has_mark(str(file.get("name", "")), key):
                 return f"{PREFIX}{file.get('id', '')}"
         return None
 

@@ -17,12 +17,12 @@ from typing import Any
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.blocks import metadata, speech_blocks, summary
 from adapters.slack.outbound.messages import MessageRef, Messages
-from adapters.slack.outbound.paced_calls import PacedCalls
-from adapters.slack.outbound.rate_limits import APPEND, START, STOP
+from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, has_table, name_of, opening
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
+from gateway.base.describe import describe
 from gateway.errors import GatewayError
 from gateway.surface import (
     MessageFull,
@@ -88,7 +88,7 @@ class MessageStreams:
         """Number of open streams in a workspace."""
         return sum(each.team == team and each.phase == "open" for each in self._streams.values())
 
-    def allowed(self, place: Place) -> bool:
+    def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
         key = place.key
         if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
@@ -208,7 +208,7 @@ class MessageStreams:
             if error.code in _TOO_LONG:
                 await self._roll_over(place, stream, part, speech, text=stream.sent)
             if error.code != ENDED:
-                LOG.warning("a stream was broken off: %s", error)
+                LOG.warning("a stream was broken off: %s", describe(error))
             stream.phase = "stopped" if error.code == ENDED else "broken"
             await self._repair(place, stream, part, speech)
         except OutcomeUnknown:
@@ -245,11 +245,11 @@ class MessageStreams:
         except Refusal as error:
             if error.code in _TOO_LONG and extended and speech.text != stream.sent:
                 if not await self._stop_bare(place, stream):
-                    raise PlatformUnreachable("Slack does not end a stream yet.") from error
+                    raise PlatformUnreachable("Slack has not ended a stream yet.") from error
                 self._forget(stream)
                 raise MessageFull(stream.sent) from error
             if error.code != ENDED:
-                LOG.warning("a stream could not be ended: %s", error)
+                LOG.warning("a stream could not be ended: %s", describe(error))
             stream.phase = "stopped" if error.code == ENDED else "broken"
         except OutcomeUnknown:
             stream.phase = "broken"
@@ -284,7 +284,7 @@ class MessageStreams:
                     raise
                 stream.phase = "broken"
                 raise PlatformUnreachable(
-                    "Slack still streams a message that was ended."
+                    "Slack is still streaming a message that has ended."
                 ) from error
         self._forget(stream)
         if speech.growing:
@@ -308,7 +308,7 @@ class MessageStreams:
         try:
             await self._calls.write(place, STOP, urgent=True, channel=ref.channel, ts=ref.ts)
         except (Refusal, OutcomeUnknown) as error:
-            LOG.debug("a message of an earlier run does not stream: %s", error)
+            LOG.debug("a message of an earlier run does not stream: %s", describe(error))
 
     async def _stop(self, place: Place, stream: Stream, **arguments: Any) -> None:
         await self._calls.write(
@@ -329,7 +329,7 @@ class MessageStreams:
             await self._stop(place, stream, **arguments)
         except Refusal as error:
             if error.code not in (ENDED, LEFT):
-                LOG.warning("a stream could not be ended: %s", error)
+                LOG.warning("a stream could not be ended: %s", describe(error))
                 stream.phase = "broken"
                 return False
         stream.phase = "stopped"

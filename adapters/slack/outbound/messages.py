@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adapters.slack.outbound.blocks import Block, metadata
-from adapters.slack.outbound.paced_calls import PacedCalls
-from adapters.slack.outbound.rate_limits import POST, UPDATE
+from adapters.slack.outbound.rate_limits import POST, UPDATE, PacedCalls
 from gateway.conversation import ConversationKey
 from gateway.surface import Place
 
@@ -47,7 +46,7 @@ class Messages:
         return MessageRef(place.key.workspace, channel or place.key.channel, ts)
 
     def place_of(self, thread: str) -> Place:
-        """The place of a thread, as text of its key."""
+        """The place of the thread with this key, given as text."""
         return Place(key=ConversationKey.parse(thread), thread="")
 
     def is_ours(self, ref: MessageRef) -> bool:

@@ -1,4 +1,4 @@
-"""Rate limits: a token bucket for each method and workspace.
+"""Calls within Slack's rate limits: token buckets by method and workspace.
 
 New messages have one for each channel. Tokens go round among people, then among a person's threads.
 
@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from adapters.slack.connection.payload import slack_ids
+from adapters.slack.connection.web_api import Calls
+from adapters.slack.connection.workspace import Workspace
 from gateway.base.clock import Clock, Timer, sleep
-from gateway.surface import RateLimited
+from gateway.render.sanitize import mrkdwn
+from gateway.surface import Place, RateLimited
 
 FLUSH = 0.7
 """Seconds that pass at least between two pieces of a message."""
+PATIENCE = 5.0
+"""Seconds that a call waits for its token once it is under way."""
+CUSTOMIZE = "chat:write.customize"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +63,8 @@ RATES: Mapping[str, Rate] = {
     HISTORY: _tier(50),
 }
 OTHERS = _tier(50)
+_RESERVED = frozenset({START, APPEND, STOP, UPDATE, POST})
+"""Methods that tokens are taken for ahead of their calls; others are called beside them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,3 +256,135 @@ class Pacer:
         share = streams * 60 / self._rates[APPEND].per_minute
         scarce = 1.0 - min(1.0, 2 * bucket.level)
         return FLUSH + max(0.0, share - FLUSH) * scarce
+
+
+@dataclass(frozen=True, slots=True)
+class _Permit:
+    """A token reserved for the next call."""
+
+    method: str
+    caller: Caller
+
+
+class PacedCalls:
+    """Makes the calls of all places.
+
+    `live_links` gives the hosts whose links stay links.
+    """
+
+    def __init__(
+        self, calls: Calls, pacer: Pacer, clock: Clock, live_links: Callable[[], Collection[str]]
+    ) -> None:
+        self.calls = calls
+        self.pacer = pacer
+        self.clock = clock
+        self.live_links = live_links
+        self._permits: dict[str, _Permit] = {}
+
+    def own(self, text: str) -> str:
+        """A line of the gateway's own, as mrkdwn."""
+        return mrkdwn(text, hosts=self.live_links())
+
+    def workspace(self, place: Place) -> Workspace:
+        """The place's workspace."""
+        team = place.key.workspace
+        return self.calls.clients.workspace(team) or Workspace(id=team)
+
+    def named(self, place: Place) -> bool:
+        """True if a message may carry its agent's name and icon."""
+        return CUSTOMIZE in self.workspace(place).scopes
+
+    def asker(self, place: Place) -> tuple[str, str]:
+        """The asker's workspace and user id; the bot's own if none."""
+        own = self.workspace(place)
+        return slack_ids(place.asker) or (own.id, own.user)
+
+    def caller(self, place: Place) -> Caller:
+        """The caller that shares tokens with others."""
+        key = place.key
+        return Caller(
+            team=key.workspace,
+            channel=key.channel,
+            thread=str(key),
+            person=place.asker or key.user or key.channel,
+        )
+
+    async def reserve(self, place: Place, method: str, *, urgent: bool = False) -> None:
+        """Reserve a token for the next call at this place."""
+        if self._is_reserved(place, method):
+            return
+        self._release(place)
+        caller = self.caller(place)
+        await self.pacer.acquire(method, caller, urgent=urgent)
+        self._permits[str(place.key)] = _Permit(method, caller)
+
+    def try_reserve(self, place: Place, method: str, *, above: float) -> bool:
+        """Reserve a token without waiting; False below the level `above`."""
+        if self._is_reserved(place, method):
+            return True
+        caller = self.caller(place)
+        bucket = self.pacer.bucket(method, caller)
+        if bucket.level < above:
+            return False
+        self._release(place)
+        bucket.spend()
+        self._permits[str(place.key)] = _Permit(method, caller)
+        return True
+
+    async def write(
+        self,
+        place: Place,
+        method: str,
+        *,
+        urgent: bool = False,
+        patience: float = PATIENCE,
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        """Call a method that takes JSON. Raises what Calls.write does."""
+        await self._spend_token(place, method, urgent=urgent, patience=patience)
+        return await self._call(place, method, self.calls.write, arguments)
+
+    async def write_form(
+        self, place: Place, method: str, *, patience: float = PATIENCE, **arguments: Any
+    ) -> dict[str, Any]:
+        """Call a method that takes no JSON."""
+        await self._spend_token(place, method, urgent=True, patience=patience)
+        return await self._call(place, method, self.calls.write_form, arguments)
+
+    async def read(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
+        """Look something up."""
+        await self._spend_token(place, method, urgent=True)
+        return await self._call(place, method, self.calls.read, arguments)
+
+    async def _call(
+        self,
+        place: Place,
+        method: str,
+        call: Callable[..., Awaitable[dict[str, Any]]],
+        arguments: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        try:
+            return await call(place.key.workspace, method, **arguments)
+        except RateLimited as error:
+            self.pacer.bucket(method, self.caller(place)).close(error.retry_after)
+            raise
+
+    async def _spend_token(
+        self, place: Place, method: str, *, urgent: bool, patience: float = PATIENCE
+    ) -> None:
+        if self._is_reserved(place, method):
+            del self._permits[str(place.key)]
+            return
+        if method in _RESERVED:
+            self._release(place)
+        caller = self.caller(place)
+        await self.pacer.acquire(method, caller, urgent=urgent, patience=patience)
+
+    def _is_reserved(self, place: Place, method: str) -> bool:
+        permit = self._permits.get(str(place.key))
+        return permit is not None and permit.method == method
+
+    def _release(self, place: Place) -> None:
+        held = self._permits.pop(str(place.key), None)
+        if held is not None:
+            self.pacer.bucket(held.method, held.caller).refund()

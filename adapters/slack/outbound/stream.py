@@ -1,6 +1,6 @@
 """A streamed message: its sent text and its next chunks.
 
-Only its own state and pure decisions; `streaming` makes the calls. The rules are those of
+Only its own state and pure decisions; `message_streams` makes the calls. The rules are those of
 https://docs.slack.dev/reference/methods/chat.startStream and its siblings.
 """
 
@@ -20,7 +20,7 @@ from adapters.slack.outbound.blocks import (
 )
 from adapters.slack.outbound.messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, heading, settled
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import Activity, Part, Speech
 
 Chunk: TypeAlias = dict[str, Any]
@@ -106,16 +106,16 @@ class Stream:
 
         The text must be `extended_by`.
         """
-        acts, leaves = self._tasks(speech, after=False), self._tasks(speech, after=True)
-        said = text[len(self.sent) :]
+        earlier, later = self._tasks(speech, after=False), self._tasks(speech, after=True)
+        new_text = text[len(self.sent) :]
         if not self.begun:
-            said = heading(speech, named=named) + said
-        texts: list[Chunk] = [{"type": "markdown_text", "text": said}] if said else []
+            new_text = heading(speech, named=named) + new_text
+        texts: list[Chunk] = [{"type": "markdown_text", "text": new_text}] if new_text else []
         first: list[Chunk] = []
         if not self.begun and part.unsure:
             first.append({"type": "blocks", "blocks": [context(UNSURE)]})
-        begun = [*texts, *acts] if self.sent else [*acts, *texts]
-        return [*first, *begun, *leaves]
+        begun = [*texts, *earlier] if self.sent else [*earlier, *texts]
+        return [*first, *begun, *later]
 
     def mark_sent(self, speech: Speech, text: str, now: float) -> None:
         """Note that Slack has taken the chunks."""
@@ -144,7 +144,7 @@ def fence_chunks(text: str) -> list[Chunk]:
     return [{"type": "markdown_text", "text": end}] if end else []
 
 
-def _task(activity: Activity, told: Activity | None) -> Chunk:
+def _task(activity: Activity, sent: Activity | None) -> Chunk:
     if activity.kind == "handoff":
         return {"type": "blocks", "blocks": [context(activity_line(activity))]}
     chunk: Chunk = {
@@ -153,6 +153,6 @@ def _task(activity: Activity, told: Activity | None) -> Chunk:
         "title": label(activity.title, 150) or "\u2026",
         "status": _STATUS[activity.status],
     }
-    if activity.detail and (told is None or not told.detail):  # what is given twice is added
+    if activity.detail and (sent is None or not sent.detail):  # what is given twice is added
         chunk["output"] = label(activity.detail, DETAIL)
     return chunk

@@ -1,7 +1,7 @@
 """Slack as a surface: messages, cards, lines and files.
 
 surface = SlackSurface(clients, live_links=lambda: host.live_links)
-async with surface.maintained(), delivering(host, surface): ...
+async with surface.maintained(), host.delivering(surface): ...
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from adapters.slack.outbound.files import PREFIX, Files
 from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import Messages
-from adapters.slack.outbound.paced_calls import PacedCalls
-from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, Pacer
+from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, PacedCalls, Pacer
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
@@ -118,7 +117,7 @@ class SlackSurface:
         """Reserve a token for the next call, fairly among callers."""
         match use:
             case "post":
-                if str(place.key) in self._posting or not self._streams.allowed(place):
+                if str(place.key) in self._posting or not self._streams.try_reserve(place):
                     await self._calls.reserve(place, POST)
             case "card":
                 await self._calls.reserve(place, POST, urgent=True)
@@ -140,7 +139,7 @@ class SlackSurface:
 
     async def _post(self, place: Place, part: Part) -> str:
         match part.content:
-            case Speech(growing=True) as speech if self._streams.allowed(place):
+            case Speech(growing=True) as speech if self._streams.try_reserve(place):
                 message = await self._streams.start(place, part, speech)
                 return message or await self._post_speech(place, part, speech)
             case Speech() as speech:
@@ -218,7 +217,7 @@ class SlackSurface:
                     await self._streams.stop_all()
                     await self._statuses.clear_all()
             except TimeoutError:
-                LOG.warning("Slack did not take that Parley leaves; the next start sets it right")
+                LOG.warning("Slack did not end all streams; the next start repairs them")
 
     async def _ready_to_edit(self, place: Place) -> None:
         stream = self._streams.open_stream_at(place)
@@ -255,15 +254,15 @@ class SlackSurface:
             return ""
         name, here = _file_name(request), f"{place.key} {request.request}"
         if here not in self._attached:
-            if not await self._stands(place, request.request):
-                data, said = arguments_shown(request).encode(), UNSURE if part.unsure else ""
-                await self._files.upload(place, request.request, name, data, said)
+            if not await self._is_uploaded(place, request.request):
+                data, comment = arguments_shown(request).encode(), UNSURE if part.unsure else ""
+                await self._files.upload(place, request.request, name, data, comment)
             self._attached[here] = None
             while len(self._attached) > REMEMBERED:
                 self._attached.popitem(last=False)
         return name
 
-    async def _stands(self, place: Place, request: str) -> bool:
+    async def _is_uploaded(self, place: Place, request: str) -> bool:
         """True if an earlier run is known to have uploaded it.
 
         Cards do not wait for that.
@@ -273,7 +272,7 @@ class SlackSurface:
         try:
             found = await self._lookup.find(place, request, self._started - EARLIER)
         except (RateLimited, OutcomeUnknown, PlatformUnreachable) as error:
-            LOG.info("whether a file stands there can't be known: %s", error)
+            LOG.info("it is unknown whether a file was uploaded: %s", error)
             return False
         return found is not None and found.startswith(PREFIX)
 

@@ -6,8 +6,8 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable
 
-from gateway.render.blocks import Context
-from gateway.render.outbound import label, markdown, mrkdwn
+from gateway.render.sanitize import label, markdown
+from gateway.render.split import Context
 from gateway.surface import Speech
 
 UNSETTLED = 600
@@ -38,11 +38,6 @@ def neutral(text: str, hosts: Collection[str]) -> str:
     Addresses are links only on these hosts.
     """
     return markdown(text, hosts=hosts)
-
-
-def own(text: str, hosts: Collection[str]) -> str:
-    """A gateway line as mrkdwn; names and quotes mention nobody."""
-    return mrkdwn(text, hosts=hosts)
 
 
 def length(text: str) -> int:

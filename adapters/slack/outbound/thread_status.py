@@ -12,10 +12,11 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from adapters.slack.outbound.paced_calls import PacedCalls
+from adapters.slack.outbound.rate_limits import PacedCalls
 from gateway.adapter import AuthError
+from gateway.base.describe import describe
 from gateway.errors import GatewayError
-from gateway.render.outbound import label
+from gateway.render.sanitize import label
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -54,7 +55,7 @@ class ThreadStatuses:
         """Workspaces in which the app has no sessions."""
         self._titles: dict[str, tuple[Place, str]] = {}
         self._wake = asyncio.Event()
-        self._owed: dict[str, Place] = {}
+        self._to_clear: dict[str, Place] = {}
         """Places whose status is still to be cleared."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
         """Statuses on display, and since when."""
@@ -69,19 +70,19 @@ class ThreadStatuses:
         if not place.key.root:
             return
         name, now = str(place.key), self._calls.clock.time()
-        if self._holds(place, state, now):
+        if self._is_current(place, state, now):
             return
         if state == "idle":
             self._shown.pop(name, None)
         else:
             self._shown[name] = (place, state, now)
-            self._owed.pop(name, None)
-        if not await self._tried(self._set(place, state)):
+            self._to_clear.pop(name, None)
+        if not await self._try_call(self._set(place, state)):
             self._shown.pop(name, None)
             if state == "idle":
-                self._owed[name] = place
+                self._to_clear[name] = place
 
-    def _holds(self, place: Place, state: BusyState, now: float) -> bool:
+    def _is_current(self, place: Place, state: BusyState, now: float) -> bool:
         """True while Slack keeps showing this status."""
         if place.key.workspace in self._plain:
             return False
@@ -107,16 +108,16 @@ class ThreadStatuses:
         self._wake.clear()
         while self._titles:
             place, title = self._titles.pop(next(iter(self._titles)))
-            await self._tried(self._rename(place, title))
-        for name, place in [*self._owed.items()]:
-            if await self._tried(self._set(place, "idle")):
-                self._owed.pop(name, None)
+            await self._try_call(self._rename(place, title))
+        for name, place in [*self._to_clear.items()]:
+            if await self._try_call(self._set(place, "idle")):
+                self._to_clear.pop(name, None)
 
     async def clear_all(self) -> None:
         """Clear every status: nobody works any more."""
         working = [place for place, state, _ in self._shown.values() if state == "working"]
-        for place in [*working, *self._owed.values()]:
-            await self._tried(self._set(place, "idle"))
+        for place in [*working, *self._to_clear.values()]:
+            await self._try_call(self._set(place, "idle"))
         self._shown.clear()
 
     async def _set(self, place: Place, state: BusyState) -> None:
@@ -157,7 +158,7 @@ class ThreadStatuses:
     async def _write(self, place: Place, method: str, **arguments: Any) -> None:
         await self._calls.write(place, method, urgent=True, patience=0.0, **arguments)
 
-    async def _tried(self, call: Coroutine[Any, Any, None]) -> bool:
+    async def _try_call(self, call: Coroutine[Any, Any, None]) -> bool:
         """Make a call; False if a retry could help."""
         try:
             async with asyncio.timeout(AT_MOST):
@@ -165,7 +166,7 @@ class ThreadStatuses:
         except AuthError:
             raise
         except (RateLimited, PlatformUnreachable, OutcomeUnknown, TimeoutError) as error:
-            LOG.info("a status or title was not set: %s", error)
+            LOG.info("a status or title was not set: %s", describe(error))
             return False
         except GatewayError as error:
             LOG.info("a status or title was refused: %s", error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -80,7 +80,7 @@ class Deliveries:
     def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
         self.all: list[Delivery] = []
         self.transport: Transport | None = None
-        self.retry_after = RETRY_AFTER
+        self.retry_after: Sequence[float] = RETRY_AFTER
         self.ack_within = ACK_WITHIN
         self.held = False
         """While held, nothing is sent; `release` sends it in the order that is asked for."""
@@ -118,8 +118,18 @@ class Deliveries:
         for delivery in reversed(waiting) if backwards else waiting:
             self._attempt(delivery)
 
+    def retry(self, delivery: Delivery) -> None:
+        """Make the next attempt now, even after the last one.
+
+        An app can have events that it missed delivered once an hour, for a day
+        (https://docs.slack.dev/apis/events-api/#delayed-events).
+        """
+        self._stop_timer(delivery.id)
+        delivery.lost = False
+        self._attempt(delivery, "timeout")
+
     def ack(self, identity: str, response: Json | None, via: str) -> None:
-        """Take an acknowledgement."""
+        """Record an acknowledgement."""
         delivery = self._by_id.get(identity)
         if delivery is None:
             return

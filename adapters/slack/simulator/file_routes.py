@@ -55,7 +55,7 @@ class FileRoutes:
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
         header = request.headers.get("Authorization", "")
-        self.seen.append((request.path, header))
+        self._note(request)
         file = self._find(request.match_info["place"].rpartition("-")[2])
         if file is None:
             return web.Response(status=404)
@@ -72,9 +72,13 @@ class FileRoutes:
 
     async def _elsewhere(self, request: web.Request) -> web.StreamResponse:
         """The same file on a host that no token may reach."""
-        self.seen.append((request.path, request.headers.get("Authorization", "")))
+        self._note(request)
         file = self._find(request.match_info["id"])
         return web.Response(body=file.data) if file is not None else web.Response(status=404)
+
+    def _note(self, request: web.Request) -> None:
+        self.seen.append((request.path, request.headers.get("Authorization", "")))
+        self._world.changed()
 
     def _find(self, identity: str) -> File | None:
         for workspace in self._world.workspaces.values():

@@ -18,7 +18,7 @@ from adapters.slack.simulator.deliveries import Attempt, Deliveries, Delivery
 from adapters.slack.simulator.state import Json
 from adapters.slack.simulator.world import World
 
-TAKEN = range(200, 300)
+ACCEPTED = range(200, 300)
 DEADLINE = ClientTimeout(total=10)
 
 
@@ -81,7 +81,7 @@ class HttpDelivery:
         except (ClientError, TimeoutError, OSError):
             self._deliveries.fail(delivery, attempt, "connection_failed", final=False)
             return
-        if status in TAKEN:
+        if status in ACCEPTED:
             self._deliveries.ack(delivery.id, _decoded(text), attempt.via)
         else:
             self._deliveries.fail(delivery, attempt, f"http_error {status}", final=no_retry)

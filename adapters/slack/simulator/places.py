@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapters.slack.simulator.call import Call
 from adapters.slack.simulator.errors import ApiError
-from adapters.slack.simulator.state import Channel, Message
+from adapters.slack.simulator.state import Channel, ChannelKind, Message
 
 READ_SCOPES = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
@@ -35,9 +35,9 @@ def writable(call: Call, name: str = "channel") -> Channel:
     return channel
 
 
-def need_history_scope(call: Call, channel: Channel, what: str = "history") -> None:
-    """Refuse to read kinds of channels without their scope."""
-    scope = f"{READ_SCOPES[channel.kind]}:{what}"
+def need_scope(call: Call, kind: ChannelKind, action: str) -> None:
+    """Refuse to read or list a kind of channels without its scope."""
+    scope = f"{READ_SCOPES[kind]}:{action}"
     if scope not in call.grant.scopes:
         provided = ",".join(sorted(call.grant.scopes))
         raise ApiError("missing_scope", needed=scope, provided=provided)

@@ -17,7 +17,7 @@ LIFE = 30 * 60.0
 
 
 class ResponseUrls:
-    """Takes what is posted to them."""
+    """Shows what the app posts to them."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from adapters.simulation.http_date import date_answers
 from adapters.slack.simulator.api import Api, Disturbance
 from adapters.slack.simulator.clock import Clock
 from adapters.slack.simulator.file_routes import FileRoutes
@@ -46,6 +47,7 @@ class SlackServer:
     async def start(self) -> None:
         """Listen on loopback."""
         app = web.Application(client_max_size=LARGEST_REQUEST)
+        date_answers(app, lambda: self.world.clock.time())
         app.router.add_route("*", "/api/{method}", self.api.serve)
         app.router.add_get("/link/", self.sockets.serve)
         app.router.add_get("/oauth/v2/authorize", Consent(self.world).serve)

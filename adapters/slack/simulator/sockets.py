@@ -218,7 +218,7 @@ class Sockets:
         return [self._choice.choice(live)]
 
     def _pings(self, connection: Connection) -> Callable[[], None]:
-        """Ping it now and then; what stops that again."""
+        """Ping it regularly; returns a function that stops that."""
         timer: Timer
 
         def ping() -> None:
@@ -242,7 +242,7 @@ class Sockets:
                     await connection.socket.send_str(frame)
 
     async def _read(self, connection: Connection) -> None:
-        """Take what comes in, until the socket ends."""
+        """Read frames until the socket ends."""
         while True:
             message = await connection.socket.receive()
             if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED):

@@ -344,7 +344,7 @@ class Session:
 
 @dataclass(kw_only=True)
 class View:
-    """A modal or home tab; `parent` is the view below it."""
+    """A modal; `parent` is the view below it."""
 
     id: str
     user: str

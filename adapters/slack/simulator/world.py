@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from adapters.slack.simulator.clock import Clock
 from adapters.slack.simulator.deliveries import Deliveries, Delivery, DeliveryKind
 from adapters.slack.simulator.errors import ApiError
-from adapters.slack.simulator.quota import EventQuota
-from adapters.slack.simulator.rate_limits import RateLimits
+from adapters.slack.simulator.rate_limits import EventQuota, RateLimits
 from adapters.slack.simulator.settings import AppSettings
 from adapters.slack.simulator.state import (
     SLACKBOT,
@@ -187,7 +186,7 @@ class World:
         if about is not None and bot.id not in about.members:
             return None
         if not self.quota.admits(workspace):
-            if minute := self.quota.news(workspace):
+            if minute := self.quota.unreported_minute(workspace):
                 self.deliver("events_api", self._left_out(workspace, minute))
             return None
         return self.deliver("events_api", self._callback(workspace, event, bot, about))

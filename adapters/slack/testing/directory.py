@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from adapters.slack.simulator.state import Channel, File, Message, User
 from adapters.slack.simulator.world import World
 
@@ -54,6 +56,7 @@ class Directory:
     ) -> File:
         """A file that somebody has uploaded."""
         identity = self.world.new_id("F")
+        in_url = quote(name, safe="")
         file = File(
             id=identity,
             name=name,
@@ -61,7 +64,7 @@ class Directory:
             team=user.team,
             mimetype=mimetype,
             data=data,
-            url=external or f"{self.world.base}/files-pri/{user.team}-{identity}/{name}",
+            url=external or f"{self.world.base}/files-pri/{user.team}-{identity}/{in_url}",
             external=bool(external),
             created=int(self.world.clock.time()),
         )

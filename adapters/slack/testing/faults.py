@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from adapters.simulation.faults import FaultPlan
-from adapters.slack.simulator.api import Run
+from adapters.slack.simulator.api import Run, json_answer, reset_connection, truncate_answer
 from adapters.slack.simulator.call import Call
 from adapters.slack.simulator.clock import Clock, sleep
 from adapters.slack.simulator.state import Json
-from adapters.slack.simulator.wire import json_answer, reset_connection, truncate_answer
 
 
 @dataclass(frozen=True)

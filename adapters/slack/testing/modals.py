@@ -1,4 +1,4 @@
-"""A person's modals: reading, filling in, submitting and closing them."""
+"""A person's modals, and the buttons and menus in their blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from adapters.slack.simulator.methods.views import (
 )
 from adapters.slack.simulator.state import Json, User, View
 from adapters.slack.simulator.world import World
-from adapters.slack.testing.elements import find_element
 
 
 class Modals:
@@ -55,7 +54,7 @@ class Modals:
     async def closes(self, *, all_of_them: bool = False) -> Delivery | None:
         """Close the modal; the app is told if it asked for that."""
         view = self._open()
-        told = view.body.get("notify_on_close")
+        notified = view.body.get("notify_on_close")
         payload = self._interaction("view_closed") | {
             "view": view_json(self._world, view),
             "is_cleared": all_of_them,
@@ -65,7 +64,7 @@ class Modals:
             close_all(self._world, self._user.id)
         else:
             self._remove(view)
-        return self._interact(payload) if told else None
+        return self._interact(payload) if notified else None
 
     async def clicks_in_modal(self, button: str) -> Delivery:
         """Press a button inside the modal."""
@@ -178,3 +177,31 @@ def _entered(element: Json, value: str | list[str]) -> Json:
     if isinstance(value, str) and element["type"] not in ("checkboxes", "multi_static_select"):
         return {"selected_option": chosen[0]}
     return {"selected_options": chosen}
+
+
+def find_element(blocks: list[Json], wanted: str) -> tuple[Json, Json]:
+    """The button or menu with that label, option or action_id.
+
+    Its block comes with it.
+    """
+    labels: list[str] = []
+    for block in blocks:
+        parts = [*(block.get("elements") or ()), block.get("accessory"), block.get("element")]
+        for element in filter(None, parts):
+            if "action_id" not in element and element.get("type") != "button":
+                continue
+            names = element_names(element)
+            labels.extend(names)
+            if wanted in names or wanted == element.get("value"):
+                return element, block
+    raise LookupError(f"there is no {wanted!r}; there are {', '.join(labels) or 'no buttons'}")
+
+
+def element_names(element: Json) -> list[str]:
+    """Names an element can be clicked by, its label and options first."""
+    names = [element["text"]["text"]] if isinstance(element.get("text"), dict) else []
+    names += [option["text"]["text"] for option in element.get("options") or ()]
+    for side in ("positive_button", "negative_button"):
+        if side in element:
+            names.append(element[side]["text"]["text"])
+    return [*names, str(element.get("action_id", ""))]

@@ -11,8 +11,7 @@ from adapters.slack.simulator.response_urls import ResponseUrls
 from adapters.slack.simulator.state import Channel, File, Json, Message, User
 from adapters.slack.simulator.world import HOME, ResponseUrl
 from adapters.slack.testing.directory import Directory
-from adapters.slack.testing.elements import find_element
-from adapters.slack.testing.modals import Modals
+from adapters.slack.testing.modals import Modals, find_element
 
 MENTION = re.compile(r"(?<![\w<])@([\w-]+)")
 LINK = re.compile(r"<@(\w+)>")

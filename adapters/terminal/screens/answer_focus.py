@@ -50,7 +50,7 @@ class AnswerFocus:
 
     def type(self, text: str) -> None:
         """Move text that was typed on the card to the composer."""
-        self._guard.key()
+        self._guard.note_key()
         self._composer.focus()
         self._composer.insert(text)
 
@@ -62,7 +62,7 @@ class AnswerFocus:
         purpose = self._composer.purpose
         if purpose is not None and purpose.request not in open_requests:
             written = self._composer.text
-            self._composer.done()
+            self._composer.stop_asking()
             if written and not self._composer.text:
                 self._composer.set_draft(written)
 

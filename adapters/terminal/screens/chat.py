@@ -111,8 +111,9 @@ class ChatScreen(Screen[None]):
         """
         if self.conversation is not None:
             self.conversation.replace_client(client)
-            self._tell_owner()
+            self._notify_owner()
             return
+        # What loads the gateway waits for the first paint.
         from adapters.terminal.conversation import Conversation
         from adapters.terminal.widgets.thread_list import ThreadList
 
@@ -129,12 +130,12 @@ class ChatScreen(Screen[None]):
         await self._main.mount(self._side, before=0)
         self.set_interval(SIDE_REFRESH, self._refresh_side)
         self._connected.set()
-        self._tell_owner()
+        self._notify_owner()
         self._on_opened()
         self._pace.changed()
         self.run_worker(self._pace.run(), group="draw")
 
-    def _tell_owner(self) -> None:
+    def _notify_owner(self) -> None:
         if self.conversation is not None and (attached := self.conversation.attached):
             self.notify(attached, markup=False)
 
@@ -158,7 +159,7 @@ class ChatScreen(Screen[None]):
         if (conversation := self.conversation) is None:
             return
         model = conversation.model
-        if self._view.meet(model):
+        if self._view.reset_for(model):
             self._answer_focus.close(())
         await self._view.draw(conversation)
         self._draw_status()
@@ -186,7 +187,7 @@ class ChatScreen(Screen[None]):
 
     @on(Composer.Typed)
     def _on_typed(self) -> None:
-        self._guard.key()
+        self._guard.note_key()
 
     @on(Composer.Changed)
     def _draft_changed(self, event: Composer.Changed) -> None:
@@ -255,8 +256,8 @@ class ChatScreen(Screen[None]):
         """Answer what the team asks."""
         self._answer_focus.answer_open_request()
 
-    @on(RequestCard.Typing)
-    def _on_typed_on_card(self, event: RequestCard.Typing) -> None:
+    @on(RequestCard.Typed)
+    def _on_typed_on_card(self, event: RequestCard.Typed) -> None:
         self._answer_focus.type(event.text)
 
     @on(RequestCard.Decided)
@@ -271,7 +272,7 @@ class ChatScreen(Screen[None]):
         """Answer a request; a text that did not arrive is written again."""
         if self.conversation is None:
             return
-        self._card.sent(request)
+        self._card.mark_sent(request)
         taken = False
         with notify_errors(self):
             refusal = await self.conversation.answer(request, kind, text)
@@ -279,9 +280,9 @@ class ChatScreen(Screen[None]):
             if refusal:
                 self.notify(sanitize(refusal), severity="warning", markup=False)
         if taken:
-            self._composer.done()
+            self._composer.stop_asking()
         else:
-            self._card.failed()
+            self._card.mark_failed()
             if self._composer.purpose is not None and not self._composer.text:
                 self._composer.set_draft(text)
         self._composer.focus()
@@ -289,14 +290,11 @@ class ChatScreen(Screen[None]):
     # keys and commands
 
     def action_back(self) -> None:
-        """Close what is open, leave the card, then stop the team.
-
-        It never clears a draft.
-        """
+        """Close what is open, leave the card, stop the team; keep drafts."""
         if self._palette.display:
             self._palette.close(self._composer.text)
         elif self._composer.purpose is not None:
-            self._composer.done()
+            self._composer.stop_asking()
             self._composer.focus()
         elif self.focused is not self._composer:
             self._composer.focus()
@@ -334,7 +332,7 @@ class ChatScreen(Screen[None]):
             self._side.focus_list()
             self._refresh_side()
             return
-        from adapters.terminal.screens.threads_screen import ThreadsScreen
+        from adapters.terminal.widgets.thread_list import ThreadsScreen  # not at the start
 
         self.app.push_screen(ThreadsScreen(self.conversation, self._settings.now))
 
@@ -369,9 +367,9 @@ class ChatScreen(Screen[None]):
         """Copy the newest reply of an agent."""
         self._commands.copy_reply()
 
-    def on_card_details(self, event: Card.Details) -> None:
+    def on_card_details_requested(self, event: Card.DetailsRequested) -> None:
         """Show the whole of what a card holds."""
-        from adapters.terminal.widgets.dialogs import TextDialog
+        from adapters.terminal.widgets.dialogs import TextDialog  # not at the start
 
         self.app.push_screen(TextDialog(event.title, event.text))
 
@@ -391,4 +389,4 @@ class ChatScreen(Screen[None]):
 
     def on_transcript_moved(self) -> None:
         """The reader has left the end, or is back."""
-        self._view.moved()
+        self._view.show_new_items()

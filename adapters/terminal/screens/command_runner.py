@@ -91,15 +91,15 @@ class CommandRunner:
 
     async def edit(self, composer: Composer) -> None:
         """Edit the draft in the person's editor."""
-        from adapters.terminal import editor
+        from adapters.terminal import desktop  # not at the start
 
-        command, trouble = editor.find_editor(), ""
+        command, trouble = desktop.find_editor(), ""
         if not command:
             self._screen.notify("No editor was found. Set EDITOR to one.", markup=False)
             return
         with self._screen.app.suspend():
             try:
-                composer.set_draft(await editor.edit_text(composer.text, command))
+                composer.set_draft(await desktop.edit_text(composer.text, command))
             except OSError as error:
                 trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
         if trouble:
@@ -107,7 +107,7 @@ class CommandRunner:
 
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""
-        from adapters.terminal.widgets.dialogs import HelpDialog
+        from adapters.terminal.widgets.dialogs import HelpDialog  # not at the start
 
         self._screen.app.push_screen(HelpDialog(commands))
 
@@ -121,13 +121,13 @@ class CommandRunner:
         self._screen.run_worker(self._hand_to_desktop(reply), group="copy", exclusive=True)
 
     async def _hand_to_desktop(self, text: str) -> None:
-        from adapters.terminal import clipboard
+        from adapters.terminal import desktop  # not at the start
 
-        await asyncio.to_thread(clipboard.copy, text)
+        await asyncio.to_thread(desktop.copy_text, text)
         self._screen.notify("Copied the last reply.", markup=False)
 
     async def _rename(self, title: str) -> None:
-        from adapters.terminal.widgets.dialogs import InputDialog
+        from adapters.terminal.widgets.dialogs import InputDialog  # not at the start
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
@@ -142,7 +142,7 @@ class CommandRunner:
                 await conversation.rename(thread.id, title)
 
     async def _delete(self) -> None:
-        from adapters.terminal.widgets.dialogs import ConfirmDialog
+        from adapters.terminal.widgets.dialogs import ConfirmDialog  # not at the start
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:

@@ -41,13 +41,13 @@ class ThreadView:
 
     async def begin(self) -> None:
         """Make room for what is said."""
-        from adapters.terminal.widgets.transcript import Transcript
+        from adapters.terminal.widgets.transcript import Transcript  # not at the start
 
         self.transcript = Transcript()
         await self.place.mount(self.transcript)
 
-    def meet(self, model: ThreadModel) -> bool:
-        """True if this is not the thread drawn last."""
+    def reset_for(self, model: ThreadModel) -> bool:
+        """Forget what belongs to the thread drawn last; True for another one."""
         another = self._drawn is None or self._drawn[0] is not model
         if another:
             self.only, self.stopping = "", False
@@ -76,18 +76,18 @@ class ThreadView:
     def draw_status(self, conversation: Conversation | None) -> bool:
         """Draw the status line; True while the team works."""
         if conversation is None:
-            self.status.connecting()
+            self.status.show_connecting()
             return False
         model = conversation.model
         working = model.activity == "working"
         self.stopping = self.stopping and working
         if conversation.trouble:
-            self.status.trouble(conversation.trouble)
+            self.status.show_trouble(conversation.trouble)
         elif working:
             armed = self.stop_key.armed
-            self.status.working(model, self._now(), stopping=self.stopping, armed=armed)
+            self.status.show_working(model, self._now(), stopping=self.stopping, armed=armed)
         else:
-            self.status.resting(waits=bool(model.requests))
+            self.status.show_ready(waits=bool(model.requests))
         return working
 
     def scroll(self, *, pages: int, lines: int) -> None:
@@ -105,8 +105,8 @@ class ThreadView:
         if self.transcript is not None:
             self.transcript.follow()
 
-    def moved(self) -> None:
-        """The reader has left the end, is back, or more has come."""
+    def show_new_items(self) -> None:
+        """Count what has come below the reader's place."""
         if self.transcript is not None:
             following = self.transcript.following
             self.new_below.show(self.transcript.unseen, following=following)

@@ -27,7 +27,7 @@ DEMO = (
     ("  what time is it in Tokyo and in Paris?\n", "$primary"),
     ("  read README.md", "$primary"),
     "   (it asks you first)\n\nWith OPENAI_API_KEY set, the same team runs on a real model; "
-    "parley init begins a team of your own.",
+    "`parley init` writes a config for your own team.",
 )
 
 
@@ -113,24 +113,24 @@ class StatusBar(Horizontal):
         yield self._state
         yield self._usage
 
-    def connecting(self) -> None:
-        """No gateway yet."""
+    def show_connecting(self) -> None:
+        """Say that there is no gateway yet."""
         self._show(("connecting…", MUTED))
 
-    def trouble(self, trouble: str) -> None:
-        """No events come."""
+    def show_trouble(self, trouble: str) -> None:
+        """Say why no events come."""
         self._show((trouble, "$error"))
 
-    def resting(self, *, waits: bool) -> None:
-        """Nothing goes on; perhaps the team waits for the person."""
+    def show_ready(self, *, waits: bool) -> None:
+        """Say that the team rests, or waits for the person."""
         if waits:
             self._show(("waits for you", "$warning"), ("ctrl+t answer", MUTED))
         else:
             hints = "F1 help", "ctrl+s threads", "ctrl+j new line"
             self._show(("ready", ""), *((hint, MUTED) for hint in hints))
 
-    def working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
-        """The team works; `armed` says that one more esc stops it."""
+    def show_working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
+        """Say that the team works; `armed`: one more esc stops it."""
         worked = format_duration(max(0.0, now - model.turn_started_at))
         hint = "stopping…" if stopping else "esc again to stop" if armed else "esc esc stop"
         self._show(

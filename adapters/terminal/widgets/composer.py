@@ -1,7 +1,5 @@
 """The composer: the field for messages, answers and notes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,13 +30,12 @@ class Composer(TextArea):
     Enter sends, ctrl+j breaks the line, up and down walk the history.
     """
 
+    @dataclass
     class Submitted(Message):
         """The person sends this text: a message, or what `purpose` says."""
 
-        def __init__(self, text: str, purpose: Purpose | None) -> None:
-            super().__init__()
-            self.text = text
-            self.purpose = purpose
+        text: str
+        purpose: Purpose | None
 
     class UpAtTop(Message):
         """Up in an empty draft: edit the newest queued message."""
@@ -46,13 +43,12 @@ class Composer(TextArea):
     class BackspaceWhenEmpty(Message):
         """Backspace was pressed in an empty draft: a waiting message may go."""
 
+    @dataclass
     class Scroll(Message):
         """Scroll the transcript by pages or lines, or to its end."""
 
-        def __init__(self, *, pages: int = 0, lines: int = 0) -> None:
-            super().__init__()
-            self.pages = pages
-            self.lines = lines
+        pages: int = 0
+        lines: int = 0
 
     class Typed(Message):
         """A key was pressed here."""
@@ -74,7 +70,7 @@ class Composer(TextArea):
         self._aside = ""
 
     def ask(self, purpose: Purpose, label: str) -> None:
-        """Take an answer; the draft is kept aside until `done`."""
+        """Take an answer; the draft is kept aside until `stop_asking`."""
         if not self.purpose:
             self._aside = self.text
         self.purpose = purpose
@@ -83,7 +79,7 @@ class Composer(TextArea):
         self.set_draft("")
         self.add_class("-asking")
 
-    def done(self) -> None:
+    def stop_asking(self) -> None:
         """Back to messages, with the draft that was kept aside."""
         if self.purpose:
             self.purpose = None

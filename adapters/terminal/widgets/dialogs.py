@@ -1,7 +1,5 @@
 """Dialogs: a question, an input line, a long text, the help."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -26,7 +24,7 @@ KEYS = (
     ("tab, shift+tab", "move between tool cards; enter opens one"),
     ("F9", "give the mouse to Parley or to the terminal"),
     ("ctrl+p", "all commands"),
-    ("ctrl+c", "clear the draft; twice in an empty draft: leave"),
+    ("ctrl+c", "clear the draft; twice in an empty draft: quit"),
 )
 
 

@@ -3,10 +3,9 @@
 Foreign text is plain `Content` there, never markup.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from markdown_it import MarkdownIt
 from textual import events
@@ -17,20 +16,20 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Markdown, Static
 
-from adapters.terminal.drawable_length import drawable_length
 from adapters.terminal.items import (
     Agent,
     AgentItem,
     HandoffItem,
     HumanItem,
     Item,
+    Level,
     NoticeItem,
     RequestItem,
     ThoughtItem,
     ToolItem,
     ToolState,
 )
-from adapters.terminal.text import first_lines, format_duration, one_line
+from adapters.terminal.text import drawable_length, first_lines, format_duration, one_line
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -46,6 +45,13 @@ STATES: dict[ToolState, tuple[str, str, str]] = {
     "stopped": ("■", MUTED, "stopped"),
 }
 """Marks, colours and words of tool calls' states."""
+FAILURES = ("failed", "unknown")
+NOTICES: dict[Level, tuple[str, str]] = {
+    "info": ("· ", MUTED),
+    "warning": ("! ", "$warning"),
+    "error": ("✗ ", "$error"),
+}
+ItemType = TypeVar("ItemType", bound=Item)
 
 
 def agent_label(agent: Agent) -> tuple[str, str]:
@@ -53,17 +59,30 @@ def agent_label(agent: Agent) -> tuple[str, str]:
     return agent.name, f"bold $agent-{agent.colour}"
 
 
-class HumanEntry(Static):
-    """A person's message, unformatted."""
+class TextEntry(Static, Generic[ItemType]):
+    """An item drawn as one text."""
 
-    def __init__(self, item: HumanItem) -> None:
+    def __init__(self, item: ItemType) -> None:
         super().__init__(markup=False)
         self.item = item
 
-    async def show(self, item: HumanItem) -> None:
+    async def show(self, item: ItemType) -> None:
         """Draw the item."""
         self.item = item
-        self.update(Content.assemble((item.author or "you", "bold $primary"), "\n", item.text))
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the item as it is now."""
+        raise NotImplementedError
+
+
+class HumanEntry(TextEntry[HumanItem]):
+    """A person's message, unformatted."""
+
+    def draw(self) -> None:
+        """The author, and the text below."""
+        author = (self.item.author or "you", "bold $primary")
+        self.update(Content.assemble(author, "\n", self.item.text))
 
 
 class AgentEntry(Vertical):
@@ -121,22 +140,19 @@ class AgentEntry(Vertical):
             self._tail.update(Content.assemble((count, MUTED), last))
 
 
-class Card(Static, can_focus=True):
+class Card(TextEntry[ItemType], can_focus=True):
     """A line that opens and closes on Enter or a click."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("enter", "fold", "Open or close")]
 
-    class Details(Message):
-        """The person wants to see the whole of something."""
+    @dataclass
+    class DetailsRequested(Message):
+        """The person wants to see the whole text."""
 
-        def __init__(self, title: str, text: str) -> None:
-            super().__init__()
-            self.title = title
-            self.text = text
+        title: str
+        text: str
 
-    def __init__(self) -> None:
-        super().__init__(markup=False)
-        self.folded = True
+    folded = True
 
     def on_click(self, event: events.Click) -> None:
         """A click does what Enter does."""
@@ -148,25 +164,12 @@ class Card(Static, can_focus=True):
         self.folded = not self.folded
         self.draw()
 
-    def draw(self) -> None:
-        """Show what the card holds now."""
-        raise NotImplementedError
 
-
-class ThoughtEntry(Card):
-    """Reasoning, folded to its first line."""
-
-    def __init__(self, item: ThoughtItem) -> None:
-        super().__init__()
-        self.item = item
-
-    async def show(self, item: ThoughtItem) -> None:
-        """Draw the item."""
-        self.item = item
-        self.draw()
+class ThoughtEntry(Card[ThoughtItem]):
+    """Reasoning, folded to one line."""
 
     def draw(self) -> None:
-        """One line, or all of it."""
+        """One line that may be cut, or the whole text."""
         text = one_line(self.item.text) if self.folded else "\n" + self.item.text.strip()
         mark = "▸ " if self.folded else "▾ "
         self.set_class(not self.folded, "-unfolded")
@@ -177,32 +180,28 @@ class ThoughtEntry(Card):
         )
 
 
-class ToolEntry(Card):
+class ToolEntry(Card[ToolItem]):
     """A tool call in one line; opened, with arguments and result.
 
-    A failure opens by itself. A result that is longer opens whole on a screen of its own.
+    A failure opens by itself. A long result opens whole on a screen of its own.
     """
-
-    def __init__(self, item: ToolItem) -> None:
-        super().__init__()
-        self.item = item
 
     async def show(self, item: ToolItem) -> None:
         """Draw the item."""
-        if item.state in ("failed", "unknown") and item.state != self.item.state:
+        if item.state in FAILURES and item.state != self.item.state:
             self.folded = False
-        self.item = item
-        self.draw()
+        await super().show(item)
 
     def on_mount(self) -> None:
         """A failure opens by itself also when it is old."""
-        self.folded = self.item.state not in ("failed", "unknown")
+        self.folded = self.item.state not in FAILURES
 
     def action_fold(self) -> None:
         """Closed, open, and for a long result the whole of it."""
-        if not self.folded and self._more():
+        if not self.folded and self._hidden_lines():
             text = f"{self.item.arguments}\n\n{self.item.result}".strip()
-            self.post_message(self.Details(f"{self.item.agent.name} · {self.item.tool}", text))
+            title = f"{self.item.agent.name} · {self.item.tool}"
+            self.post_message(self.DetailsRequested(title, text))
             self.folded = True
         else:
             self.folded = not self.folded
@@ -225,11 +224,11 @@ class ToolEntry(Card):
         if self.folded:
             parts.append((f"  {item.summary}", MUTED))
         else:
-            parts += self._opened()
+            parts += self._details()
         self.set_class(not self.folded, "-unfolded")
         self.update(Content.assemble(*parts))
 
-    def _opened(self) -> list[tuple[str, str]]:
+    def _details(self) -> list[tuple[str, str]]:
         parts: list[tuple[str, str]] = []
         if self.item.arguments:
             parts.append((_indent_lines(self.item.arguments), MUTED))
@@ -240,39 +239,27 @@ class ToolEntry(Card):
             parts.append((f"\n  … {more} more lines, Enter shows them", "$primary"))
         return parts
 
-    def _more(self) -> int:
+    def _hidden_lines(self) -> int:
         return first_lines(self.item.result, CARD_LINES)[1]
 
 
-class HandoffEntry(Static):
+class HandoffEntry(TextEntry[HandoffItem]):
     """A hand-off from one agent to another."""
 
-    def __init__(self, item: HandoffItem) -> None:
-        super().__init__(markup=False)
-        self.item = item
-
-    async def show(self, item: HandoffItem) -> None:
-        """Draw the item."""
-        self.item = item
-        said = f"  {one_line(item.text)}" if item.text else ""
-        self.update(
-            Content.assemble(
-                ("→ ", MUTED), agent_label(item.agent), (" hands over to ", MUTED),
-                agent_label(item.target), (said, MUTED),
-            )
-        )  # fmt: skip
+    def draw(self) -> None:
+        """One line: both agents, and the message."""
+        item = self.item
+        text = f"  {one_line(item.text)}" if item.text else ""
+        agents = agent_label(item.agent), (" hands over to ", MUTED), agent_label(item.target)
+        self.update(Content.assemble(("→ ", MUTED), *agents, (text, MUTED)))
 
 
-class RequestEntry(Static):
+class RequestEntry(TextEntry[RequestItem]):
     """A request to a person, and its outcome."""
 
-    def __init__(self, item: RequestItem) -> None:
-        super().__init__(markup=False)
-        self.item = item
-
-    async def show(self, item: RequestItem) -> None:
-        """Draw the item."""
-        self.item = item
+    def draw(self) -> None:
+        """The request, and the answer below."""
+        item = self.item
         asked = f" asks to run {item.tool}" if item.kind == "approval" else " asks you"
         prompt = "" if item.kind == "approval" else f"  {item.prompt}"
         parts = [("? ", "$warning"), agent_label(item.agent), (asked, MUTED), prompt]
@@ -282,18 +269,13 @@ class RequestEntry(Static):
         self.update(Content.assemble(*parts))
 
 
-class NoticeEntry(Static):
+class NoticeEntry(TextEntry[NoticeItem]):
     """A line of the gateway's, or of the terminal's own."""
 
-    def __init__(self, item: NoticeItem) -> None:
-        super().__init__(markup=False)
-        self.item = item
-
-    async def show(self, item: NoticeItem) -> None:
-        """Draw the item."""
-        self.item = item
-        colour = {"info": MUTED, "warning": "$warning", "error": "$error"}[item.level]
-        mark = {"info": "· ", "warning": "! ", "error": "✗ "}[item.level]
+    def draw(self) -> None:
+        """The notice, below the command that it answers."""
+        item = self.item
+        mark, colour = NOTICES[item.level]
         incident = f"  (log: {item.incident})" if item.incident else ""
         command = f"{item.command}\n" if item.command else ""
         text = f"{command}{item.text}".replace("\n", "\n  ")
@@ -319,10 +301,10 @@ def entry_for(item: Item) -> Entry:
     return _ENTRIES[type(item)](item)
 
 
-def _indent_lines(text: str) -> str:
-    return "".join(f"\n  {line}" for line in text.splitlines())
-
-
 async def show_item(entry: Entry, item: Item) -> None:
     """Let a widget show another item of its kind."""
     await entry.show(item)  # pyright: ignore[reportArgumentType]
+
+
+def _indent_lines(text: str) -> str:
+    return "".join(f"\n  {line}" for line in text.splitlines())

@@ -1,7 +1,5 @@
 """The palette above a draft: slash commands, and agents after @."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Mapping, Sequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual import events
@@ -27,12 +28,11 @@ DIGITS = "123456789"
 class KeyButton(Static):
     """A key with what it does; a click does the same."""
 
+    @dataclass
     class Pressed(Message):
         """The button was clicked."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     def __init__(self, key: str, label: str) -> None:
         super().__init__(Content.assemble((key, "bold $primary"), (f" {label}", "")), markup=False)
@@ -51,21 +51,19 @@ class RequestCard(Vertical, can_focus=True):
     somebody types, and both keys go to the draft instead.
     """
 
+    @dataclass
     class Decided(Message):
         """A decision about a request; a refusal may still get a note."""
 
-        def __init__(self, item: RequestItem, choice: Choice, text: str = "") -> None:
-            super().__init__()
-            self.item = item
-            self.choice: Choice = choice
-            self.text = text
+        item: RequestItem
+        choice: Choice
+        text: str = ""
 
-    class Typing(Message):
+    @dataclass
+    class Typed(Message):
         """Somebody types here who means the draft."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     class FocusRequested(Message):
         """The card was clicked, and wants the focus."""
@@ -104,7 +102,7 @@ class RequestCard(Vertical, can_focus=True):
         self.item, self._sending = item, ""
         self.display = item is not None
         if item is not None:
-            self._guard.focus()
+            self._guard.note_focus()
             self._draw_title()
             self._body.update(_body(item))
             self._scroll.scroll_home(animate=False)
@@ -115,15 +113,15 @@ class RequestCard(Vertical, can_focus=True):
         """Listen to keys, in a moment."""
         self._by_itself = by_itself
         if not self.has_focus:
-            self._guard.focus()
+            self._guard.note_focus()
             self.focus(scroll_visible=False)
 
-    def sent(self, request: str) -> None:
+    def mark_sent(self, request: str) -> None:
         """The decision is on its way: no second one."""
         self._sending = request
         self._draw_title()
 
-    def failed(self) -> None:
+    def mark_failed(self) -> None:
         """The decision did not arrive: another one may be made."""
         self._sending = ""
         self._draw_title()
@@ -169,9 +167,9 @@ class RequestCard(Vertical, can_focus=True):
         live = self._guard.keys_live()
         if self._pending is not None:
             before = self._forget_pending()
-            self.post_message(self.Typing(before + key))
+            self.post_message(self.Typed(before + key))
         elif not self._decides(key) or (self._by_itself and not live):
-            self.post_message(self.Typing(key))
+            self.post_message(self.Typed(key))
         elif self._by_itself:
             timer = self._clock.call_later(SECOND_THOUGHT, self._commit)
             self._pending = (key, timer)
@@ -231,7 +229,7 @@ class RequestCard(Vertical, can_focus=True):
 
 def _body(item: RequestItem) -> Content:
     if item.kind == "approval":
-        said_above = item.agent.name in item.prompt and item.tool in item.prompt
+        said_above = item.agent.name in item.prompt and item.prompt.endswith(f" {item.tool}.")
         prompt = f"{item.prompt}\n" if item.prompt and not said_above else ""
         return Content.assemble((prompt, MUTED), item.arguments or ("no arguments", MUTED))
     rows = [

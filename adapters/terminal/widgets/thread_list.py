@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -158,6 +159,31 @@ class ThreadList(Vertical):
     def _row(self, thread: ThreadInfo) -> Row:
         ago = format_age(self._now() - thread.updated_at)
         return thread.state, ago, thread_title(thread), thread.id == self._open_thread
+
+
+class ThreadsScreen(ModalScreen[None]):
+    """Closes when a thread was opened; renaming and deleting happen over it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+s", "dismiss", "Back")]
+
+    def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
+        super().__init__()
+        self._list = ThreadList(conversation, now)
+
+    def compose(self) -> ComposeResult:
+        """The list in a frame."""
+        self._list.border_title = "Threads"
+        yield self._list
+
+    async def on_mount(self) -> None:
+        """Fill it."""
+        await self._list.refresh_threads()
+        self._list.focus_list()
+
+    def on_thread_list_chosen(self, event: ThreadList.Chosen) -> None:
+        """Back to the chat."""
+        event.stop()
+        self.dismiss()
 
 
 def _option(state: str, ago: str, title: str, here: bool) -> Option:

@@ -28,7 +28,7 @@ class Transcript(VerticalScroll, can_focus=False):
     """Shows the slice of the items that `Window` chooses.
 
     At the end it follows what is new; anywhere else it keeps its place and counts. All changes are
-    made by `draw`, which one task calls; scrolling only asks for it with a `Wanting` message.
+    made by `draw`, which one task calls; scrolling only asks for it with a `DrawRequested` message.
     """
 
     class DrawRequested(Message):
@@ -95,7 +95,7 @@ class Transcript(VerticalScroll, can_focus=False):
                     self._window = self._window.following(items)
         await self._reconcile(items[self._window.start : self._window.end])
         self._total = len(items)
-        self._tell_above()
+        self._draw_above()
         self._count()
         if wanted == "end":
             self.anchor()
@@ -133,7 +133,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self.unseen = 0 if self._following else self._total - self._seen
         self.post_message(self.Moved())
 
-    def _tell_above(self) -> None:
+    def _draw_above(self) -> None:
         count = self._window.start
         self._above.display = count > 0
         if count:
@@ -192,8 +192,8 @@ class Transcript(VerticalScroll, can_focus=False):
     def _keep_place(self) -> None:
         """Remember the entry at the top for the next layout."""
         top = self.scroll_y
-        shown = [entry for entry in self._entries.values() if entry.virtual_region.bottom > top]
-        self._place = (shown[0], shown[0].virtual_region.y - top) if shown else None
+        visible = [entry for entry in self._entries.values() if entry.virtual_region.bottom > top]
+        self._place = (visible[0], visible[0].virtual_region.y - top) if visible else None
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
         """Lay out the entries; the one at the top stays."""

@@ -19,9 +19,8 @@ from gateway.adapter import Adapter, AdapterHost
 from gateway.client import Answer, AnswerKind
 from gateway.config.table import Section
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
-from gateway.delivery.service import delivering
 from gateway.errors import GatewayError
-from gateway.render.outbound import markdown
+from gateway.render.sanitize import markdown
 from gateway.surface import (
     Card,
     Content,
@@ -120,7 +119,7 @@ class LineAdapter:
                 surface.listeners.pop(writer, None)
                 writer.close()
 
-        async with delivering(host, surface):
+        async with host.delivering(surface):
             server = await asyncio.start_server(serve, "127.0.0.1", self.port)
             try:
                 while True:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing, suppress
 from pathlib import Path
 
-from gateway.errors import NotFound, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.base.describe import describe
+from gateway.errors import BackupCorrupt, NotFound, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.store.sqlite.lock import NAME as LOCK
 from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
-from gateway.store.sqlite.writer import translate
+from gateway.store.sqlite.writer import prepare, translate
+
+LOG = logging.getLogger("gateway.store")
 
 
 async def write_backup(source: Path, target: Path) -> None:
@@ -19,7 +25,7 @@ async def write_backup(source: Path, target: Path) -> None:
 
     `target` is replaced whole or not at all.
 
-    Raises StoreUnwritable, StoreFull, or NotFound where there is no database.
+    Raises StoreUnwritable, StoreFull, StoreCorrupt, or NotFound if there is no database.
     """
     await asyncio.to_thread(_write, source, target)
 
@@ -27,6 +33,15 @@ async def write_backup(source: Path, target: Path) -> None:
 def _write(source: Path, target: Path) -> None:
     if not source.exists():
         raise NotFound(f"There is no store at {str(source.parent)!r} yet.")
+    if not source.stat().st_size:  # it must not replace an earlier backup
+        raise StoreCorrupt(f"The store {str(source)!r} is empty: there is nothing to back up.")
+    if target.is_dir():
+        raise StoreUnwritable(f"The backup {str(target)!r} can't be written: it is a folder.")
+    if _belongs_to(target, source):
+        raise StoreUnwritable(
+            f"The backup {str(target)!r} can't be written: the store uses this file. "
+            "Name another file."
+        )
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -46,6 +61,14 @@ def _write(source: Path, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def _belongs_to(target: Path, source: Path) -> bool:
+    """True for the database, its logs and the lock."""
+    store, target = source.resolve(), target.resolve()
+    logs = {f"{store.name}-{log}" for log in ("wal", "shm", "journal")}
+    names = {store.name, LOCK, *logs, _staged(store).name}
+    return target.parent == store.parent and target.name in names
+
+
 def _copy(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(part)) as new:
         old.execute("PRAGMA query_only = ON")
@@ -57,7 +80,7 @@ def _copy(source: Path, part: Path) -> None:
 async def stage(backup: Path, store: Path) -> None:
     """Copy a backup beside the store and check it whole.
 
-    Raises NotFound, StoreCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
+    Raises NotFound, BackupCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
     """
     await asyncio.to_thread(_stage, backup, store)
 
@@ -73,11 +96,33 @@ async def put_staged(store: Path) -> None:
     await asyncio.to_thread(_put, store)
 
 
-def kept(store: Path) -> Path:
-    """Path of the store that a backup replaced.
+def delete_from_copy(copy: Path, threads: Collection[str]) -> None:
+    """Delete threads from a copy of the store, or else the copy."""
+    try:
+        with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
+            prepare(raw, "foreign_keys = ON", "secure_delete = ON")
+            raw.execute("BEGIN IMMEDIATE")
+            for statement in _DELETE:  # in the tables that the oldest format has
+                raw.executemany(statement, [{"thread": thread} for thread in threads])
+            raw.execute("COMMIT")
+    except sqlite3.Error as error:
+        LOG.warning(
+            "the copy %s is deleted, because threads can't be deleted in it: %s",
+            copy,
+            describe(error),
+        )
+        copy.unlink(missing_ok=True)
 
-    An earlier one there is replaced.
-    """
+
+_DELETE = (
+    "DELETE FROM marks WHERE conversation = (SELECT key FROM threads WHERE id = :thread)",
+    "DELETE FROM usage WHERE thread = :thread",
+    "DELETE FROM threads WHERE id = :thread",
+)
+
+
+def kept(store: Path) -> Path:
+    """Path of the store that a backup replaced."""
     return store.with_suffix(".before-restore.db")
 
 
@@ -109,7 +154,7 @@ def _said(error: BaseException, backup: Path, store: Path) -> BaseException:
         case sqlite3.OperationalError():
             return translate(error)
         case sqlite3.DatabaseError():
-            return StoreCorrupt(f"The backup {str(backup)!r} is damaged: {error}.")
+            return BackupCorrupt(f"The backup {str(backup)!r} is damaged: {error}.")
         case _:
             return error
 
@@ -127,12 +172,12 @@ def _copy_checked(backup: Path, staged: Path) -> None:
 
 def _check(copy: sqlite3.Connection, backup: Path) -> None:
     if not backup.stat().st_size:
-        raise StoreCorrupt(f"The file {str(backup)!r} is empty.")
+        raise BackupCorrupt(f"The file {str(backup)!r} is empty.")
     row, newest = copy.execute(VERSION).fetchone(), max(migrations(), default=BASE)
     if not known_version(row, backup, newest, what="backup"):
-        raise StoreCorrupt(f"The backup {str(backup)!r} has no tables.")
+        raise BackupCorrupt(f"The backup {str(backup)!r} has no tables.")
     if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise StoreCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
+        raise BackupCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
 
 
 def _put(store: Path) -> None:

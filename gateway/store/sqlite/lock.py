@@ -12,10 +12,7 @@ NAME = "lock"
 
 
 class StoreLock:
-    """Lock of the process that owns the store's folder.
-
-    The system releases it however the process ends.
-    """
+    """Lock of the process that owns the folder, until it ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,19 @@ from typing import Any
 
 import aiosqlite
 
-from gateway.errors import StoreCorrupt, StoreTooNew, StoreTooOld
+from gateway.errors import BackupCorrupt, StoreCorrupt, StoreTooNew, StoreTooOld
+from gateway.store.sqlite.commit_count import forget_note
+
+LOG = logging.getLogger("gateway.store")
 
 APPLICATION_ID = 0x5041524C
 """Marks an SQLite file as ours ("PARL")."""
 
 BASE = 10
 """The version that schema.sql makes: the oldest that can be upgraded."""
+
+COUNTED = 12
+"""The first version that counts its commits."""
 
 LAST_UPGRADE = "b2c8c54"
 """The commit of Parley that upgrades what is older to BASE."""
@@ -36,25 +43,32 @@ def migrations() -> dict[int, str]:
     return {int(entry.name[:4]): entry.read_text("utf-8") for entry in scripts}
 
 
-async def bring_up_to_date(path: Path, steps: Mapping[int, str]) -> None:
+async def bring_up_to_date(path: Path, steps: Mapping[int, str], *, commits: int = 0) -> None:
     """Make the store at `path`, or apply the steps it lacks.
 
-    Raises StoreTooNew, StoreTooOld or StoreCorrupt.
+    It is never made in the place of one that is known to have had `commits`.
+
+    Raises StoreTooNew, StoreTooOld, StoreCorrupt or OSError.
     """
     schema = (files("gateway.store.sqlite") / "schema.sql").read_text("utf-8")
     newest = max(steps, default=BASE)
     async with aiosqlite.connect(path, isolation_level=None) as connection:
+        (row,) = await connection.execute_fetchall(VERSION)
+        version = known_version(row, path, newest)
+        if version == 0 and commits:
+            raise gone(path, commits)
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = FULL")
         # What a step moves elsewhere, or removes, must not stay where it was.
         await connection.execute("PRAGMA secure_delete = ON")
-        (row,) = await connection.execute_fetchall(VERSION)
-        version = known_version(row, path, newest)
         if version == 0:
             await _apply(connection, f"PRAGMA application_id = {APPLICATION_ID};\n{schema}", BASE)
+        if 0 < version < COUNTED <= newest:
+            forget_note(path.parent)
         for step in range(version + 1 if version else BASE + 1, newest + 1):
             if version:
-                await _copy(connection, path.with_suffix(f".v{step - 1}.db"))
+                await _copy(connection, copy := _copy_of(path, step - 1))
+                LOG.info("the store was upgraded; the way back is its copy %s", copy)
             await _apply(connection, steps[step], step)
 
 
@@ -69,11 +83,12 @@ def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "s
     if not tables:
         return 0
     if application != APPLICATION_ID:
-        raise StoreCorrupt(f"The file {str(path)!r} is a database, but not one of Parley's.")
+        kind = BackupCorrupt if what == "backup" else StoreCorrupt
+        raise kind(f"The file {str(path)!r} is a database, but not one of Parley's.")
     if version > newest:
         raise StoreTooNew(
             f"The {what} {str(path)!r} was made by a newer Parley (format {version}, "
-            f"this one knows {newest}). Update Parley to use it."
+            f"this one knows {newest}). Update Parley to use it.{_way_back(path, newest)}"
         )
     if version < BASE:
         raise StoreTooOld(
@@ -82,6 +97,27 @@ def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "s
             "which upgrades it."
         )
     return version
+
+
+def gone(path: Path, commits: int) -> StoreCorrupt:
+    """The error of a store that is empty, though it had `commits`."""
+    return StoreCorrupt(
+        f"The store {str(path)!r} is empty or missing, though {commits} commits were made in it. "
+        "`parley store restore` puts a backup in its place. To begin with an empty store, remove "
+        "the file `commits` beside it."
+    )
+
+
+def _copy_of(path: Path, version: int) -> Path:
+    """Path of the copy from before an upgrade of this version."""
+    return path.with_suffix(f".v{version}.db")
+
+
+def _way_back(path: Path, version: int) -> str:
+    copy = _copy_of(path, version)
+    if not copy.exists():
+        return ""
+    return f" Its copy from before the upgrade is kept: `parley store restore {copy}`."
 
 
 async def _apply(connection: aiosqlite.Connection, script: str, version: int) -> None:

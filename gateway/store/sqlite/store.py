@@ -16,33 +16,131 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.errors import GatewayClosed, StoreFull, StoreUnreadable, StoreUnwritable
-from gateway.store.connection import Connection, Unit
-from gateway.store.operations import ReadOperations, WriteOperations
-from gateway.store.sqlite.backup import kept, put_staged, stage, write_backup
-from gateway.store.sqlite.connection import (
-    NoConnection,
-    Readers,
-    SqliteConnection,
-    connect_to_read,
-    connect_to_write,
+from gateway.errors import (
+    GatewayClosed,
+    GatewayError,
+    NotFound,
+    StoreFull,
+    StoreUnreadable,
+    StoreUnwritable,
 )
+from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row, Unit
+from gateway.store.operations import ReadOperations, WriteOperations
+from gateway.store.records import StoreFault
+from gateway.store.sqlite.backup import delete_from_copy, kept, put_staged, stage, write_backup
+from gateway.store.sqlite.commit_count import CommitCount, CommitNote, read_note, write_note
+from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
-from gateway.store.sqlite.migrate import BASE, VERSION, bring_up_to_date, known_version, migrations
-from gateway.store.sqlite.writer import Writer, translate
+from gateway.store.sqlite.migrate import (
+    BASE,
+    VERSION,
+    bring_up_to_date,
+    gone,
+    known_version,
+    migrations,
+)
+from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
+from gateway.store.sqlite.repair import Repaired, repair
+from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
 
 FILE = "parley.db"
 
+CACHE = 256
+"""KiB of pages that a reader keeps: what it reads is in the system's cache, and two threads are
+seldom looked at one after the other.
+"""
+
+READERS = 4
+"""Units that run side by side."""
+
 T = TypeVar("T")
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that only reads, which threads may use in turn."""
+    raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    raw.create_function("fold", 1, _fold, deterministic=True)
+    return prepare(raw, "query_only = ON", "busy_timeout = 5000", f"cache_size = -{CACHE}")
+
+
+def _fold(text: str | None) -> str | None:
+    """Text as searches compare it."""
+    return None if text is None else text.casefold()
+
+
+class Readers:
+    """Runs units on connections to the store at `path`, which only read.
+
+    A connection of its own for each unit would cost a thread, its opening and the reading of the
+    schema: more than most queries take.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[SqliteConnection] = []
+        self._closed = False
+        # Its threads do not hold a process that ends without `close`.
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="parley-reader")
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Result of the unit.
+
+        A caller that is cancelled leaves; the unit runs to its end.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._run, unit)
+
+    def _run(self, unit: Unit[T]) -> T:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = SqliteConnection(connect_to_read(self._path))
+        kept = False
+        try:
+            result = unit(connection)
+            kept = not self._closed
+        finally:
+            if kept:
+                self._idle.append(connection)
+            else:
+                connection.raw.close()
+        return result
+
+    def close(self) -> None:
+        """Release the connections; a running unit closes its own."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        while self._idle:
+            self._idle.pop().raw.close()
+
+
+class NoConnection:
+    """A Connection to a store that does not exist yet: no rows."""
+
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+        """Change nothing."""
+        return 0
+
+    def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
+        """Find nothing."""
+        return ()
+
+    def insert(self, statement: str, parameters: Parameters, /) -> int:
+        """Add nothing."""
+        return 0
+
+    def many(self, statement: str, each: Sequence[Parameters], /) -> None:
+        """Change nothing."""
 
 
 class SqliteReader(ReadOperations):
@@ -69,20 +167,29 @@ class SqliteReader(ReadOperations):
         """Where everything lies."""
         return self._folder
 
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return self._folder / FILE
+
     async def read(self, unit: Unit[T]) -> T:
         """Run a unit that only reads. Raises StoreError."""
-        path = self._folder / FILE
+        path = self.path
         if self._readers is not None:
             return await _translated(self._readers.read(unit), path)
         return await _translated(asyncio.to_thread(self._read, path, unit), path)
 
     def _read(self, path: Path, unit: Unit[T]) -> T:
         """As somebody who does not own the store."""
-        if not _is_there(path):
-            return unit(NoConnection())
-        with closing(connect_to_read(path)) as raw:
-            known_version(raw.execute(VERSION).fetchone(), path, max(self._steps, default=BASE))
-            return unit(SqliteConnection(raw))
+        noted = read_note(self._folder)
+        if _is_there(path):
+            newest = max(self._steps, default=BASE)
+            with closing(connect_to_read(path)) as raw:
+                if known_version(raw.execute(VERSION).fetchone(), path, newest):
+                    return unit(SqliteConnection(raw))
+        if noted is not None and noted.commits:
+            raise gone(path, noted.commits)
+        return unit(NoConnection())
 
 
 class SqliteStore(SqliteReader, WriteOperations):
@@ -109,9 +216,7 @@ class SqliteStore(SqliteReader, WriteOperations):
         lock, path = StoreLock(self._folder), self._folder / FILE
         self._prepare(lock)
         try:
-            await _translated(bring_up_to_date(path, self._steps), path)
-            writer = Writer(lambda: connect_to_write(path))
-            await _translated(writer.start(), path)
+            writer = await self._open(path)
             self._writer = writer
             self._readers = Readers(path)
             try:
@@ -124,6 +229,21 @@ class SqliteStore(SqliteReader, WriteOperations):
         finally:
             lock.release()
 
+    async def _open(self, path: Path) -> Writer:
+        noted = read_note(self._folder)
+        if noted is None or noted.state != "closed":
+            await asyncio.to_thread(check_after_unclean_end, path)
+        commits = noted.commits if noted else 0
+        try:
+            await _translated(bring_up_to_date(path, self._steps, commits=commits), path)
+            noted = read_note(self._folder)
+            count = CommitCount(self._folder, self.clock)
+            writer = Writer(lambda: open_to_write(path, count, noted, self.clock), count)
+            await _translated(writer.start(), path)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
+        return writer
+
     def _prepare(self, lock: StoreLock) -> None:
         try:
             self._make_folder()
@@ -133,11 +253,7 @@ class SqliteStore(SqliteReader, WriteOperations):
             (self._folder / FILE).chmod(0o600)
         except OSError as error:
             lock.release()
-            if error.errno == errno.ENOSPC:
-                raise StoreFull from error
-            raise StoreUnwritable(
-                f"The store {str(self._folder)!r} can't be written: {error.strerror}."
-            ) from error
+            raise _unwritable(self._folder, error) from error
 
     def _make_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -151,18 +267,22 @@ class SqliteStore(SqliteReader, WriteOperations):
             raise GatewayClosed
         return await self._writer.write(unit, then)
 
-    async def clear(self, threads: Collection[str]) -> None:
+    async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database has let go of."""
-        await asyncio.to_thread(self._remove_files, threads)
+        await asyncio.to_thread(self._remove_files, threads, person=person)
         if self._writer is not None and not await self._writer.empty_log():
             LOG.warning("a reader kept what was deleted in the write-ahead log a little longer")
 
-    def _remove_files(self, threads: Collection[str]) -> None:
+    def _remove_files(self, threads: Collection[str], *, person: bool) -> None:
         for thread in threads:
             shutil.rmtree(self._work_folder(thread), ignore_errors=True)
-        # The copies from before a migration or a restore hold what was said until then.
-        for copy in self._folder.glob("parley.*.db*"):
+        # The copies from before a migration or a restore hold what was said until then. Without
+        # those from before a migration there is no way back to an older version.
+        copies = [] if person else [*self._folder.glob("parley.v*.db")]
+        for copy in {*self._folder.glob("parley.*.db*")}.difference(copies):
             copy.unlink(missing_ok=True)
+        for copy in copies:
+            delete_from_copy(copy, threads)
 
     async def _sweep(self) -> None:
         """Remove the work folders of deleted threads that a crash left behind."""
@@ -199,7 +319,44 @@ class SqliteStore(SqliteReader, WriteOperations):
         lock = StoreLock(self._folder)
         lock.acquire()
         try:
-            await put_staged(self._folder / FILE)
+            noted, old = read_note(self._folder), _file_number(self.path)
+            # First: a backup that is in place must never count as the store that it replaced.
+            self._note(CommitNote(commits=noted.commits if noted else 0, state="restored"))
+            try:
+                await put_staged(self.path)
+            except GatewayError:
+                if _file_number(self.path) == old:  # there was no restore
+                    self._note(noted or CommitNote(commits=0, state="open"))
+                raise
+        finally:
+            lock.release()
+
+    def _note(self, note: CommitNote) -> None:
+        try:
+            write_note(self._folder, note.commits, note.state)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
+
+    async def check(self, *, in_use: bool) -> list[StoreFault]:
+        """All faults of the store; somebody may be using it.
+
+        Raises NotFound or StoreError.
+        """
+        return await asyncio.to_thread(check_whole, self.path, in_use=in_use)
+
+    async def repair(self) -> Repaired:
+        """Make a new store of readable rows; this one stays untouched.
+
+        Raises NotFound, StoreInUse, StoreCorrupt, StoreFull or StoreUnwritable.
+        """
+        if not _is_there(self.path):
+            raise NotFound(f"There is no store at {str(self._folder)!r} yet.")
+        lock = StoreLock(self._folder)
+        lock.acquire()
+        try:
+            return await repair(self.path)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
         finally:
             lock.release()
 
@@ -209,10 +366,7 @@ class SqliteStore(SqliteReader, WriteOperations):
         return kept(self._folder / FILE)
 
     async def work_folder(self, thread: str) -> Path:
-        """Folder in which the thread's tools may write.
-
-        It is made if it is not there, and removed with the thread.
-        """
+        """The thread's folder for its tools, made if it is not there."""
         folder = self._work_folder(thread)
         # On the event loop: one entry in a folder costs less than a hop to a thread.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -230,6 +384,16 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         yield SqliteStore(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> GatewayError:
+    if error.errno == errno.ENOSPC:
+        return StoreFull()
+    return StoreUnwritable(f"The store {str(folder)!r} can't be written: {error.strerror}.")
+
+
+def _file_number(path: Path) -> int | None:
+    return path.stat().st_ino if path.exists() else None
 
 
 def _rewrite_version(connection: Connection) -> None:

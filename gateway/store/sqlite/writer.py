@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from gateway.base.describe import describe
 from gateway.errors import GatewayClosed, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
-from gateway.store.sqlite.connection import SqliteConnection
+from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.store.sqlite.commit_count import CommitCount
 
 LOG = logging.getLogger("gateway.store")
 
@@ -25,6 +27,56 @@ GROUP = 256
 """At most this many units share a commit."""
 
 T = TypeVar("T")
+
+
+class SqliteConnection:
+    """A Connection; `raw` is for what only SQLite can do."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+        """Carry out a statement; how many rows it has changed."""
+        return self.raw.execute(statement, parameters).rowcount
+
+    def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
+        """All rows of a query, or of a statement that returns some."""
+        return self.raw.execute(query, parameters).fetchall()
+
+    def insert(self, statement: str, parameters: Parameters, /) -> int:
+        """Add a row; its number. RETURNING would take half as long again."""
+        number = self.raw.execute(statement, parameters).lastrowid
+        assert number is not None
+        return number
+
+    def many(self, statement: str, each: Sequence[Parameters], /) -> None:
+        """Carry out a statement once for each set of parameters."""
+        self.raw.executemany(statement, each)
+
+
+def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:
+    """Let a connection give rows with names, and set these pragmas."""
+    raw.row_factory = sqlite3.Row
+    for pragma in pragmas:
+        raw.execute(f"PRAGMA {pragma}")
+    return raw
+
+
+def connect_to_write(path: Path) -> sqlite3.Connection:
+    """A connection for the one thread that writes."""
+    return prepare(
+        sqlite3.connect(path, isolation_level=None),
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "busy_timeout = 5000",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+        "journal_size_limit = 67108864",
+    )
+
+
 SqliteUnit: TypeAlias = Callable[[SqliteConnection], T]
 
 
@@ -42,12 +94,17 @@ _Answer: TypeAlias = tuple[_Job, Any, BaseException | None]
 class Writer:
     """Runs units of work on its own connection; `commits` counts transactions.
 
+    `count` keeps their number for the next owner, from its beginning on.
+
     The thread is a daemon: a process that ends without `close` is not held by it, and loses only
     what nobody was told is stored.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], count: CommitCount | None = None
+    ) -> None:
         self._connect = connect
+        self._count = count
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="parley-writer", daemon=True)
         self._opened: asyncio.Future[None] | None = None
@@ -112,10 +169,14 @@ class Writer:
             while self._group(connection):
                 pass
             _checkpoint(connection)
+            if self._count is not None:
+                self._count.close()
         except sqlite3.Error as error:
-            LOG.warning("the store was closed without a checkpoint: %s", error)
+            LOG.warning("the store was closed without a checkpoint: %s", describe(error))
         finally:
             connection.raw.close()
+            if self._count is not None:
+                self._count.release()
             self._settle(self._ended)
 
     def _group(self, connection: SqliteConnection) -> bool:
@@ -159,8 +220,12 @@ class Writer:
                 if not connection.raw.in_transaction:
                     # SQLite gave up the whole transaction (disk full, I/O error).
                     raise answers[-1][2] or _ended_early()  # noqa: TRY301
+            if self._count is not None:
+                self._count.add(connection)
             connection.execute("COMMIT")
             self.commits += 1
+            if self._count is not None:
+                self._count.note()
         except BaseException as error:
             if connection.raw.in_transaction:
                 connection.execute("ROLLBACK")
@@ -280,8 +345,8 @@ def _translate(error: BaseException, store: str) -> BaseException:
             return StoreUnwritable(f"{store} can't be written: {error}.")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreCorrupt(
-                f"{store} is damaged: {error}. `parley restore` puts a backup in its place; "
-                "without one, move it away to start anew."
+                f"{store} is damaged: {error}. `parley store restore` puts a backup in its place; "
+                "`parley store repair` saves what is readable."
             )
         case _:
             return error

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from typing import Any
 
 from gateway.conversation import AWAITED_SECONDS, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
-from gateway.store.decisions import AcceptedMessage, NewThread, QueueEntry, Situation
-from gateway.store.records import InboxKind, InboxOutcome, lane_groups_of
-from gateway.store.rulebook import Fact, Rulebook
+from gateway.store.decisions import AcceptedMessage, QueueEntry
+from gateway.store.records import InboxOutcome, Situation, lane_groups_of
+from gateway.store.rulebook import Fact, JudgedMessage
+from gateway.store.units import out_of_order
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
-from gateway.store.units.rows import SUPERSEDED
-from gateway.store.units.threads import create_thread
+from gateway.store.units.rows import SUPERSEDED, create_thread
 
 TITLE = 60
 """Characters of the first message that become a thread's title."""
@@ -24,15 +23,15 @@ TITLE = 60
 _INSERT = """
     INSERT INTO inbox (conversation, thread, order_key, straggler, turn, kind, outcome, reason,
      author, author_name, timezone, text, reply, message_id, reply_to, link, author_kind,
-     author_groups, quotes, untrusted, edits, received_at)
+     author_groups, quotes, untrusted, edits, missed, received_at)
     VALUES (:conversation, :thread,
      CASE WHEN :order_key <> '' THEN :order_key
       ELSE COALESCE((SELECT MAX(order_key) FROM inbox WHERE thread = :thread), '') END,
      :order_key <> '' AND :order_key < COALESCE((SELECT order_key FROM inbox
       WHERE thread = :thread AND outcome = 'turn' ORDER BY order_key DESC LIMIT 1), ''),
      :turn, :kind, :outcome, :reason, :author, :author_name, :timezone, :text, :reply, :message_id,
-     :reply_to, :link, :author_kind, :author_groups, :quotes, :untrusted, :edits, :received_at)
-    RETURNING id
+     :reply_to, :link, :author_kind, :author_groups, :quotes, :untrusted, :edits, :missed,
+     :received_at)
 """
 """A message without a mark of its own goes behind all others; one that comes after the turn of a
 later one has begun is flagged.
@@ -45,24 +44,24 @@ class Acceptance:
     def __init__(
         self,
         connection: Connection,
-        message: InboundMessage,
+        judged: JudgedMessage,
         situation: Situation,
-        rulebook: Rulebook,
-        new: NewThread,
-        kind: InboxKind,
         now: float,
     ) -> None:
         self.connection = connection
-        self.message = message
+        self.message = judged.message
         self.met = situation
-        self.decision = rulebook.decide(situation)
-        self.rulebook = rulebook
-        self.new = new
-        self.kind = kind
+        self.rulebook = judged.rulebook
+        self.decision = self.rulebook.decide(situation)
+        self.new = judged.new
+        self.kind = judged.kind
         self.now = now
 
     def enqueue(self, decision: QueueEntry) -> AcceptedMessage:
-        """Let the message wait, or do what the thread's mode says."""
+        """Let the message wait, and do what its mode asks for."""
+        edit = out_of_order.take_edit(self.connection, self.message)
+        if edit is not None:
+            self.message = replace(self.message, text=edit.text, quotes=edit.quotes)
         message, thread = self.message, self.met.thread
         title = "" if thread and thread.title else _title(message.text)
         if thread is None:
@@ -75,11 +74,18 @@ class Acceptance:
                 {"title": title, "thread": thread.id},
             )
         inbox = self.insert(thread.id, "queued")
+        if edit is not None:
+            out_of_order.note_edit(self.connection, inbox, edit)
         told: list[SessionEvent] = []
         if title:
             told.append(ThreadRenamed(thread=thread.id, title=title))
         if self.met.busy:
-            text = HumanText(inbox=inbox, author=message.author.name, text=message.text)
+            text = HumanText(
+                inbox=inbox,
+                author=message.author.name,
+                text=message.text,
+                author_id=message.author.id,
+            )
             told.append(MessageQueued(thread=thread.id, message=text))
         if decision.notice:
             told.append(Notice(thread=thread.id, text=decision.notice))
@@ -167,33 +173,40 @@ class Acceptance:
         edits: int | None = None,
         keep: bool = True,
     ) -> int:
-        """Add the message's row; its number.
-
-        `keep` says whether its text is kept.
-        """
-        message = self.message
+        """Add the message's row, with its text if `keep`; its number."""
+        message, author = self.message, self.message.author
         kept = outcome != "refused" and keep
-        (row,) = self.connection.fetch(
+        inbox = self.connection.insert(
             _INSERT,
             {
-                **_origin(message),
+                "conversation": str(message.key),
                 "thread": thread,
+                "order_key": message.order_key,
                 "turn": turn,
                 "kind": self.kind,
                 "outcome": outcome,
                 "reason": reason,
+                "author": author.id,
+                "author_name": author.name,
+                "timezone": author.timezone,
                 "text": message.text if kept else None,
                 "reply": reply,
+                "message_id": message.message_id,
+                "reply_to": message.reply_to,
+                "link": message.link,
+                "author_kind": author.kind,
+                "author_groups": json.dumps(sorted(author.groups)) if author.groups else "[]",
                 "quotes": quotes_as_json(message) if kept else "[]",
                 "untrusted": kept and is_untrusted(message),
                 "edits": edits,
+                "missed": message.missed,
                 "received_at": self.now,
             },
         )
-        inbox: int = row[0]
         spend(self.connection, message, inbox)
         if outcome == "queued":
-            attach(self.connection, inbox, message.attachments)
+            if message.attachments:
+                attach(self.connection, inbox, message.attachments)
             if message.awaited:
                 expect(self.connection, inbox, message.awaited, self.now)
         return inbox
@@ -216,23 +229,6 @@ def quotes_as_json(message: InboundMessage) -> str:
 def is_untrusted(message: InboundMessage) -> bool:
     """True if it came with text or files others may have written."""
     return bool(message.quotes or message.attachments or message.awaited)
-
-
-def _origin(message: InboundMessage) -> dict[str, Any]:
-    """The columns that say where a message comes from."""
-    author = message.author
-    return {
-        "conversation": str(message.key),
-        "order_key": message.order_key,
-        "message_id": message.message_id,
-        "reply_to": message.reply_to,
-        "link": message.link,
-        "author": author.id,
-        "author_name": author.name,
-        "timezone": author.timezone,
-        "author_kind": author.kind,
-        "author_groups": json.dumps(sorted(author.groups)) if author.groups else "[]",
-    }
 
 
 def _title(text: str) -> str:

@@ -17,10 +17,7 @@ def mark(
     *,
     of: ConversationKey | None = None,
 ) -> None:
-    """Keep a text, unless its conversation is unknown.
-
-    It replaces an earlier one of this name.
-    """
+    """Keep or replace a text, unless its conversation is unknown."""
     connection.execute(
         "INSERT INTO marks (platform, name, value, conversation)"
         " SELECT :platform, :name, :value, :conversation WHERE :conversation IS NULL"

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from gateway.conversation import Author, Quote
 from gateway.events import HumanText, SessionEvent, TurnStarted
-from gateway.store.connection import Connection
-from gateway.store.ids import next_id
-from gateway.store.records import NOTHING_USED, Thread, TurnStatus
+from gateway.store.connection import Connection, Row
+from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import ClaimedTurn, Lease, QueuedMessage, TurnDelay
 from gateway.store.units import files as file_units
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import granted_to_all
+from gateway.store.units.missed import files_due, missed_behind
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
     MESSAGE_COLUMNS,
@@ -39,10 +39,7 @@ OPEN = ("running", "paused", "waiting")
 
 
 class _ThreadStatus(NamedTuple):
-    """State of a thread: its newest turn and its content.
-
-    No other turn can be open.
-    """
+    """Content of a thread, with its newest and only open turn."""
 
     turn: str | None
     n: int | None
@@ -94,6 +91,59 @@ _CALLS = f"""
     WHERE t.thread = :thread AND {_SINCE}
 """
 
+_HEARD = "n.thread = :thread AND n.outcome IN ('turn', 'merged', 'answer')"
+_SAID, _ANSWERED = (f"{_HEARD} AND (n.outcome = 'answer') = {kind}" for kind in (0, 1))
+
+_AUTHORS = f"""
+    WITH RECURSIVE said (id) AS (
+     SELECT (SELECT n.id FROM inbox n WHERE {_SAID} ORDER BY n.author, n.author_groups LIMIT 1)
+     UNION ALL
+     SELECT COALESCE(
+      (SELECT n.id FROM inbox n WHERE {_SAID}
+       AND n.author = o.author AND n.author_groups > o.author_groups
+       ORDER BY n.author_groups LIMIT 1),
+      (SELECT n.id FROM inbox n WHERE {_SAID} AND n.author > o.author
+       ORDER BY n.author, n.author_groups LIMIT 1))
+     FROM said JOIN inbox o ON o.id = said.id),
+    people (author) AS (
+     SELECT MIN(answered_by) FROM requests WHERE thread = :thread AND answer_text <> ''
+     UNION ALL
+     SELECT (SELECT MIN(r.answered_by) FROM requests r
+      WHERE r.thread = :thread AND r.answer_text <> '' AND r.answered_by > people.author)
+     FROM people WHERE people.author IS NOT NULL),
+    answered (id) AS (
+     SELECT (SELECT n.id FROM inbox n WHERE {_ANSWERED} AND n.author = people.author
+      ORDER BY n.author_groups LIMIT 1) FROM people
+     UNION ALL
+     SELECT (SELECT n.id FROM inbox n WHERE {_ANSWERED}
+      AND n.author = o.author AND n.author_groups > o.author_groups
+      ORDER BY n.author_groups LIMIT 1)
+     FROM answered JOIN inbox o ON o.id = answered.id)
+    SELECT o.author, o.author_name, o.timezone, o.author_kind, o.author_groups,
+     (SELECT MAX(COALESCE(n.taken_at, n.received_at)) FROM inbox n WHERE {_HEARD}
+      AND (n.outcome = 'answer') = (o.outcome = 'answer')
+      AND n.author = o.author AND n.author_groups = o.author_groups) AS last
+    FROM (SELECT id FROM said UNION SELECT id FROM answered) heard JOIN inbox o ON o.id = heard.id
+"""
+"""Everybody whose words the team may know, with each set of groups they had.
+
+Of those who only pressed buttons it knows none: they have no answer with a text. The query goes
+from one author to the next by indexes, so a long thread costs no more than a short one.
+"""
+
+_OUTPUTS = """
+    WITH RECURSIVE used (tool) AS (
+     SELECT MIN(tool) FROM tool_calls WHERE thread = :thread AND status = 'finished'
+     UNION ALL
+     SELECT (SELECT MIN(c.tool) FROM tool_calls c
+      WHERE c.thread = :thread AND c.status = 'finished' AND c.tool > used.tool)
+     FROM used WHERE used.tool IS NOT NULL)
+    SELECT tool, (SELECT MIN(c.finished_at) FROM tool_calls c
+     WHERE c.thread = :thread AND c.status = 'finished' AND c.tool = used.tool) AS at
+    FROM used WHERE tool IS NOT NULL
+"""
+"""When each tool first brought something, from one tool to the next."""
+
 _UNTRUSTED_AT = "SELECT MAX(taken_at) FROM inbox WHERE thread = :thread AND untrusted"
 """When the team was last shown foreign text."""
 
@@ -118,10 +168,7 @@ def begin(
     words: MissingFileWords,
     quiet: float = 0.0,
 ) -> ClaimedTurn | TurnDelay | None:
-    """Claim the thread's next turn: the open one, or the first message's.
-
-    The open one is claimed if it can go on.
-    """
+    """Claim the open turn if it can go on, or start one."""
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
@@ -133,11 +180,15 @@ def begin(
     if row[_FIRST] is None:
         return None
     message = MessageRow._make(row[_FIRST:])
-    wait = _still_collecting(connection, begun, now, quiet)
-    wait = max(wait, file_units.wait(connection, message, begun, now))
+    behind = missed_behind(connection, begun, message)
+    wait = max(
+        _still_collecting(connection, begun, now, quiet),
+        file_units.wait(connection, begun, files_due(message, behind), now),
+    )
     if wait > 0:
         return TurnDelay(seconds=wait)
-    return _start(connection, begun, stands, message, boot, words, now)
+    turn = _open(connection, begun, stands, message, behind, now)
+    return _start(connection, begun, stands, message, turn, boot, words, now)
 
 
 def _resume(
@@ -160,16 +211,16 @@ def _resume(
             {"boot": boot, "thread": thread.id},
         )
         thread = replace(thread, last_seq=thread.last_seq - 1)
-        return _work(connection, turn, thread, stands, messages, ())
+        return _work(connection, turn, thread, stands, messages, (), now)
     started = TurnStarted(
         thread=thread.id,
         turn=turn.id,
         resumed=True,
         asker=turn.author,
-        asked_at=_asked_at(connection, turn.id) or now,
+        asked_at=first_asked_at(connection, turn.id) or now,
     )
     events = _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events)
+    return _work(connection, turn, thread, stands, messages, events, now)
 
 
 def _start(
@@ -177,11 +228,11 @@ def _start(
     thread: Thread,
     stands: _ThreadStatus,
     message: MessageRow,
+    turn: _TurnRow,
     boot: str,
     words: MissingFileWords,
     now: float,
 ) -> ClaimedTurn:
-    turn = _open(connection, thread, stands, message, now)
     late: tuple[SessionEvent, ...] = ()
     if turn.alone:
         messages, asked_at = (queued(connection, message),), message.received_at
@@ -189,15 +240,15 @@ def _start(
     else:
         late = file_units.give_up(connection, turn.id, words, now)
         messages = _messages_of(connection, thread.id, turn.id)
-        told = _shown_of(connection, turn.id)
-        asked_at = _asked_at(connection, turn.id) or now
+        told = shown_of(connection, turn.id)
+        asked_at = first_asked_at(connection, turn.id) or now
     started = TurnStarted(
         thread=thread.id, turn=turn.id, messages=told, asker=turn.author, asked_at=asked_at
     )
     if late:
         thread = replace(thread, last_seq=late[-1].seq + 1)
     events = late + _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events)
+    return _work(connection, turn, thread, stands, messages, events, now)
 
 
 def _tell_of(
@@ -211,7 +262,12 @@ def _tell_of(
 
 
 def _open(
-    connection: Connection, thread: Thread, stands: _ThreadStatus, message: MessageRow, now: float
+    connection: Connection,
+    thread: Thread,
+    stands: _ThreadStatus,
+    message: MessageRow,
+    behind: Sequence[Row],
+    now: float,
 ) -> _TurnRow:
     turn = next_id()
     connection.execute(
@@ -236,16 +292,17 @@ def _open(
             " WHERE thread = :thread AND outcome = 'queued'",
             {"turn": turn, "now": now, "thread": thread.id},
         )
-    here = message.awaits is None
+    connection.many(
+        "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
+        [{"turn": turn, "now": now, "inbox": row["id"]} for row in behind],
+    )
+    here = message.awaits is None and not behind
     alone = here and not thread.takes_all and stands.status in (None, "done")
     return _TurnRow(turn, message.author, alone=alone)
 
 
 def _still_collecting(connection: Connection, thread: Thread, now: float, quiet: float) -> float:
-    """Seconds until nobody has written for long enough.
-
-    0 where messages are not collected.
-    """
+    """Seconds for which a collecting thread still waits for messages."""
     if thread.mode != "collect":
         return 0.0
     newest = scalar(
@@ -264,12 +321,16 @@ def _work(
     stands: _ThreadStatus,
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
+    now: float,
 ) -> ClaimedTurn:
     of_thread = {"thread": thread.id}
     untrusted = stands.untrusted_at
     if not turn.alone or messages[0].untrusted:
         untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
     asker, others = _people_of(messages, turn.author)
+    people = [asker, *others]
+    told = connection.fetch(_AUTHORS, of_thread) if stands.n else ()
+    outputs = connection.fetch(_OUTPUTS, of_thread) if stands.n else ()
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
     return ClaimedTurn(
@@ -283,16 +344,28 @@ def _work(
         shared=stands.first_author != stands.last_author,
         asker=asker,
         others=others,
+        authors=tuple(author(*row[:5]) for row in told),
         untrusted=untrusted is not None,
+        outputs={row["tool"]: row["at"] for row in outputs},
         requests=tuple(map(request_of, requests)),
         calls=tuple(map(call_of, calls)),
-        grants=granted_to_all(connection, thread.id, [asker, *others], untrusted or 0.0)
+        grants=granted_to_all(
+            connection, thread.id, people, untrusted or 0.0, _last_words(told), now
+        )
         if stands.grants
-        else frozenset(),
+        else {},
         open_messages=open_messages(connection, thread.id) if stands.shown else (),
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
     )
+
+
+def _last_words(told: Sequence[Row]) -> dict[str, float]:
+    """When each author was last heard by the team."""
+    last: dict[str, float] = {}
+    for row in told:
+        last[row["author"]] = max(row["last"], last.get(row["author"], 0.0))
+    return last
 
 
 def _messages_of(connection: Connection, thread: str, turn: str) -> tuple[QueuedMessage, ...]:
@@ -328,22 +401,28 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
 
 def human_text(message: QueuedMessage) -> HumanText:
     """A message as events show it."""
-    return HumanText(inbox=message.inbox, author=message.author.name, text=message.text)
+    author = message.author
+    return HumanText(
+        inbox=message.inbox, author=author.name, text=message.text, author_id=author.id
+    )
 
 
-def _shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
+def shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
     """The messages that the turn is about, as events show them."""
     rows = connection.fetch(
-        "SELECT id, author_name, text FROM inbox"
+        "SELECT id, author, author_name, text FROM inbox"
         f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
         {"turn": turn},
     )
     return tuple(
-        HumanText(inbox=row["id"], author=row["author_name"], text=row["text"]) for row in rows
+        HumanText(
+            inbox=row["id"], author=row["author_name"], text=row["text"], author_id=row["author"]
+        )
+        for row in rows
     )
 
 
-def _asked_at(connection: Connection, turn: str) -> float | None:
+def first_asked_at(connection: Connection, turn: str) -> float | None:
     """When the turn's first message was received."""
     return scalar(
         connection, "SELECT MIN(received_at) FROM inbox WHERE turn = :turn", {"turn": turn}

@@ -1,12 +1,26 @@
-"""Units of work for operators: retrying a turn, and deleting."""
+"""Units of work that delete: a thread, a person, what is old."""
 
 from __future__ import annotations
 
+from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
-from gateway.store.units import usage
-from gateway.store.units.rows import OPEN_STATUSES, first
+from gateway.store.turn_records import ExpiredThreads
+from gateway.store.units import out_of_order, usage
+from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.threads import THREADS_OF
+
+FEW = 5
+"""Threads that may always expire at once."""
+
+_FEW = {"few": FEW}
+_EXPIRED = f"""
+    FROM threads AS t WHERE updated_at < :before AND NOT EXISTS
+     (SELECT 1 FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}
+      AND (status <> 'waiting' OR ready))
+     AND NOT EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued'
+      AND received_at >= :before)
+"""
 
 
 def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False) -> None:
@@ -17,6 +31,7 @@ def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False)
     row = first(connection, "SELECT key FROM threads WHERE id = :thread", {"thread": thread})
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
+    out_of_order.remember_thread(connection, thread)
     connection.execute("DELETE FROM threads WHERE id = :thread", {"thread": thread})
     usage.forget_thread(connection, thread)
     if not goes_on:
@@ -25,41 +40,27 @@ def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False)
             " AND NOT EXISTS (SELECT 1 FROM threads WHERE key = :key)",
             {"key": row["key"]},
         )
-
-
-def retry(connection: Connection, thread: str) -> None:
-    """Let the thread's newest turn go on, with all its attempts again."""
-    (row,) = connection.fetch(
-        "SELECT id FROM turns WHERE thread = :thread ORDER BY n DESC LIMIT 1", {"thread": thread}
-    )
-    of_turn = {"turn": row["id"]}
-    # What it asked was closed with it: it asks anew, under the same ids of its own.
-    connection.execute(
-        "UPDATE requests SET engine_id = engine_id || ' ' || id"
-        " WHERE turn = :turn AND state = 'closed'",
-        of_turn,
-    )
-    connection.execute(
-        "UPDATE turns SET status = 'paused', attempts = 0, stop_requested = FALSE, reason = '',"
-        " finished_at = NULL WHERE id = :turn",
-        of_turn,
-    )
-    connection.execute(
-        "UPDATE threads SET state = 'working' WHERE id = :thread", {"thread": thread}
-    )
+        connection.execute(
+            "DELETE FROM gaps WHERE platform = :platform AND place = :key",
+            {"platform": ConversationKey.parse(row["key"]).platform, "key": row["key"]},
+        )
 
 
 def delete_person(connection: Connection, person: str) -> list[str]:
-    """Remove everything about the person, their threads included.
+    """Remove everything about the person; the ids of the threads removed.
 
-    The ids of these threads.
+    Raises NotFound without an id: "" stands for nobody in rows of other people's threads.
     """
+    if not person:
+        raise NotFound("The person's id is empty; nothing was deleted.")
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:
         delete_thread(connection, thread)
+    out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",
+        "DELETE FROM early_edits WHERE author = :person",
         "DELETE FROM grants WHERE person = :person",
         "DELETE FROM people WHERE person = :person",
         "DELETE FROM feedback WHERE person = :person",
@@ -70,24 +71,26 @@ def delete_person(connection: Connection, person: str) -> list[str]:
     return threads
 
 
-def expire(connection: Connection, before: float) -> list[str]:
-    """Remove threads without events since `before`, and orphaned rows.
+def expire(connection: Connection, before: float, share: float = 1.0) -> ExpiredThreads:
+    """Remove threads unused since `before` with nothing to do, and orphaned rows.
 
-    A thread that has something to do is kept.
+    The oldest go first, and no more than a share of all threads, or a few where there are few.
     """
     until = {"before": before}
-    rows = connection.fetch(
-        "SELECT id FROM threads AS t WHERE updated_at < :before AND NOT EXISTS"
-        f" (SELECT 1 FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}"
-        " AND (status <> 'waiting' OR ready))"
-        " AND NOT EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued'"
-        " AND received_at >= :before)",
-        until,
-    )
-    threads = [row["id"] for row in rows]
+    rows = connection.fetch(f"SELECT id {_EXPIRED} ORDER BY updated_at LIMIT :few", until | _FEW)
+    left = 0
+    if len(rows) == FEW:
+        every = scalar(connection, "SELECT COUNT(*) FROM threads")
+        most = max(FEW, int(share * every))
+        rows = connection.fetch(
+            f"SELECT id {_EXPIRED} ORDER BY updated_at LIMIT :most", {**until, "most": most}
+        )
+        left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
+    threads = tuple(row["id"] for row in rows)
     for thread in threads:
         delete_thread(connection, thread)
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
+    out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
-    return threads
+    return ExpiredThreads(threads=threads, left=left)

@@ -18,7 +18,7 @@ from gateway.store.decisions import (
     RepeatedTurn,
 )
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
-from gateway.store.units import grants, queue, targets
+from gateway.store.units import grants, out_of_order, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
 from gateway.store.units.files import attach
 from gateway.store.units.rows import author_of, quotes_of
@@ -56,13 +56,19 @@ def amend(acceptance: Acceptance, decision: Amendment) -> AcceptedMessage:
 def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
     target = _target(acceptance, anybody=decision.anybody)
     message = acceptance.message
-    if target is None or not targets.is_new(acceptance.connection, target, message):
+    if target is None:
+        return _keep_early(acceptance)
+    if not targets.is_new(acceptance.connection, target, message):
+        return IGNORED
+    if targets.is_overtaken(acceptance.connection, target, message):
         return IGNORED
     if not target.waits:
         before, _ = targets.latest(acceptance.connection, target)
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox)
-        if message.keeps_files:
+        if message.keeps_files or message.awaited:
             targets.copy_files(acceptance.connection, before, inbox)
+            if message.awaited:
+                targets.keep_files(acceptance.connection, inbox, message.awaited)
         else:
             attach(acceptance.connection, inbox, message.attachments)
         targets.forget_edits(acceptance.connection, target.inbox, but=inbox)
@@ -70,7 +76,9 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
         events = targets.offer_again(acceptance.connection, target, offer, acceptance.now)
     else:
         inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
-        if not message.keeps_files:
+        if message.awaited:
+            targets.keep_files(acceptance.connection, target.inbox, message.awaited)
+        elif not message.keeps_files:
             targets.replace_files(acceptance.connection, target, message.attachments)
         acceptance.connection.execute(
             "UPDATE inbox SET text = :text, quotes = :quotes,"
@@ -87,9 +95,20 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
+def _keep_early(acceptance: Acceptance) -> AcceptedMessage:
+    """Keep an edit that came before its message, for when that comes."""
+    thread, message = acceptance.met.thread, acceptance.message
+    connection, now = acceptance.connection, acceptance.now
+    if thread is not None and message.message_id and not out_of_order.is_known(connection, message):
+        out_of_order.keep_edit(connection, message, thread.id, quotes_as_json(message), now)
+    return IGNORED
+
+
 def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMessage:
     target = _target(acceptance, anybody=decision.anybody)
     if target is None:
+        if decision.anybody and acceptance.message.message_id:
+            out_of_order.note_deletion(acceptance.connection, acceptance.message, acceptance.now)
         return IGNORED
     if not acceptance.message.author.id:  # its platform does not say who
         author = Author(id=target.author, name=target.name)

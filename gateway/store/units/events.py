@@ -58,14 +58,14 @@ def add_events(
         return ()
     if after is None:
         after = _last_seq(connection, thread)
-    placed = tuple(_placed(event, thread, after + n, now) for n, event in enumerate(events, 1))
+    placed = [_placed(event, thread, after + n, now) for n, event in enumerate(events, 1)]
     counted = connection.execute(
         _COUNT,
         {
             "thread": thread,
             "last_seq": after + len(placed),
             "now": now,
-            "preview": next((said for each in reversed(placed) if (said := _preview(each))), None),
+            "preview": _last_preview(events),
             "state": state,
             "owner": owner,
             "claims": int(owner is not None),
@@ -75,7 +75,7 @@ def add_events(
         raise LeaseLost(thread)
     for begin in range(0, len(placed), TOGETHER):
         _insert(connection, thread, placed[begin : begin + TOGETHER])
-    return placed
+    return tuple(placed)
 
 
 def _last_seq(connection: Connection, thread: str) -> int:
@@ -114,6 +114,13 @@ def _others(kind: type[SessionEvent]) -> tuple[tuple[str, ...], Callable[[Any], 
     """Names of an event's own fields, and a reader of their values."""
     names = {each.name for each in fields(kind)} - {"thread", "seq", "at"}
     return (*names,), attrgetter(*names)
+
+
+def _last_preview(events: Sequence[SessionEvent]) -> str | None:
+    for event in reversed(events):
+        if text := _preview(event):
+            return text
+    return None
 
 
 def _preview(event: SessionEvent) -> str:

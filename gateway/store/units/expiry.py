@@ -7,8 +7,9 @@ from collections import defaultdict
 from gateway.events import InputReminded, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.records import Request
-from gateway.store.rulebook import RequestRules
+from gateway.store.rulebook import RequestDating, RequestRules
 from gateway.store.turn_records import ExpiryResult
+from gateway.store.units.clock import take_jump
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import (
     REMIND_AFTER,
@@ -30,15 +31,11 @@ def settle_due(
     now: float,
     rules: RequestRules,
     by: float,
-    *,
-    jumped: float = 0.0,
 ) -> ExpiryResult:
     """Let overdue requests expire, and remind of those open for long.
 
-    They are dated as if no clock had been set since this boot: `by` is the time in their terms, and
-    `jumped` by how much it was.
+    They are dated as if no clock had been set since this boot: `by` is the time in their terms.
     """
-    _note_jump(connection, jumped)
     events: defaultdict[str, tuple[SessionEvent, ...]] = defaultdict(tuple)
     ready: dict[str, str] = {}
     rows = connection.fetch(
@@ -93,36 +90,18 @@ def _expire(
     return resolved(request, outcome)
 
 
-def date_anew(connection: Connection, now: float) -> None:
-    """Adjust open rows to the clock when a boot begins.
+def date_anew(connection: Connection, asked: RequestDating) -> None:
+    """Adjust open requests to the clock when a boot begins.
 
-    By how much it was set in the boot before is noted, and nothing was asked later than now.
+    They also move by the seconds that the clock was set during the last boot; none is dated later
+    than now.
     """
-    jumped = _jumped(connection)
-    connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _JUMP)
+    jumped = take_jump(connection) + asked.lag
     for row in connection.fetch("SELECT id, created_at FROM requests WHERE state = 'open'"):
-        change = min(jumped, now - row["created_at"])
+        change = min(jumped, asked.by - row["created_at"])
         if change:
             connection.execute(
                 "UPDATE requests SET created_at = created_at + :by, expires_at = expires_at + :by,"
                 " due_at = due_at + :by WHERE id = :id",
                 {"by": change, "id": row["id"]},
             )
-
-
-_JUMP = {"platform": "gateway", "name": "clock jumped"}
-"""The mark that tells by how many seconds the clock was set since the boot."""
-
-
-def _jumped(connection: Connection) -> float:
-    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
-    return float(scalar(connection, query, _JUMP) or 0.0)
-
-
-def _note_jump(connection: Connection, seconds: float) -> None:
-    if seconds != _jumped(connection):
-        connection.execute(
-            "INSERT INTO marks (platform, name, value) VALUES (:platform, :name, :value)"
-            " ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value",
-            {**_JUMP, "value": str(seconds)},
-        )

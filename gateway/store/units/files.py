@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 
 from gateway.conversation import (
@@ -28,7 +28,7 @@ from gateway.store.records import Thread
 from gateway.store.rulebook import FileRules, MissingFileWords
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
-from gateway.store.units.rows import MessageRow, find_thread, first, scalar
+from gateway.store.units.rows import find_thread, first, scalar
 
 LONGEST_TEXT_FILE = 100_000
 """Bytes of a text file that the team is shown."""
@@ -116,9 +116,9 @@ def awaiting(connection: Connection, platform: str) -> list[MessageAwaitingFiles
     return [each for each in found if each.key.platform == platform]
 
 
-def wait(connection: Connection, first_of_all: MessageRow, thread: Thread, now: float) -> float:
-    """Seconds that a turn beginning with this message waits."""
-    until = first_of_all.awaits_until if first_of_all.awaits is not None else None
+def wait(connection: Connection, thread: Thread, due: Collection[float], now: float) -> float:
+    """Seconds that a turn waits for files due at these times."""
+    until = max(due, default=None)
     if thread.takes_all:
         until = scalar(
             connection,
@@ -168,10 +168,7 @@ def _complete(
     words: MissingFileWords,
     now: float,
 ) -> tuple[SessionEvent, ...]:
-    """Let a message wait for nothing, and report what is missing.
-
-    The team and its author are told.
-    """
+    """Await nothing more; tell team and author what is missing."""
     lines = [words.to_team.format(name=each.name, why=each.why) for each in missing]
     connection.execute(
         "UPDATE inbox SET awaits = NULL, text = :text, untrusted = quotes <> '[]'"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from gateway.conversation import Author, ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
-from gateway.store.units.rows import listed
 
 
 def grant(connection: Connection, request: Request, by: Author, now: float) -> None:
@@ -46,19 +45,36 @@ def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
 
 
 def granted_to_all(
-    connection: Connection, thread: str, people: Collection[Author], since: float
-) -> frozenset[str]:
-    """The tools approved since a time for each of the people.
+    connection: Connection,
+    thread: str,
+    people: Collection[Author],
+    since: float,
+    others: Mapping[str, float],
+    now: float,
+) -> Mapping[str, float]:
+    """Tools approved for each of the people, and the times.
 
-    Who approved a tool before foreign text came did not know what it would do now.
+    Who approved a tool before foreign text came did not know what it would do now. The same holds
+    for words of others: they have the approval, too, or wrote last, at this time, before it. What
+    seems to be approved later than `now` was so before the clock was set back: nobody knows what
+    came before it.
     """
-    names, persons = listed("person", [person.id for person in people])
     rows = connection.fetch(
-        "SELECT tool FROM grants WHERE thread = :thread AND granted_at > :since"
-        f" AND person IN {names} GROUP BY tool HAVING COUNT(*) = :count",
-        {"thread": thread, "since": since, "count": len(people), **persons},
+        "SELECT tool, person, granted_at FROM grants WHERE thread = :thread"
+        " AND granted_at > :since AND granted_at <= :now",
+        {"thread": thread, "since": since, "now": now},
     )
-    return frozenset(row["tool"] for row in rows)
+    given: dict[str, dict[str, float]] = {}
+    for row in rows:
+        given.setdefault(row["tool"], {})[row["person"]] = row["granted_at"]
+    persons = {person.id for person in people}
+    found: dict[str, float] = {}
+    for tool, times in given.items():
+        if persons <= times.keys():
+            at = min(times[person] for person in persons)
+            if all(other in times or last < at for other, last in others.items()):
+                found[tool] = at
+    return found
 
 
 def revoke(
@@ -71,10 +87,7 @@ def revoke(
     *,
     anybody: bool,
 ) -> bool:
-    """Revoke grants of a tool; True if there were any.
-
-    All of them, or those given by or for the author.
-    """
+    """Revoke the author's grants of a tool, or all; True for any."""
     revoked = connection.execute(
         "DELETE FROM grants WHERE thread = :thread AND tool = :tool"
         " AND (:anybody OR person = :author OR granted_by = :author)",

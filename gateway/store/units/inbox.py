@@ -1,13 +1,20 @@
-"""Units of work that accept messages and look them up."""
+"""Units of work that accept messages and look them up.
+
+Every message needs its situation: it is read in as few statements as there are tables to ask.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
-from gateway.conversation import ConversationKey, InboundMessage, RecentMessage
-from gateway.store.connection import Connection
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import NotFound
+from gateway.store.connection import Connection, Row
 from gateway.store.decisions import (
+    SENT_TWICE,
     AcceptedMessage,
     CommandReply,
     GrantRevocation,
@@ -16,7 +23,6 @@ from gateway.store.decisions import (
     MessageWithdrawal,
     ModeChange,
     NewConversation,
-    NewThread,
     NoAction,
     QueueEntry,
     QueuePromotion,
@@ -29,67 +35,162 @@ from gateway.store.decisions import (
     TurnStop,
     UsageReply,
 )
-from gateway.store.records import InboxKind
-from gateway.store.rulebook import Rulebook, UsageFound
-from gateway.store.units import requests as asked
-from gateway.store.units.acceptance import Acceptance, spend
-from gateway.store.units.deletion import delete_thread, retry
-from gateway.store.units.edits import IGNORED, amend
-from gateway.store.units.people import add_code
-from gateway.store.units.rows import NEW_THREAD, listed, scalar
-from gateway.store.units.situation import situation
-from gateway.store.units.threads import create_thread
-from gateway.store.units.usage import spent
-
-_SAID_LATELY = """
-WITH used AS (
-    SELECT id FROM threads
-    WHERE current AND key >= :first AND key < :beyond AND (updated_at >= :since
-        OR EXISTS (SELECT 1 FROM inbox WHERE thread = threads.id AND outcome = 'queued'))
-    ORDER BY updated_at DESC LIMIT :threads
-), said AS (
-    SELECT conversation, message_id, link, order_key,
-        row_number() OVER (PARTITION BY thread ORDER BY order_key DESC) AS n
-    FROM inbox JOIN used ON thread = used.id
-    WHERE kind = 'message' AND message_id <> '' AND edits IS NULL AND outcome <> 'refused'
+from gateway.store.records import (
+    NO_LOAD,
+    PersonLoad,
+    Request,
+    Situation,
+    TurnStatus,
 )
-SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_key
+from gateway.store.rulebook import JudgedMessage
+from gateway.store.units import edits, outcomes
+from gateway.store.units.acceptance import Acceptance, spend
+from gateway.store.units.copies import find_copy, is_repeated, owners
+from gateway.store.units.grants import grants
+from gateway.store.units.out_of_order import IS_DELETED
+from gateway.store.units.queue import waiting
+from gateway.store.units.rows import (
+    NEW_THREAD,
+    OPEN_STATUSES,
+    REQUEST_COLUMNS,
+    THREAD_COLUMNS,
+    THREAD_WIDTH,
+    find_request,
+    listed,
+    request_of,
+    thread_of,
+)
+
+BOT_WINDOW = 60.0
+"""Seconds for which messages of bots are counted against each other."""
+PERSON_WINDOW = 600.0
+"""Seconds for which the turns of a person are counted."""
+MOST_NEWEST = 2_000
+"""The newest messages, among which those of one bot are counted."""
+MOST_COUNTED = 100
+"""A person's turns and messages are counted so far, so that it costs the same however busy they
+are.
 """
+
+
+class _SituationRow(NamedTuple):
+    """Situation of a message besides its thread, in the order of `_query`."""
+
+    told: float | None
+    paired: int
+    bots: int
+    begun: int
+    running: int
+    waits: int
+    elsewhere: int
+    status: TurnStatus | None
+    asker: str | None
+    waiting: int
+    asks: int
+    last: TurnStatus | None
+    first_author: str | None
+    last_author: str | None
+    taken: int | None
+    """The message that has one of its keys."""
+    deleted: int
+
+
+_OF_THE_PERSON = """
+    (SELECT MAX(received_at) FROM inbox WHERE conversation = :conversation AND author = :person
+      AND outcome = 'refused'
+      AND reason NOT IN ('withdrawn', 'deleted', :new_thread, :sent_twice)
+      AND received_at <= :now),
+    EXISTS (SELECT 1 FROM people WHERE person = :person)
+"""
+_OF_BOTS = """
+    MAX((SELECT COUNT(*) FROM inbox WHERE conversation = :conversation AND author_kind = 'bot'
+      AND received_at > :bots_since AND received_at <= :now),
+     (SELECT COUNT(*) FROM inbox WHERE id > (SELECT MAX(id) FROM inbox) - :newest
+      AND +author = :person AND +author_kind = 'bot'
+      AND +received_at > :bots_since AND +received_at <= :now
+      AND substr(+conversation, 1, length(:workspace)) = :workspace))
+"""
+"""Messages of all bots in the conversation, or of this one in its workspace: the higher number.
+
+The latter is counted among the newest messages, which takes no index and a bounded time.
+"""
+_LOAD = """
+    (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
+      AND started_at > :since AND started_at <= :now LIMIT :most) AS begun),
+    (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
+      AND status = 'running' LIMIT :most) AS running),
+    (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
+      AND outcome = 'queued' LIMIT :most) AS waiting),
+    (SELECT COUNT(DISTINCT thread) FROM inbox WHERE author = :person
+      AND outcome = 'queued' AND thread IS NOT t.id)
+"""
+_OF_THE_THREAD = f"""
+    (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
+    (SELECT author FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
+    (SELECT COUNT(*) FROM inbox WHERE thread = t.id AND place <= 0 AND outcome = 'queued'),
+    EXISTS (SELECT 1 FROM requests WHERE thread = t.id AND state = 'open')
+"""
+"""No place is above 0: asked for it, SQLite walks through the waiting messages alone, not through
+all of the thread.
+"""
+_FOR_COMMANDS = """
+    (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1),
+    (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
+    (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused')
+"""
+
+
+@lru_cache(maxsize=32)
+def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> str:
+    """Query of the situation of a message with so many keys.
+
+    It gives always one row, also without a thread, and looks up nothing that does not matter.
+    """
+    spent = ", ".join(f":key{n}" for n in range(keys))
+    facts = (
+        _OF_THE_PERSON,
+        _OF_BOTS if bot else "0",
+        _LOAD if counted else "0, 0, 0, 0",
+        _OF_THE_THREAD,
+        _FOR_COMMANDS if lists else "NULL, NULL, NULL",
+        f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
+        IS_DELETED if keys else "0",
+    )
+    where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
+    return (
+        f"SELECT {THREAD_COLUMNS}, {', '.join(facts)}"
+        f" FROM (SELECT 1) AS always LEFT JOIN threads t ON {where}"
+    )
+
 
 KEYS = 500
 """Dedupe keys that are looked up at once."""
 
 
-def accept(
-    connection: Connection,
-    now: float,
-    message: InboundMessage,
-    rulebook: Rulebook,
-    *,
-    new: NewThread,
-    kind: InboxKind,
-    named: str = "",
-    counted: bool = True,
-) -> AcceptedMessage:
+def accept(connection: Connection, now: float, judged: JudgedMessage) -> AcceptedMessage:
     """Decide about a message and act, unless it is known."""
-    lists = kind == "command"
-    met = situation(connection, message, named, now, counted=counted, lists=lists)
-    if isinstance(met, int):
-        return _known_message(connection, message, met)
-    return _carry_out(Acceptance(connection, message, met, rulebook, new, kind, now))
+    message = judged.message
+    met = _situation(connection, judged, now)
+    if met is None:
+        found = owners(connection, message)
+        if (copy := find_copy(found, message)) is not None:
+            return _known_message(connection, message, copy)
+        met = _situation(connection, judged, now, is_new=True)
+        assert met is not None  # it is new
+        met = replace(met, repeated=is_repeated(found, message))
+    return _carry_out(Acceptance(connection, judged, met, now))
 
 
-def _known_message(connection: Connection, message: InboundMessage, inbox: int) -> AcceptedMessage:
-    """Outcome of a known message.
+def workspace_prefix(key: ConversationKey) -> str:
+    """The beginning of all keys of the conversation's workspace."""
+    return str(ConversationKey(platform=key.platform, workspace=key.workspace))[:-2]
 
-    Its other keys now belong to the same one.
-    """
-    spend(connection, message, inbox)
-    (row,) = connection.fetch(
-        "SELECT thread, outcome, reply FROM inbox WHERE id = :inbox", {"inbox": inbox}
-    )
+
+def _known_message(connection: Connection, message: InboundMessage, row: Row) -> AcceptedMessage:
+    """Outcome of a known message, to which its other keys now belong."""
+    spend(connection, message, row["id"])
     return AcceptedMessage(
-        inbox=inbox,
+        inbox=row["id"],
         thread=row["thread"] or "",
         lane=row["thread"] or "",
         outcome=row["outcome"],
@@ -99,13 +200,84 @@ def _known_message(connection: Connection, message: InboundMessage, inbox: int) 
     )
 
 
+def _situation(
+    connection: Connection, judged: JudgedMessage, now: float, *, is_new: bool = False
+) -> Situation | None:
+    """Situation of the message; None for a spent key, unless it `is_new`.
+
+    A command may ask for what waits and what was approved. Raises NotFound.
+    """
+    message, named, counted = judged.message, judged.named, judged.counted
+    lists = judged.kind == "command"
+    person = message.author
+    facts = {
+        "conversation": str(message.key),
+        "thread": message.thread,
+        "person": person.id,
+        "new_thread": NEW_THREAD,
+        "sent_twice": SENT_TWICE,
+        "now": now,  # what seems to be later was before the clock was set back
+        "bots_since": now - BOT_WINDOW,
+        "newest": MOST_NEWEST,
+        "workspace": workspace_prefix(message.key),
+        "since": now - PERSON_WINDOW,
+        "most": MOST_COUNTED,
+    }
+    for n, key in enumerate(message.dedupe):
+        facts[f"key{n}"] = key
+    query = _query(
+        len(message.dedupe),
+        named=bool(message.thread),
+        bot=person.kind == "bot",
+        counted=counted,
+        lists=lists,
+    )
+    (row,) = connection.fetch(query, facts)
+    met = _SituationRow._make(row[THREAD_WIDTH:])
+    if met.taken is not None and not is_new:
+        return None
+    thread = None if row[0] is None else thread_of(row)
+    if thread is None and message.thread:
+        raise NotFound(f"There is no thread {message.thread!r}.")
+    return Situation(
+        thread=thread,
+        status=met.status,
+        waiting=met.waiting,
+        asker=met.asker or "",
+        requests=_open_requests(connection, thread.id) if thread and met.asks else (),
+        named=find_request(connection, named) if named else None,
+        told=met.told,
+        paired=bool(met.paired),
+        deleted=bool(met.deleted),
+        bots=met.bots,
+        load=PersonLoad(
+            running=met.running, begun=met.begun, waiting=met.waits, elsewhere=met.elsewhere
+        )
+        if counted
+        else NO_LOAD,
+        last=met.last,
+        others=lists and bool({met.first_author, met.last_author} - {None, person.id}),
+        queue=waiting(connection, thread.id) if thread and lists else (),
+        grants=grants(connection, thread.id) if thread and lists else (),
+    )
+
+
+def _open_requests(connection: Connection, thread: str) -> tuple[Request, ...]:
+    rows = connection.fetch(
+        f"SELECT {REQUEST_COLUMNS} WHERE r.thread = :thread AND r.state = 'open'"
+        " ORDER BY r.created_at, r.rowid",
+        {"thread": thread},
+    )
+    return tuple(map(request_of, rows))
+
+
 def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
     """Do what was decided."""
     match decision := acceptance.decision:
         case QueueEntry():
             accepted = acceptance.enqueue(decision)
         case RequestAnswer() | RequestSupport():
-            accepted = _resolve(acceptance, decision)
+            accepted = outcomes.resolve(acceptance, decision)
         case (
             MessageEdit()
             | MessageWithdrawal()
@@ -115,165 +287,35 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             | ModeChange()
             | GrantRevocation()
         ):
-            accepted = amend(acceptance, decision)
+            accepted = edits.amend(acceptance, decision)
         case NoAction():
-            accepted = replace(IGNORED, decision=decision)
+            accepted = replace(edits.IGNORED, decision=decision)
         case NewConversation():
-            accepted = _begin(acceptance, decision)
+            accepted = outcomes.begin(acceptance, decision)
         case TurnStop():
-            accepted = _stop(acceptance, decision)
+            accepted = outcomes.stop(acceptance, decision)
         case TurnRetry():
-            accepted = _retry(acceptance, decision)
+            accepted = outcomes.retry(acceptance, decision)
         case ThreadDeletion():
-            accepted = _forget(acceptance, decision)
+            accepted = outcomes.forget(acceptance, decision)
         case CommandReply():
             accepted = acceptance.closed("command", reply=decision.reply)
         case UsageReply():
-            accepted = _reply_usage(acceptance, decision)
+            accepted = outcomes.reply_usage(acceptance, decision)
         case MessageRefusal():
-            accepted = _refuse(acceptance, decision)
+            accepted = outcomes.refuse(acceptance, decision)
     return accepted
-
-
-def _reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
-    used = {
-        each: spent(acceptance.connection, each.scope, each.name, each.since)
-        for each in decision.queries
-    }
-    return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
-
-
-def _refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
-    accepted = acceptance.closed(
-        "refused",
-        reply=decision.reply,
-        reason=decision.reason,
-        secret=decision.pair is not None,
-    )
-    if decision.pair is not None:
-        add_code(acceptance.connection, acceptance.message.author, decision.pair)
-    return accepted
-
-
-def _resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) -> AcceptedMessage:
-    connection, now = acceptance.connection, acceptance.now
-    by, at = acceptance.message.author, acceptance.message.key
-    match decision:
-        case RequestAnswer():
-            request, events = asked.resolve(connection, decision, by, at, now)
-        case RequestSupport():
-            request, events = asked.support(connection, decision, by, at, now)
-    inbox = acceptance.insert(request.thread, "answer", turn=request.turn)
-    ready = asked.mark_ready(connection, request.turn)
-    return acceptance.accepted(inbox, request.thread, "answer", events=events, wake=ready)
-
-
-def _begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
-    old, key = acceptance.met.thread, acceptance.message.key
-    stop = ""
-    if key.is_local:
-        key = ConversationKey.local(acceptance.new.id)
-    elif old is not None:
-        _detach(acceptance.connection, old.id)
-        stop = acceptance.request_stop(old.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
-    lane = old.id if old else thread.id
-    inbox = acceptance.insert(lane, "command", decision.reply)
-    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
-    return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
-
-
-def _detach(connection: Connection, thread: str) -> None:
-    """Let the conversation go on elsewhere: waiting messages get no turn."""
-    of_thread = {"thread": thread}
-    connection.execute("UPDATE threads SET current = FALSE WHERE id = :thread", of_thread)
-    connection.execute("DELETE FROM grants WHERE thread = :thread", of_thread)
-    connection.execute(
-        "DELETE FROM attachments WHERE inbox IN"
-        " (SELECT id FROM inbox WHERE thread = :thread AND outcome = 'queued')",
-        of_thread,
-    )
-    connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = :reason, text = NULL, quotes = '[]',"
-        " awaits = NULL WHERE thread = :thread AND outcome = 'queued'",
-        {"reason": NEW_THREAD, "thread": thread},
-    )
-
-
-def _stop(acceptance: Acceptance, decision: TurnStop) -> AcceptedMessage:
-    assert acceptance.met.thread is not None  # the judge stops what is there
-    thread = acceptance.met.thread.id
-    stop = acceptance.request_stop(thread)
-    inbox = acceptance.insert(thread, "command", decision.reply)
-    return acceptance.accepted(inbox, thread, "command", decision.reply, stop=stop, wake=bool(stop))
-
-
-def _retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
-    assert acceptance.met.thread is not None  # the judge tries again what has failed
-    thread = acceptance.met.thread.id
-    retry(acceptance.connection, thread)
-    inbox = acceptance.insert(thread, "command", decision.reply)
-    return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
-
-
-def _forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
-    old, key = acceptance.met.thread, acceptance.message.key
-    assert old is not None  # the judge forgets what is there
-    delete_thread(acceptance.connection, old.id, goes_on=True)
-    if key.is_local:
-        key = ConversationKey.local(acceptance.new.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
-    inbox = acceptance.insert(thread.id, "command", decision.reply)
-    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
-    return replace(accepted, lane=old.id, forgotten=old.id)
 
 
 def accepted_keys(connection: Connection, keys: Collection[str]) -> frozenset[str]:
-    """Those of these dedupe keys whose messages were taken."""
+    """Those of these dedupe keys whose messages were taken, or deleted."""
     found: set[str] = set()
     lookups = [*keys]
     for begin in range(0, len(lookups), KEYS):
         names, parameters = listed("key", lookups[begin : begin + KEYS])
-        rows = connection.fetch(f"SELECT key FROM dedupe WHERE key IN {names}", parameters)
+        query = " UNION ALL ".join(
+            f"SELECT key FROM {table} WHERE key IN {names}" for table in ("dedupe", "deleted")
+        )
+        rows = connection.fetch(query, parameters)
         found.update(row["key"] for row in rows)
     return frozenset(found)
-
-
-def recent_messages(
-    connection: Connection,
-    platform: str,
-    workspace: str,
-    since: float,
-    *,
-    threads: int = 20,
-    each: int = 50,
-) -> list[RecentMessage]:
-    """The newest messages of a workspace's threads used last; see SessionReader."""
-    rows = connection.fetch(
-        _SAID_LATELY,
-        {
-            "first": f"{platform}/{workspace}/",
-            "beyond": f"{platform}/{workspace}0",  # the character after the slash
-            "since": since,
-            "threads": threads,
-            "each": each,
-        },
-    )
-    return [
-        RecentMessage(
-            key=ConversationKey.parse(row["conversation"]),
-            message_id=row["message_id"],
-            link=row["link"],
-        )
-        for row in rows
-    ]
-
-
-def link_of(connection: Connection, turn: str) -> str:
-    """A link to the message of the turn; "" without one."""
-    link = scalar(
-        connection,
-        "SELECT link FROM inbox WHERE turn = :turn AND link <> '' ORDER BY id LIMIT 1",
-        {"turn": turn},
-    )
-    return link or ""

@@ -50,10 +50,7 @@ def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
 
 
 def give_up(connection: Connection, thread: str, seq: int, why: str) -> None:
-    """Note that nothing up to `seq` is delivered any more.
-
-    Raises NotFound.
-    """
+    """Note that nothing up to `seq` is delivered any more. Raises NotFound."""
     _must_exist(connection, thread)
     connection.execute(
         "UPDATE outbox SET status = 'failed', reason = :why"
@@ -74,7 +71,7 @@ def clear_gone(connection: Connection, thread: str) -> None:
     connection.execute("UPDATE deliveries SET gone = '' WHERE thread = :thread", {"thread": thread})
 
 
-def untold(connection: Connection, platform: str) -> list[str]:
+def undelivered_threads(connection: Connection, platform: str) -> list[str]:
     """The threads of a platform with undelivered events."""
     prefix = str(ConversationKey(platform=platform)).partition("/")[0] + "/"
     rows = connection.fetch(
@@ -89,7 +86,11 @@ def untold(connection: Connection, platform: str) -> list[str]:
 def delivery(connection: Connection, thread: str) -> Delivery:
     """Progress of a thread's delivery, and its messages on the platform."""
     of_thread = {"thread": thread}
-    known = first(connection, "SELECT told, gone FROM deliveries WHERE thread = :thread", of_thread)
+    known = first(
+        connection,
+        "SELECT told, gone, doubtful, doubtful_since FROM deliveries WHERE thread = :thread",
+        of_thread,
+    )
     rows = connection.fetch(
         "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation", of_thread
     )
@@ -97,6 +98,21 @@ def delivery(connection: Connection, thread: str) -> Delivery:
         told=known["told"] if known else 0,
         gone=known["gone"] if known else "",
         rows=tuple(map(_outbox_row_of, rows)),
+        doubtful=known["doubtful"] if known else 0,
+        doubtful_since=known["doubtful_since"] if known else 0.0,
+    )
+
+
+def doubt(connection: Connection, since: float) -> None:
+    """Note that all that is not delivered may have been, since then."""
+    connection.execute("UPDATE outbox SET status = 'attempting' WHERE status = 'pending'")
+    connection.execute(
+        "INSERT INTO deliveries (thread, told, doubtful, doubtful_since)"
+        " SELECT t.id, 0, t.last_seq, :since FROM threads t"
+        " LEFT JOIN deliveries d ON d.thread = t.id WHERE t.last_seq > COALESCE(d.told, 0)"
+        " ON CONFLICT (thread) DO UPDATE SET doubtful = excluded.doubtful,"
+        " doubtful_since = excluded.doubtful_since",
+        {"since": since},
     )
 
 

@@ -47,16 +47,19 @@ def add_code(connection: Connection, person: Author, code: PairingCode) -> None:
     )
 
 
-def redeem(connection: Connection, now: float, code: CodeCheck) -> PairedPerson | None:
-    """Let in the person of the code.
+def redeem(
+    connection: Connection, now: float, code: CodeCheck, *, by: float | None = None
+) -> PairedPerson | None:
+    """Let in the person of a code that is good by then.
 
-    None for a wrong, used or expired one.
-
-    A wrong code is counted against each that waits.
+    None for a wrong, used or expired one. A wrong code is counted against each that waits.
     """
+    at = now if by is None else by
+    # A code that seems to be good for longer was drawn before the clock was set back.
     connection.execute(
-        "DELETE FROM pairing_codes WHERE expires_at <= :now OR tries >= :tries",
-        {"now": now, "tries": MAX_TRIES},
+        "DELETE FROM pairing_codes WHERE expires_at <= :at OR expires_at > :at + :lifetime"
+        " OR tries >= :tries",
+        {"at": at, "lifetime": code.lifetime, "tries": MAX_TRIES},
     )
     for row in connection.fetch("SELECT * FROM pairing_codes"):
         if hmac.compare_digest(code.hashed(row["salt"]), row["hash"]):

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from gateway.conversation import ConversationKey
-from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
+from gateway.events import MessageFinished, Notice, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.records import lane_groups_of
-from gateway.store.rulebook import RecoveryWords
+from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
+from gateway.store.units import doubts
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
-from gateway.store.units.rows import OPEN_STATUSES, find_thread, open_messages
-from gateway.store.units.turns import close_requests
+from gateway.store.units.losses import mark_told
+from gateway.store.units.rows import OPEN_STATUSES, fence, open_messages
+from gateway.store.units.turns import park
 
 
 def recover(
-    connection: Connection, now: float, boot: str, words: RecoveryWords
+    connection: Connection,
+    now: float,
+    boot: str,
+    words: RecoveryWords,
+    asked: RequestDating | None = None,
 ) -> list[RecoveredThread]:
-    """Count attempts of turns that an earlier boot left; park frequent failures."""
+    """Count attempts of turns that an earlier boot left; park frequent failures.
+
+    After a loss, park whatever is unfinished: it may have been done.
+    """
+    if words.doubt is not None:
+        doubts.park_unfinished(connection, now, boot, words.doubt)
+        mark_told(connection)
     left = connection.fetch("SELECT id, thread, attempts FROM turns WHERE status = 'running'")
     for row in left:
-        epoch = _fence(connection, row["thread"], boot)
+        epoch = fence(connection, row["thread"], boot)
         lease = Lease(thread=row["thread"], turn=row["id"], epoch=epoch)
         if row["attempts"] < MAX_RESUMES:
             connection.execute(
@@ -32,9 +44,9 @@ def recover(
             )
             add_events(connection, lease.thread, [notice], now)
         else:
-            _park(connection, lease, words.parked, now)
+            _park(connection, lease, words, now)
     expect_anew(connection, now)
-    date_anew(connection, now)
+    date_anew(connection, asked or RequestDating(by=now))
     return _to_do(connection)
 
 
@@ -58,15 +70,7 @@ def _to_do(connection: Connection) -> list[RecoveredThread]:
     ]
 
 
-def _fence(connection: Connection, thread: str, boot: str) -> int:
-    connection.execute(
-        "UPDATE threads SET epoch = epoch + 1, owner = :boot WHERE id = :thread",
-        {"boot": boot, "thread": thread},
-    )
-    return find_thread(connection, thread).epoch
-
-
-def _park(connection: Connection, lease: Lease, notice: str, now: float) -> None:
+def _park(connection: Connection, lease: Lease, words: RecoveryWords, now: float) -> None:
     """End the turn as it stands, with its messages as shown."""
     events: list[SessionEvent] = [
         MessageFinished(
@@ -78,22 +82,5 @@ def _park(connection: Connection, lease: Lease, notice: str, now: float) -> None
         )
         for shown in open_messages(connection, lease.thread)
     ]
-    events.append(Notice(thread=lease.thread, turn=lease.turn, text=notice, level="error"))
-    of_thread = {"thread": lease.thread}
-    connection.execute("DELETE FROM open_messages WHERE thread = :thread", of_thread)
-    connection.execute(
-        "UPDATE turns SET status = 'interrupted', reason = 'interrupted too often',"
-        " finished_at = :now WHERE id = :turn",
-        {"now": now, "turn": lease.turn},
-    )
-    connection.execute("UPDATE threads SET state = 'parked' WHERE id = :thread", of_thread)
-    add_events(connection, lease.thread, events, now)
-    closed = close_requests(connection, lease, "the turn was interrupted too often", now)
-    add_events(connection, lease.thread, closed, now)
-    finished = TurnFinished(
-        thread=lease.thread,
-        turn=lease.turn,
-        outcome="interrupted",
-        reason="interrupted too often",
-    )
-    add_events(connection, lease.thread, [finished], now)
+    events.append(Notice(thread=lease.thread, turn=lease.turn, text=words.parked, level="error"))
+    park(connection, lease, events, words.reason, now)

@@ -67,7 +67,7 @@ def resolve(
     place: ConversationKey,
     now: float,
 ) -> tuple[Request, tuple[SessionEvent, ...]]:
-    """Answer a request; what this adds to its thread. Raises NotFound."""
+    """Answer a request; it, and the events this adds. Raises NotFound."""
     request = existing_request(connection, decision.request)
     settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
     if decision.grant:
@@ -85,7 +85,10 @@ def support(
     place: ConversationKey,
     now: float,
 ) -> tuple[Request, tuple[SessionEvent, ...]]:
-    """Note one of several approvals; the events this adds. Raises NotFound."""
+    """Note one of several approvals; the request and the events this adds.
+
+    Raises NotFound.
+    """
     request = existing_request(connection, decision.request)
     connection.execute(
         "INSERT INTO supports (request, person, always, at)"
@@ -106,7 +109,7 @@ def support(
 
 
 def close(connection: Connection, turn: str, outcome: str, now: float) -> list[SessionEvent]:
-    """Close the turn's open requests; the events this adds."""
+    """Close the turn's open requests; the events to add."""
     rows = connection.fetch(
         f"SELECT {REQUEST_COLUMNS} WHERE r.turn = :turn AND r.state = 'open'", {"turn": turn}
     )

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 from gateway.conversation import Author, AuthorKind, ConversationKey, Quote
 from gateway.errors import NotFound
 from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
+from gateway.store.decisions import NewThread
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
 
 SUPERSEDED = "a newer message came"
-"""Why a turn ended in whose place a newer message is worked on."""
+"""Reason of a turn that a newer message ended."""
 
 NEW_THREAD = "a new thread began"
-"""Why a message is refused that waited when its conversation was given another thread."""
+"""Reason of a message that waited when its conversation got another thread."""
 
 THREAD_COLUMNS = """
     t.id, t.title, t.team, t.state, t.updated_at, t.last_seq, t.preview, t.key, t.current,
@@ -31,7 +32,8 @@ THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 
 MESSAGE_COLUMNS = """
     i.id, i.author, i.author_name, i.timezone, i.author_kind, i.author_groups, i.text,
-    i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until
+    i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until,
+    i.missed
 """
 
 REQUEST_COLUMNS = """
@@ -117,6 +119,7 @@ class MessageRow(NamedTuple):
     received_at: float
     awaits: str | None
     awaits_until: float | None
+    missed: int
 
 
 def request_of(row: Row) -> Request:
@@ -178,6 +181,47 @@ def find_thread(connection: Connection, thread: str) -> Thread:
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
     return thread_of(row)
+
+
+def create_thread(
+    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
+) -> Thread:
+    """Make a thread."""
+    connection.execute(
+        "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
+        " updated_at) VALUES (:id, :key, :title, :team, :definition, :participants, :mode,"
+        " :now, :now)",
+        {
+            "id": new.id,
+            "key": str(key),
+            "title": title,
+            "team": new.team,
+            "definition": new.definition,
+            "participants": json.dumps(new.participants),
+            "mode": new.mode,
+            "now": now,
+        },
+    )
+    return Thread(
+        id=new.id,
+        key=key,
+        title=title,
+        team=new.team,
+        definition=new.definition,
+        participants=new.participants,
+        mode=new.mode,
+        state="idle",
+        updated_at=now,
+    )
+
+
+def fence(connection: Connection, thread: str, boot: str) -> int:
+    """Let nobody before this boot write the thread's turns; its new epoch."""
+    connection.execute(
+        "UPDATE threads SET epoch = epoch + 1, owner = :boot WHERE id = :thread",
+        {"boot": boot, "thread": thread},
+    )
+    return find_thread(connection, thread).epoch
 
 
 def find_request(connection: Connection, request: str) -> Request | None:

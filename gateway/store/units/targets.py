@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gateway.conversation import Attachment, ConversationKey, InboundMessage
+from gateway.conversation import Attachment, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach
-from gateway.store.units.rows import first
+from gateway.store.units.rows import first, scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The message that a platform's event is about.
-
-    `status` is that of its turn.
-    """
+    """The message that an event is about, with its turn's `status`."""
 
     inbox: int
     thread: str
@@ -47,13 +45,15 @@ class Target:
 def find_target(connection: Connection, message: InboundMessage) -> Target | None:
     """The message that an edit or a deletion is about, or None.
 
-    The newest if it was run more than once; None for one that was never taken.
+    The newest if it was run more than once. None for one that was never accepted, or was
+    refused or withdrawn.
     """
     if not message.message_id:
         return None
     rows = connection.fetch(
         "SELECT i.*, t.status FROM inbox i LEFT JOIN turns t ON t.id = i.turn"
-        " WHERE i.message_id = :message_id AND i.kind <> 'command' AND i.kind <> 'edit'"
+        " WHERE i.message_id = :message_id AND i.message_id <> ''"  # as the index has it
+        " AND i.kind <> 'command' AND i.kind <> 'edit'"
         " AND i.thread IS NOT NULL ORDER BY i.id DESC",
         {"message_id": message.message_id},
     )
@@ -74,7 +74,7 @@ def find_target(connection: Connection, message: InboundMessage) -> Target | Non
 
 
 def _same_channel(row: Row, key: ConversationKey) -> bool:
-    """Condition for messages of the same channel.
+    """True if the row's message and the key are of one channel.
 
     Platforms number messages per channel; a thread's first message stands outside of it.
     """
@@ -91,14 +91,46 @@ def is_new(connection: Connection, target: Target, message: InboundMessage) -> b
     inbox, text = latest(connection, target)
     if text != message.text or message.keeps_files:
         return text != message.text
+    if message.awaited:
+        return bool(_gone(connection, inbox, message.awaited))
     return _files(connection, inbox) != sorted(
         hashlib.sha256(file.data).hexdigest() for file in message.attachments
     )
 
 
+def is_overtaken(connection: Connection, target: Target, message: InboundMessage) -> bool:
+    """True if a newer edit of the target came before this one."""
+    if not message.order_key:
+        return False
+    query = "SELECT MAX(order_key) FROM inbox WHERE edits = :target AND kind = 'edit'"
+    return (scalar(connection, query, {"target": target.inbox}) or "") > message.order_key
+
+
 def _files(connection: Connection, inbox: int) -> list[str]:
     rows = connection.fetch("SELECT sha256 FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
     return sorted(row["sha256"] for row in rows)
+
+
+def _gone(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> list[int]:
+    """The numbers of a message's files that are not among these."""
+    left = Counter((file.name, file.size) for file in files)
+    gone: list[int] = []
+    query = "SELECT n, name, size FROM attachments WHERE inbox = :inbox ORDER BY n"
+    for row in connection.fetch(query, {"inbox": inbox}):
+        file = (row["name"], row["size"])
+        if left[file]:
+            left[file] -= 1
+        else:
+            gone.append(row["n"])
+    return gone
+
+
+def keep_files(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> None:
+    """Let a message keep only these files, and those being fetched."""
+    connection.many(
+        "DELETE FROM attachments WHERE inbox = :inbox AND n = :n",
+        [{"inbox": inbox, "n": n} for n in _gone(connection, inbox, files)],
+    )
 
 
 def latest(connection: Connection, target: Target) -> tuple[int, str]:
@@ -192,6 +224,9 @@ def shown(
 ) -> tuple[SessionEvent, ...]:
     """Show a waiting message as it is now."""
     queued = MessageQueued(
-        thread=target.thread, message=HumanText(inbox=target.inbox, author=target.name, text=text)
+        thread=target.thread,
+        message=HumanText(
+            inbox=target.inbox, author=target.name, text=text, author_id=target.author
+        ),
     )
     return add_events(connection, target.thread, [queued], now)

@@ -20,7 +20,7 @@ def succeed(
 ) -> tuple[SessionEvent, ...]:
     """Note the definition of the thread's team, or of a new one.
 
-    Raises LeaseLost.
+    Returns the events this adds. Raises LeaseLost.
     """
     changed = connection.execute(
         "UPDATE threads SET definition = :definition, participants = :participants"

@@ -1,17 +1,15 @@
-"""Units of work around threads as such: making, renaming and listing them."""
+"""Units of work that rename and list threads, and look into them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
-from gateway.conversation import ConversationKey
+from gateway.conversation import ConversationKey, RecentMessage
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
-from gateway.store.decisions import NewThread
 from gateway.store.records import Thread
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import THREADS, find_thread, first, thread_of
+from gateway.store.units.rows import THREADS, find_thread, first, scalar, thread_of
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
@@ -21,37 +19,20 @@ THREADS_OF = """
 """
 """In which a person has written, asked or answered."""
 
-
-def create_thread(
-    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
-) -> Thread:
-    """Make a thread."""
-    connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
-        " updated_at) VALUES (:id, :key, :title, :team, :definition, :participants, :mode,"
-        " :now, :now)",
-        {
-            "id": new.id,
-            "key": str(key),
-            "title": title,
-            "team": new.team,
-            "definition": new.definition,
-            "participants": json.dumps(new.participants),
-            "mode": new.mode,
-            "now": now,
-        },
-    )
-    return Thread(
-        id=new.id,
-        key=key,
-        title=title,
-        team=new.team,
-        definition=new.definition,
-        participants=new.participants,
-        mode=new.mode,
-        state="idle",
-        updated_at=now,
-    )
+_SAID_LATELY = """
+WITH used AS (
+    SELECT id FROM threads
+    WHERE current AND key >= :first AND key < :beyond AND (updated_at >= :since
+        OR EXISTS (SELECT 1 FROM inbox WHERE thread = threads.id AND outcome = 'queued'))
+    ORDER BY updated_at DESC LIMIT :threads
+), said AS (
+    SELECT conversation, message_id, link, order_key,
+        row_number() OVER (PARTITION BY thread ORDER BY order_key DESC) AS n
+    FROM inbox JOIN used ON thread = used.id
+    WHERE kind = 'message' AND message_id <> '' AND edits IS NULL AND outcome <> 'refused'
+)
+SELECT conversation, message_id, link FROM said WHERE n <= :each ORDER BY order_key
+"""
 
 
 def rename_thread(
@@ -110,3 +91,43 @@ def outdated(connection: Connection, definitions: Mapping[str, str]) -> list[Thr
         parameters |= {f"team{n}": team, f"definition{n}": definition}
     rows = connection.fetch(f"{THREADS} WHERE TRUE{known} ORDER BY updated_at DESC", parameters)
     return [thread_of(row) for row in rows]
+
+
+def recent_messages(
+    connection: Connection,
+    platform: str,
+    workspace: str,
+    since: float,
+    *,
+    threads: int = 20,
+    each: int = 50,
+) -> list[RecentMessage]:
+    """The newest messages of a workspace's threads used last; see SessionReader."""
+    rows = connection.fetch(
+        _SAID_LATELY,
+        {
+            "first": f"{platform}/{workspace}/",
+            "beyond": f"{platform}/{workspace}0",  # the character after the slash
+            "since": since,
+            "threads": threads,
+            "each": each,
+        },
+    )
+    return [
+        RecentMessage(
+            key=ConversationKey.parse(row["conversation"]),
+            message_id=row["message_id"],
+            link=row["link"],
+        )
+        for row in rows
+    ]
+
+
+def link_of(connection: Connection, turn: str) -> str:
+    """A link to the message of the turn; "" without one."""
+    link = scalar(
+        connection,
+        "SELECT link FROM inbox WHERE turn = :turn AND link <> '' ORDER BY id LIMIT 1",
+        {"turn": turn},
+    )
+    return link or ""

@@ -166,7 +166,7 @@ def _write_call(connection: Connection, lease: Lease, call: CallRow, now: float)
             "status": call.status,
             "result": call.result,
             "now": now,
-            "ended": now if call.status in ("finished", "unknown") else None,
+            "ended": now if call.status in ("finished", "settled", "unknown") else None,
         },
     )
 
@@ -179,7 +179,7 @@ def _end(
     stands: _TurnStatus,
     now: float,
 ) -> StoredUpdate:
-    """Take the turn off its lane; True if more is to do."""
+    """Write how the turn leaves its lane, with the events this adds."""
     over = end.status not in ("paused", "waiting")
     reason = end.reason
     if end.status in ("stopped", "paused", "waiting") and stands.stop_requested:
@@ -210,9 +210,30 @@ def _end(
     return StoredUpdate(events=events, again=again)
 
 
+def park(
+    connection: Connection, lease: Lease, events: Sequence[SessionEvent], reason: str, now: float
+) -> None:
+    """End the turn where it stands, and park its thread."""
+    of_thread = {"thread": lease.thread}
+    connection.execute("DELETE FROM open_messages WHERE thread = :thread", of_thread)
+    connection.execute(
+        "UPDATE turns SET status = 'interrupted', reason = :reason, finished_at = :now"
+        " WHERE id = :turn",
+        {"reason": reason, "now": now, "turn": lease.turn},
+    )
+    connection.execute("UPDATE threads SET state = 'parked' WHERE id = :thread", of_thread)
+    add_events(connection, lease.thread, events, now)
+    closed = close_requests(connection, lease, f"the turn was {reason}", now)
+    add_events(connection, lease.thread, closed, now)
+    finished = TurnFinished(
+        thread=lease.thread, turn=lease.turn, outcome="interrupted", reason=reason
+    )
+    add_events(connection, lease.thread, [finished], now)
+
+
 def close_requests(
     connection: Connection, lease: Lease, reason: str, now: float
 ) -> list[SessionEvent]:
-    """Close the turn's requests: nobody waits for the answers any more."""
+    """Close the requests of an ended turn; the events to add."""
     outcome = f"closed: {reason}" if reason else "closed"
     return asked.close(connection, lease.turn, outcome, now)

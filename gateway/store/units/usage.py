@@ -23,6 +23,8 @@ _SUMS = (
     " COALESCE(SUM(completion_tokens), 0) AS completion_tokens,"
     " COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(turns), 0) AS turns"
 )
+_AGAIN, _AFTER_AGAIN = "#", "$"
+_SUMS_OF_TURN = _SUMS.replace("SUM(turns)", "SUM(CASE WHEN turn = :turn THEN turns END)")
 
 _SUMMED = """
     ON CONFLICT (thread, turn, model) DO UPDATE SET
@@ -61,9 +63,24 @@ def add(connection: Connection, lease: Lease, uses: Collection[ModelUse], at: fl
         )
 
 
+def count_anew(connection: Connection, thread: str, turn: str, retry: int) -> None:
+    """Count a turn that is tried again as one more turn.
+
+    What it has used keeps its time, under an id of its own: the turn's, and the number of /retry.
+    """
+    connection.execute(
+        f"UPDATE usage SET turn = turn || '{_AGAIN}' || :retry"
+        " WHERE thread = :thread AND turn = :turn",
+        {"thread": thread, "turn": turn, "retry": retry},
+    )
+
+
 def of_turn(connection: Connection, thread: str, turn: str) -> UsageTotals:
-    """The sums of a turn so far."""
-    query = f"SELECT {_SUMS} FROM usage WHERE thread = :thread AND turn = :turn"
+    """The sums of a turn's tries; `turns` is of the latest."""
+    query = (
+        f"SELECT {_SUMS_OF_TURN} FROM usage WHERE thread = :thread"
+        f" AND (turn = :turn OR turn BETWEEN :turn || '{_AGAIN}' AND :turn || '{_AFTER_AGAIN}')"
+    )
     return _used_of(first(connection, query, {"thread": thread, "turn": turn}))
 
 
@@ -96,7 +113,7 @@ def forget_person(connection: Connection, person: str) -> None:
 
 
 def merge(connection: Connection, before: float) -> None:
-    """Merge a day's usage of deleted threads, without the people."""
+    """Merge old usage of deleted threads by day, without the people."""
     old = {"before": before, "day": DAY}
     connection.execute(
         "INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,"

@@ -1,7 +1,4 @@
-"""Model clients for OpenAI's chat completions API.
-
-The first client that is made imports `openai`.
-"""
+"""Clients of OpenAI's chat completions API; making one imports `openai`."""
 
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._client import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from teams._base.tool_call import FunctionCall
-from teams.models._errors import BadAnswer, ModelRefused, ModelUnreachable
+from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._types import (
     ChatCompletionTokenLogprob,
     CreateResult,
@@ -145,7 +145,9 @@ class Answer:
         delta = cast("Json", choice.get("delta") or {})
         text = ""
         if content := delta.get("content"):
-            text = self._thinking.read(content if isinstance(content, str) else _joined(content))
+            text = self._thinking.read(
+                content if isinstance(content, str) else _join_parts(content)
+            )
             self._text.append(text)
         if len(delta) > 1 or not content or choice.get("logprobs"):
             self._add_rest(choice, delta)
@@ -165,13 +167,13 @@ class Answer:
     def _add_call(self, delta: Json) -> None:
         function = cast("Json", delta.get("function") or {})
         name, arguments = function.get("name") or "", function.get("arguments") or ""
-        call = self._continued(delta.get("index"), delta.get("id") or "", name)
+        call = self._find_continued_call(delta.get("index"), delta.get("id") or "", name)
         if call is None:
             call = _Call(delta.get("index"), delta.get("id") or "", name, [])
             self._calls.append(call)
         call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
 
-    def _continued(self, index: int | None, call_id: str, name: str) -> _Call | None:
+    def _find_continued_call(self, index: int | None, call_id: str, name: str) -> _Call | None:
         """The call that this piece continues; None if it begins another."""
         same_index = (call for call in reversed(self._calls) if index in (None, call.index))
         call = next(same_index, None)
@@ -189,17 +191,16 @@ class Answer:
     def result(self, *, structured: bool) -> CreateResult:
         """The whole answer.
 
-        `structured`: its text has to be JSON, so a refusal is no answer.
-
-        Raises ModelUnreachable for an answer without an end, BadAnswer for one that never began or
-        was cut before it said anything, and ModelRefused for one that was withheld.
+        `structured`: its text has to be JSON, so a refusal is no answer. Raises ModelDisconnected
+        for an answer without an end, BadAnswer for one that never began or was cut before it said
+        anything, and ModelRefused for one that was withheld.
         """
         self.end()
         text = "".join(self._text)
         if not self._begun:
             raise BadAnswer("The answer is not what the API promises")
         if self._finish_reason is None:
-            raise ModelUnreachable("The answer ended before it was complete")
+            raise ModelDisconnected("The answer ended before it was complete")
         refusal = "".join(self._refusal)
         self._check(text, refusal, structured)
         thoughts = [self._thinking.thought, "".join(self._reasoning)]
@@ -237,7 +238,7 @@ def _first_choice(chunk: object) -> Json | None:
     return next((choice for choice in choices if not choice.get("index")), None)
 
 
-def _joined(parts: list[Json]) -> str:
+def _join_parts(parts: list[Json]) -> str:
     """The text of a content given in parts."""
     return "".join(part.get("text") or "" for part in parts)
 

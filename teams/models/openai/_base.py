@@ -1,7 +1,4 @@
-"""The model client for the chat completions API.
-
-It works with any client of the `openai` package.
-"""
+"""The model client over any client of the `openai` package."""
 
 from __future__ import annotations
 
@@ -15,15 +12,28 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from teams._base.cancellation import CancellableStream, CancellationToken, cancellable
-from teams._base.log_events import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
-from teams._base.tracing import trace_model, trace_model_stream
+from teams._base.cancellation import CancellableStream, CancellationToken, run_cancellable
+from teams._base.telemetry import (
+    LLMCallEvent,
+    LLMStreamEndEvent,
+    LLMStreamStartEvent,
+    events,
+    trace_model,
+    trace_model_stream,
+)
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._errors import ModelError, ModelTimeout
-from teams.models._info import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
-from teams.models._types import CreateResult, LLMMessage, RequestUsage
+from teams.models._types import (
+    CreateResult,
+    LLMMessage,
+    ModelCapabilities,
+    ModelFamily,
+    ModelInfo,
+    RequestUsage,
+    validate_model_info,
+)
 from teams.models.openai._answer import Answer, read_completion
 from teams.models.openai._catalog import key_variable, known_model
 from teams.models.openai._failures import ModelEndpoint
@@ -104,7 +114,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         body = self._body(messages, tools, tool_choice, json_output, extra_create_args)
         completing = self._complete(body, structured=bool(json_output))
         answer = trace_model(self._model, self._provider, completing)
-        return await cancellable(answer, cancellation_token)
+        return await run_cancellable(answer, cancellation_token)
 
     def create_stream(
         self,
@@ -133,7 +143,6 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         return CancellableStream(traced, cancellation_token, _nothing_to_settle)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()
 
     def actual_usage(self) -> RequestUsage:
@@ -173,18 +182,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
     @property
     def model_info(self) -> ModelInfo:
-        """The model's abilities."""
         return self._model_info
-
-    @property
-    def capabilities(self) -> ModelCapabilities:
-        """An earlier form of `model_info`."""
-        info = self._model_info
-        return ModelCapabilities(
-            vision=info["vision"],
-            function_calling=info["function_calling"],
-            json_output=info["json_output"],
-        )
 
     def _body(
         self,
@@ -209,7 +207,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             completions = self._client.chat.completions.with_raw_response
             async with self._time_limit(asyncio.get_running_loop().time() + self._deadline):
                 response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
-            completion = json.loads(response.http_response.content)
+            completion = _parse(response.http_response.content)
             result = self._count_usage(read_completion(completion, structured=structured))
         if events.isEnabledFor(logging.INFO):
             events.info(
@@ -277,17 +275,21 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         return self._endpoint.failure(ModelTimeout, what)
 
     def _chunk(self, data: str) -> Any:
-        chunk: Any = json.loads(data)
+        chunk: Any = _parse(data)
         if isinstance(chunk, dict) and (error := cast("Wire", chunk).get("error")):
             raise self._endpoint.stream_error(error)
         return cast("Any", chunk)
 
     def _count_usage(self, result: CreateResult) -> CreateResult:
-        self._usage = RequestUsage(
-            prompt_tokens=self._usage.prompt_tokens + result.usage.prompt_tokens,
-            completion_tokens=self._usage.completion_tokens + result.usage.completion_tokens,
-        )
+        self._usage += result.usage
         return result
+
+
+def _parse(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("The answer is nested too deeply.") from None
 
 
 def _tokens(result: CreateResult) -> dict[str, Any]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from teams.models._info import ModelFamily, ModelInfo
+from teams.models._types import ModelFamily, ModelInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """A model known by the beginning of its name.
-
-    `context` is in tokens.
-    """
+    """A model known by the beginning of its name; `context` in tokens."""
 
     prefix: str
     family: str

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from pydantic import SecretStr
-
 from teams._components.component import Component
 from teams.models._errors import BadCredentials
 from teams.models.openai._base import DEADLINE_SECONDS, NO_KEY, BaseOpenAIChatCompletionClient
-from teams.models.openai._catalog import key_variable, provider_of
 from teams.models.openai._config import (
     AzureOpenAIClientConfiguration,
     AzureOpenAIClientConfigurationConfigModel,
@@ -51,14 +48,12 @@ class OpenAIChatCompletionClient(
     component_config_schema = OpenAIClientConfigurationConfigModel
 
     def __init__(self, **settings: Unpack[OpenAIClientConfiguration]) -> None:
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI  # for start-up: it takes longer than all of `teams`
 
         config = OpenAIClientConfigurationConfigModel(**cast("Any", settings))
-        provider = provider_of(config.model)
-        variable = key_variable(config.model)
-        base_url = config.base_url or (provider and provider.base_url)
+        variable, base_url = config.key_variable, config.address
         addressed = config.base_url or os.environ.get("OPENAI_BASE_URL")
-        key = _secret(config.api_key) or os.environ.get(variable) or (NO_KEY if addressed else "")
+        key = config.given_key or os.environ.get(variable) or (NO_KEY if addressed else "")
         if not key:
             raise BadCredentials(
                 f"There is no API key for the model {config.model!r}: set {variable}, or give "
@@ -93,7 +88,7 @@ class AzureOpenAIChatCompletionClient(
     component_config_schema = AzureOpenAIClientConfigurationConfigModel
 
     def __init__(self, **settings: Unpack[AzureOpenAIClientConfiguration]) -> None:
-        from openai import AsyncAzureOpenAI, OpenAIError
+        from openai import AsyncAzureOpenAI, OpenAIError  # as above
 
         plain = dict(settings)
         token_provider = plain.pop("azure_ad_token_provider", None)
@@ -103,8 +98,8 @@ class AzureOpenAIChatCompletionClient(
                 azure_endpoint=config.azure_endpoint,
                 azure_deployment=config.azure_deployment,
                 api_version=config.api_version,
-                api_key=_secret(config.api_key),
-                azure_ad_token=_secret(config.azure_ad_token),
+                api_key=config.given_key,
+                azure_ad_token=config.given_token,
                 azure_ad_token_provider=cast("Any", token_provider),
                 **_connection(config),
             )
@@ -127,7 +122,7 @@ class AzureOpenAIChatCompletionClient(
 
 def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
     """The SDK client's arguments from the settings; its own defaults otherwise."""
-    from openai import DEFAULT_MAX_RETRIES
+    from openai import DEFAULT_MAX_RETRIES  # as above
 
     retries = config.max_retries
     return {
@@ -138,7 +133,7 @@ def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, A
 
 
 def _timeout(seconds: float | None) -> httpx.Timeout:
-    import httpx
+    import httpx  # as above; it comes with `openai`
 
     silence = SILENCE_SECONDS if seconds is None else seconds
     return httpx.Timeout(silence, connect=min(CONNECT_SECONDS, silence))
@@ -155,9 +150,3 @@ def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, An
         "include_name_in_message": config.include_name_in_message is not False,
         "deadline": max(DEADLINE_SECONDS, config.timeout or 0.0),
     }
-
-
-def _secret(value: SecretStr | None) -> str | None:
-    """The secret; None for the asterisks of a dumped component."""
-    text = value.get_secret_value() if value else ""
-    return text if text.strip("*") else None

@@ -9,9 +9,16 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from typing_extensions import TypedDict
 
 from teams._components.component import ComponentModel
-from teams.models._info import ModelCapabilities, ModelInfo
+from teams.models._types import ModelCapabilities, ModelInfo
+from teams.models.openai._catalog import key_variable, provider_of
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+
+
+def given_secret(value: SecretStr | None) -> str | None:
+    """The secret; None for the asterisks of a dumped component."""
+    text = value.get_secret_value() if value else ""
+    return text if text.strip("*") else None
 
 
 class ResponseFormat(TypedDict):
@@ -110,10 +117,7 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
 
 
 class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
-    """The settings of both kinds of client.
-
-    Keys are never shown, and dumped only as asterisks.
-    """
+    """The settings of both kinds of client; keys are dumped as asterisks."""
 
     model: str
     """Name of the model, as the provider calls it."""
@@ -124,7 +128,6 @@ class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
     max_retries: int | None = None
     """Number of retries of a request without an answer, or with a passing error."""
     model_capabilities: ModelCapabilities | None = None
-    """The older form of `model_info`."""
     model_info: ModelInfo | None = None
     """The model's abilities; needed for models the client does not know."""
     add_name_prefixes: bool | None = None
@@ -134,6 +137,11 @@ class BaseOpenAIClientConfigurationConfigModel(CreateArgumentsConfigModel):
     default_headers: dict[str, str] | None = None
     """Further HTTP headers of each request."""
 
+    @property
+    def given_key(self) -> str | None:
+        """The key; None for the asterisks of a dumped component."""
+        return given_secret(self.api_key)
+
 
 class OpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
     """The settings of OpenAIChatCompletionClient."""
@@ -141,6 +149,17 @@ class OpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigMo
     organization: str | None = None
     base_url: str | None = None
     """Where an OpenAI-compatible API is."""
+
+    @property
+    def address(self) -> str | None:
+        """The `base_url`, or that of the model's provider; None for OpenAI's own."""
+        provider = provider_of(self.model)
+        return self.base_url or (provider and provider.base_url)
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that is read where no key is given."""
+        return key_variable(self.model)
 
 
 class AzureOpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationConfigModel):
@@ -151,3 +170,8 @@ class AzureOpenAIClientConfigurationConfigModel(BaseOpenAIClientConfigurationCon
     api_version: str
     azure_ad_token: SecretStr | None = None
     azure_ad_token_provider: ComponentModel | None = None
+
+    @property
+    def given_token(self) -> str | None:
+        """The token; None for the asterisks of a dumped component."""
+        return given_secret(self.azure_ad_token)

@@ -14,6 +14,7 @@ from teams.models._errors import (
     BadCredentials,
     BadRequest,
     ContextOverflow,
+    ModelDisconnected,
     ModelError,
     ModelRefused,
     ModelTimeout,
@@ -53,6 +54,7 @@ _ADVICE: Mapping[type[ModelError], str] = {
     RateLimited: "Try again {later}.",
     ModelTimeout: "Try again, or allow more time with `timeout`.",
     ModelUnreachable: "Check the network and the address (base_url), then try again.",
+    ModelDisconnected: "Try again.",
     ModelUnavailable: "Try again {later}.",
     BadAnswer: "Try again; if it stays so, check the address (base_url).",
 }
@@ -70,6 +72,7 @@ class ModelEndpoint:
     @contextmanager
     def errors(self) -> Generator[None]:
         """Whatever a call raises leaves as a ModelError, `from` the original."""
+        # For start-up: the first client has imported them.
         import httpx
         from openai import OpenAIError
 
@@ -104,7 +107,7 @@ class ModelEndpoint:
         )
 
     def _translate_error(self, error: Exception) -> ModelError:
-        import httpx
+        import httpx  # as above
         import openai
 
         match error:
@@ -116,14 +119,19 @@ class ModelEndpoint:
                 openai.APIResponseValidationError() | json.JSONDecodeError() | UnicodeDecodeError()
             ):
                 return self.failure(BadAnswer, "The answer is not what the API promises")
-            case openai.APIConnectionError() | httpx.HTTPError() | httpx.StreamError() | OSError():
-                why = error.__cause__ or error
+            case openai.APIConnectionError() | OSError():
                 return self.failure(
-                    ModelUnreachable,
-                    f"No connection to the model: {str(why) or type(why).__name__}",
+                    ModelUnreachable, f"No connection to the model: {_reason(error)}"
+                )
+            case httpx.HTTPError() | httpx.StreamError():  # the SDK has begun to read the answer
+                return self.failure(
+                    ModelDisconnected, f"The connection to the model broke: {_reason(error)}"
                 )
             case _:
-                return self.failure(BadRequest, f"The request could not be made: {error}")
+                return self.failure(
+                    BadRequest,
+                    f"The request could not be made: {_reason(error)}",
+                )
 
     def _refused(self, error: Any) -> ModelError:
         headers = error.response.headers
@@ -168,6 +176,12 @@ def _kind(status: int | None, message: str, code: str | None) -> tuple[type[Mode
     if status is not None and status < 500:  # noqa: PLR2004
         return BadRequest, "The provider refused the request"
     return ModelUnavailable, "The provider failed"
+
+
+def _reason(error: BaseException) -> str:
+    """The text of an error's cause, or else its type."""
+    why = error.__cause__ or error
+    return str(why) or type(why).__name__
 
 
 def _message(error: Any) -> str:

@@ -14,11 +14,12 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
-from teams.models._info import ModelFamily, ModelInfo
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
     LLMMessage,
+    ModelFamily,
+    ModelInfo,
     SystemMessage,
     UserMessage,
 )
@@ -38,10 +39,7 @@ class Dialect:
     name_prefixes: bool = False
 
     def messages(self, messages: Sequence[LLMMessage]) -> list[Wire]:
-        """The messages on the wire.
-
-        Raises ValueError for content that the model can't take.
-        """
+        """The messages on the wire; ValueError for what the model can't take."""
         if not self.info.get("multiple_system_messages", True):
             messages = _one_system_message(messages)
         wire = [one for message in messages for one in self._message(message)]
@@ -145,7 +143,7 @@ def response_format(json_output: bool | type[BaseModel] | None, info: ModelInfo)
 
 
 def _schema_format(model: type[BaseModel]) -> Wire:
-    from openai import pydantic_function_tool
+    from openai import pydantic_function_tool  # for start-up: few requests have a schema
 
     # The SDK's only public way to a schema as strict as the API wants it.
     schema = pydantic_function_tool(model)["function"].get("parameters")

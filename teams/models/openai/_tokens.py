@@ -43,7 +43,7 @@ def request_tokens(
 def text_counter(encoding: str) -> Callable[[str], int]:
     """A token counter for texts; exact if tiktoken has the encoding locally."""
     try:
-        import tiktoken
+        import tiktoken  # optional, and slow to import
     except ModuleNotFoundError:
         return _estimate
     if not _table_is_here(encoding):

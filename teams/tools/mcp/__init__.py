@@ -1,7 +1,4 @@
-"""Tools of Model Context Protocol servers.
-
-Needs the extra `mcp`.
-"""
+"""Tools of Model Context Protocol servers; they need the extra `mcp`."""
 
 from teams.tools.mcp._adapters import (
     SseMcpToolAdapter,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
-from teams._tools.base import BaseTool
+from teams._tools.base import BaseTool, ToolTraits
 from teams._tools.schema import ToolSchema
 from teams._tools.workbench import ToolResult
 from teams.tools.mcp._connection import create_mcp_server_session, read_timeout
@@ -22,7 +22,7 @@ from teams.tools.mcp._params import (
     StdioServerParams,
     StreamableHttpServerParams,
 )
-from teams.tools.mcp._workbench import list_all_tools, result_of, schema_of
+from teams.tools.mcp._workbench import SERVER, list_all_tools, result_of, schema_of
 
 if TYPE_CHECKING:
     from mcp import ClientSession, Tool
@@ -43,10 +43,9 @@ class McpToolAdapterConfig(BaseModel, Generic[ConfigT], defer_build=True):
 
 
 class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
-    """A tool of a server.
+    """A server's tool; each call connects unless a session is given."""
 
-    Each call has its own connection unless a session is given.
-    """
+    traits = ToolTraits(server=SERVER)
 
     def __init__(
         self, server_params: ParamsT, tool: Tool, session: ClientSession | None = None
@@ -100,7 +99,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
             session = self._session or await stack.enter_async_context(
                 create_mcp_server_session(self._server_params)
             )
-            answer = await cancellable(
+            answer = await run_cancellable(
                 session.call_tool(
                     self._tool.name,
                     dict(args),
@@ -123,7 +122,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
 
     @classmethod
     def _from_config(cls, config: Any) -> Self:
-        from mcp import Tool
+        from mcp import Tool  # an optional package
 
         return cls(config.server_params, Tool.model_validate(config.tool))
 
@@ -161,10 +160,7 @@ class StreamableHttpMcpToolAdapter(
 async def mcp_server_tools(
     server_params: McpServerParams, session: ClientSession | None = None
 ) -> list[StdioMcpToolAdapter | SseMcpToolAdapter | StreamableHttpMcpToolAdapter]:
-    """All tools of a server.
-
-    They share `session` if one is given. Raises McpError.
-    """
+    """All tools of a server, perhaps sharing `session`. Raises McpError."""
     async with AsyncExitStack() as stack:
         asked = session or await stack.enter_async_context(create_mcp_server_session(server_params))
         tools = await list_all_tools(asked)

@@ -58,10 +58,7 @@ class Connection:
 
     @property
     def session(self) -> ClientSession:
-        """The session for requests.
-
-        Raises McpError while the connection is not open.
-        """
+        """The session for requests; McpError while the connection is not open."""
         if self._client is None:
             raise McpError(f"There is no connection to {name_of(self._params)}.")
         return self._client.session
@@ -71,7 +68,7 @@ class Connection:
 
         Raises McpError, also where the server ends meanwhile: the next request starts it anew.
         """
-        from mcp import MCPError
+        from mcp import MCPError  # here and below: an optional package, and slow to import
         from mcp.types import CONNECTION_CLOSED
 
         await self.start()
@@ -84,10 +81,7 @@ class Connection:
             raise self._failure("has ended") from error
 
     async def start(self) -> None:
-        """Connect, if not connected yet.
-
-        Raises McpError with the server's last output.
-        """
+        """Connect, if not connected; McpError with the server's last output."""
         if self._client is not None:
             return
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -191,10 +185,7 @@ def read_timeout(params: McpServerParams) -> float:
 
 
 def name_of(params: McpServerParams) -> str:
-    """The server's name for errors, without secrets.
-
-    Arguments, headers and queries, which may hold secrets, are left out.
-    """
+    """The server's name for errors, without arguments, headers and queries."""
     if isinstance(params, StdioServerParams):
         return repr(params.command)
     address = params.url.partition("?")[0]
@@ -210,10 +201,7 @@ def _first_error(error: BaseException) -> str:
 
 @asynccontextmanager
 async def create_mcp_server_session(params: McpServerParams) -> AsyncGenerator[ClientSession]:
-    """A context with a session that is ready for requests.
-
-    Raises McpError.
-    """
+    """A context with a session that is ready for requests. Raises McpError."""
     connection = Connection(params)
     await connection.start()
     try:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken, cancellable
+from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._base.image import Image
 from teams._components.component import Component
+from teams._tools.base import ToolTraits
 from teams._tools.schema import ParametersSchema, ToolSchema
 from teams._tools.workbench import (
     ImageResultContent,
@@ -28,6 +29,9 @@ from teams.tools.mcp._params import McpServerParams
 if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import CallToolResult, Tool
+
+SERVER = "mcp"
+"""Name of a server that nobody named."""
 
 MOST_PAGES = 100
 """Pages of a list of tools that are read."""
@@ -51,7 +55,8 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
 
     The connection is made when it is first needed, and made anew where the server has ended.
     `tool_overrides` renames or redescribes tools, by their own names. What a server says of its
-    tools (that one changes nothing, say) is not believed: nobody vouches for it.
+    tools (that one changes nothing, say) is not believed: nobody vouches for it. `name` is that of
+    the server for those who judge its calls; a component file can't give one.
 
     Raises ImportError without the extra `mcp`, ValueError for two tools of one name.
     """
@@ -62,7 +67,10 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         self,
         server_params: McpServerParams,
         tool_overrides: Mapping[str, ToolOverride] | None = None,
+        *,
+        name: str = SERVER,
     ) -> None:
+        self._traits = ToolTraits(server=name)
         self._server_params = server_params
         self._tool_overrides = dict(tool_overrides or {})
         self._connection = Connection(server_params)
@@ -76,6 +84,10 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
     def server_params(self) -> McpServerParams:
         """The parameters to reach the server."""
         return self._server_params
+
+    @override
+    def tool_traits(self, name: str) -> ToolTraits:
+        return self._traits
 
     @override
     async def list_tools(self) -> list[ToolSchema]:
@@ -104,7 +116,7 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
 
         token = cancellation_token or CancellationToken()
         try:
-            answer = await cancellable(self._connection.request(call), token)
+            answer = await run_cancellable(self._connection.request(call), token)
         except Exception as error:  # a result for the model, as with any tool
             return text_result(name, f"{type(error).__name__}: {error}", is_error=True)
         return result_of(name, answer)
@@ -132,10 +144,10 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
 
 async def list_all_tools(session: ClientSession) -> list[Tool]:
     """All tools of a server. Raises McpError for a list without end."""
+    from mcp.types import PaginatedRequestParams  # an optional package
+
     tools: list[Tool] = []
     cursor: str | None = None
-    from mcp.types import PaginatedRequestParams
-
     for _ in range(MOST_PAGES):
         page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         tools += page.tools
@@ -156,10 +168,7 @@ def schema_of(tool: Tool) -> ToolSchema:
 
 
 def result_of(name: str, answer: CallToolResult) -> ToolResult:
-    """The result of a server's answer.
-
-    Content that is neither text nor image is given as JSON.
-    """
+    """The result of a server's answer; unknown content is JSON."""
     parts: list[ResultContent] = [_part(content) for content in answer.content]
     if not parts and answer.structured_content is not None:
         parts = [

@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.discord import Config, build
-from gateway.access.authority import RoutedAccess
+from adapters.discord import Config
+from adapters.discord.adapter import DiscordAdapter
+from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, says
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
 WORDS = [f"word{n} " for n in range(60)]
@@ -43,6 +45,17 @@ def rings() -> Team:
     return solo(ScriptedModel(wanted, "It rang.", speaker="solo"), tools=[ring], messages=9)
 
 
+def echoes() -> Team:
+    """An agent that says what it was told last."""
+    return solo(_EchoModel("", speaker="solo"))
+
+
+class _EchoModel(ScriptedModel):
+    async def create(self, messages, **more):
+        said = messages[-1].content
+        return says(f"You said: {said}")
+
+
 class _SlowModel(ScriptedModel):
     def __init__(self, words: list[str]) -> None:
         super().__init__(words, speaker="solo")
@@ -54,15 +67,16 @@ class _SlowModel(ScriptedModel):
 
 
 async def serve(folder: str, api: str, gateway_url: str, team: str) -> None:
-    make = {"talks": talks, "rings": rings}[team]
+    make = {"talks": talks, "rings": rings, "echoes": echoes}[team]
     teams = ScriptedTeams(make, rules={"ring": ToolRule(action="ask")})
     route = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
     operators = filter(None, os.environ.get("OPERATORS", "").split(","))
-    access = RoutedAccess([route], list(operators))
+    access = Access(list(operators), routes=[route])
     token = SecretStr(os.environ["TOKEN"])
     config = Config(token=token, api_url=api, gateway_url=gateway_url)
     async with Gateway(SqliteStore(Path(folder)), teams, access=access) as gateway:
-        await build(config).run(gateway)
+        ahead = float(os.environ.get("AHEAD", "0"))
+        await DiscordAdapter(config, clock=lambda: time.time() + ahead).run(gateway)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.discord_wire import discord
+from adapters.discord.testing import DiscordSimulator
+from tests.adapters.discord.simulator.rest import Rest
+from tests.fakes.discord_wire import discord, discord_client
 
-__all__ = ["discord"]
+__all__ = ["discord", "discord_client"]
 
 HERE = Path(__file__).parent
 
@@ -14,3 +17,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(60))
+
+
+@pytest.fixture
+async def rest(discord: DiscordSimulator) -> AsyncIterator[Rest]:
+    """Requests to the test's Discord, written by hand."""
+    async with Rest(discord) as rest:
+        yield rest

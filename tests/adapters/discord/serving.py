@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from pydantic import SecretStr
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.testing import Channel, DiscordSimulator, Interaction, Message
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
+from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
-from tests.gateway.scripted import ScriptedTeams
+from tests.fakes.held_catch_up import HeldCatchUp
+from tests.gateway.scripted import ScriptedTeams, calls, solo
 
 EVERYWHERE = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
 """A route for every member, in every channel and in direct messages."""
@@ -45,17 +47,23 @@ async def serving(
     approvals: Sequence[str] = (),
     config: Config | None = None,
     clock: Callable[[], float] = time.time,
+    gateway_clock: Callable[[], float] = time.time,
+    meanwhile: Callable[[Gateway], Awaitable[None]] | None = None,
     **more: Any,
 ) -> AsyncGenerator[Gateway]:
-    """A gateway on the store in `folder`, with the adapter."""
+    """A gateway on the store in `folder`, with the adapter.
+
+    `meanwhile` happens between the look for missed messages and their acceptance.
+    """
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
-    access = RoutedAccess(routes, operators, approvals=approvals)
+    access = Access(operators, routes=routes, approvals=approvals)
     adapter = DiscordAdapter(config or config_of(discord), clock=clock)
     async with (
-        Gateway(SqliteStore(folder), teams, access=access, **more) as gateway,
+        Gateway(SqliteStore(folder), teams, access=access, clock=gateway_clock, **more) as gateway,
         asyncio.TaskGroup() as group,
     ):
-        running = group.create_task(adapter.run(gateway), name="adapter")
+        host: Any = HeldCatchUp(gateway, meanwhile) if meanwhile else gateway
+        running = group.create_task(adapter.run(host), name="adapter")
         try:
             await discord.connected()
             yield gateway
@@ -63,26 +71,36 @@ async def serving(
             running.cancel()
 
 
-async def all_told(gateway: Gateway) -> None:
+async def wait_delivered(gateway: Gateway) -> None:
     """Wait until everything is on the platform."""
     async with asyncio.timeout(20):
-        while await gateway.store.untold("discord"):  # noqa: ASYNC110 (in the store)
+        while await gateway.store.undelivered_threads("discord"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 
-async def taken(gateway: Gateway, events: int) -> None:
+async def wait_accepted(gateway: Gateway, events: int) -> None:
     """Wait until so many messages, edits and deletions are in the store."""
     async with asyncio.timeout(20):
         while sum((await gateway.store.counts()).inbox.values()) < events:  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 
-def said(discord: DiscordSimulator, channel: Channel) -> list[str]:
+async def wait_caught_up(gateway: Gateway, **found: int) -> None:
+    """Wait until the work list is empty and `found` was counted."""
+    async with asyncio.timeout(20):
+        while True:
+            counts = await gateway.store.missed_counts()
+            if not counts.unread and counts.found == found:
+                return
+            await asyncio.sleep(0.01)
+
+
+def bot_texts(discord: DiscordSimulator, channel: Channel) -> list[str]:
     """Texts of the bot's messages in the channel."""
-    return [each.content for each in own(discord, channel)]
+    return [each.content for each in bot_messages(discord, channel)]
 
 
-def own(discord: DiscordSimulator, channel: Channel) -> list[Message]:
+def bot_messages(discord: DiscordSimulator, channel: Channel) -> list[Message]:
     """The bot's messages there, oldest first."""
     return [each for each in discord.messages(channel) if each.application]
 
@@ -97,3 +115,39 @@ def response_of(interaction: Interaction) -> Message:
     """The message that answers an interaction."""
     assert interaction.response is not None, "the interaction was not answered by a message"
     return interaction.response
+
+
+async def wait_seen_mark(gateway: Gateway) -> None:
+    """Wait until the store says until when everything was heard."""
+    async with asyncio.timeout(5):
+        while "seen" not in await gateway.store.marks("discord"):  # noqa: ASYNC110 (in the store)
+            await asyncio.sleep(0.01)
+
+
+RUNG_BELLS: list[str] = []
+
+
+def ring(bell: str) -> str:
+    """Ring a bell."""
+    RUNG_BELLS.append(bell)
+    return f"{bell} rung"
+
+
+def bell_teams(**rule) -> ScriptedTeams:
+    RUNG_BELLS.clear()
+    return ScriptedTeams(
+        lambda: solo(calls("ring", ring='{"bell": "big"}'), "It rang.", tools=[ring], messages=9),
+        rules={"ring": ToolRule(action="ask", **rule)},
+    )
+
+
+async def wait_card(discord: DiscordSimulator, channel: Channel) -> Message:
+    """The bot's message with buttons there."""
+    return await discord.until(
+        lambda: next((each for each in bot_messages(discord, channel) if each.components), None)
+    )
+
+
+async def wait_commands(discord: DiscordSimulator) -> None:
+    """Wait until Discord knows the commands."""
+    await discord.until(lambda: discord.commands.get(0))

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.discord.testing import DiscordSimulator
 from gateway.app.load import load_config
-from tests.adapters.discord.serving import said
+from tests.adapters.discord.serving import bot_texts
 
 PAGE = (Path(__file__).parents[3] / "docs" / "discord.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -42,6 +42,7 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     async with DiscordSimulator() as discord:
         alice, general = discord.person("alice"), discord.channel("general")
         environment = {**os.environ, "DISCORD_TOKEN": discord.token}
+        environment["PARLEY_CONFIG"] = str(tmp_path / "config.toml")  # nobody is there to be asked
 
         async def run(command: str) -> asyncio.subprocess.Process:
             program = [sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]]
@@ -56,6 +57,8 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         # The page's own settings, and where Discord is instead of where it really is.
         where = f'api_url = "{discord.api_url}"\ngateway_url = "{discord.gateway_url}"'
         config = TOML[0].replace("[adapters.discord]", f"[adapters.discord]\n{where}")
+        config = re.sub('^guild = "[0-9]+"', f'guild = "{discord.home.id}"', config, flags=re.M)
+        config += "\n[health]\nport = 0\n"  # another process of the tests may have the default
         (tmp_path / "config.toml").write_text(config, encoding="utf-8")
         checking = await run(COMMANDS[0])
         written, _ = await checking.communicate()
@@ -65,7 +68,9 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
         try:
             await discord.connected(seconds=20)
             asked = await alice.mentions(general, "hello")
-            await discord.until(lambda: asked.thread and said(discord, asked.thread), seconds=20)
+            await discord.until(
+                lambda: asked.thread and bot_texts(discord, asked.thread), seconds=20
+            )
         finally:
             serving.terminate()
             written, _ = await serving.communicate()

@@ -1,17 +1,50 @@
-"""`parley` as a process in its own folder, beside a simulated Slack."""
+"""`parley` as a process, set up as docs/slack.md says."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
+import socket
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adapters.slack.testing import SlackSimulator
+
 ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "slack.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVED = '\n[logging]\nlevel = "debug"\n\n[health]\nport = 0\n'
+TOML = [found[3] for found in BLOCK.finditer(PAGE) if found[1] == "toml"]
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def settings(block: str, slack: SlackSimulator, port: int) -> str:
+    """A settings block of the page, for the simulated Slack.
+
+    In the file of the page's first block, with the simulator's address and ids, and a free port.
+    Health is not served: other processes of the tests would want the same port.
+    """
+    head, _, rest = TOML[0].partition("[adapters.slack]")
+    _, _, others = rest.partition("[[routes]]")
+    whole = TOML[0] if block == TOML[0] else f"{head}{block}\n[[routes]]{others}"
+    here = f'[adapters.slack]\napi_url = "{slack.api_url}"\nport = {port}'
+    whole = whole.replace("port = 3000\n", "").replace("[adapters.slack]", here)
+    whole = whole.replace("1234567890.1234567890", slack.world.app.client_id)
+    return whole.replace("T0123ABCD", "T0HOME") + SERVED
+
+
+def write(folder: Path, config: str) -> None:
+    (folder / "config.toml").write_text(config, encoding="utf-8")
 
 
 @dataclass
@@ -39,10 +72,11 @@ class Shell:
             if process.returncode is None:
                 process.terminate()
             written, _ = await process.communicate()
-        assert process.returncode in (0, -9), written.decode()
+            assert process.returncode in (0, -9), written.decode()
         assert "serving slack" in self._checked(written)
 
     async def _start(self, command: str) -> asyncio.subprocess.Process:
+        config = self.folder / "config.toml"  # named: nobody is there to be asked about a found one
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gateway.cli", *shlex.split(command)[1:]),
             cwd=self.folder,
@@ -51,6 +85,7 @@ class Shell:
                 "PYTHONPATH": str(ROOT),
                 "XDG_DATA_HOME": str(self.folder),
                 **self.environment,
+                **({"PARLEY_CONFIG": str(config)} if config.exists() else {}),
             },
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

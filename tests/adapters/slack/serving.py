@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,8 @@ from typing import Any
 from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.testing import SlackSimulator
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.config.routes import Route
-from gateway.config.settings import LimitsConfig
 from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
@@ -23,6 +23,7 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.held_catch_up import HeldCatchUp
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 PATIENCE = 40.0
@@ -71,12 +72,24 @@ class ServedSlack:
             lambda c: [row[0] for row in c.fetch(f"SELECT {column} FROM inbox ORDER BY id")]
         )
 
-    async def taken(self, n: int) -> None:
+    async def accepted(self, n: int) -> None:
         """Wait until n messages were taken."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while len(await self.inbox()) < n:
             assert asyncio.get_running_loop().time() < deadline, await self.inbox()
             await asyncio.sleep(0.01)
+
+    async def all_begun(self) -> None:
+        """Wait until no message waits for a turn."""
+        async with asyncio.timeout(PATIENCE):
+            while "queued" in await self.inbox():  # noqa: ASYNC110 (a store tells nobody)
+                await asyncio.sleep(0.01)
+
+    async def caught_up(self) -> None:
+        """Wait until nothing is left to read after a pause."""
+        async with asyncio.timeout(PATIENCE):
+            while (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
+                await asyncio.sleep(0.01)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something holds, in the workspace or in the gateway."""
@@ -105,20 +118,24 @@ async def served(
     rules: dict[str, ToolRule] | None = None,
     keys: dict[str, Any] | None = None,
     parallel: int = 16,
+    clock: Callable[[], float] = time.time,
+    meanwhile: Callable[[Gateway], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[ServedSlack]:
-    """A gateway with the adapter, once it is connected."""
+    """A gateway with the adapter, once it is connected.
+
+    `meanwhile` happens between the look for missed messages and their acceptance.
+    """
     client = model(*answers)
     teams = ScriptedTeams(lambda: make(client) if make else solo(client), rules=rules or {})
     store = SqliteStore(folder)
-    access = RoutedAccess(
-        [Route.model_validate(route) for route in routes], [OPERATOR], LimitsConfig()
-    )
+    access = Access([OPERATOR], routes=[Route.model_validate(route) for route in routes])
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})
     bounds = Bounds(parallel_turns=parallel)
-    gateway = Gateway(store, teams, access=access, limits=bounds, tokens=tokens)
+    gateway = Gateway(store, teams, access=access, limits=bounds, tokens=tokens, clock=clock)
     async with gateway, serve_control(gateway):
-        running = SlackAdapter(config, clock=slack.world.clock.time).run(gateway)
+        host: Any = HeldCatchUp(gateway, meanwhile) if meanwhile else gateway
+        running = SlackAdapter(config, clock=slack.world.clock).run(host)
         task = asyncio.get_running_loop().create_task(running, name="adapter slack")
         try:
             if config.mode == "socket":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +14,8 @@ from adapters.slack.simulator.clock import RealClock
 from adapters.slack.testing import SlackSimulator
 from gateway.app.load import load_config
 from gateway.store.tokens import new_key
-from tests.adapters.slack.process import Shell
-from tests.adapters.slack.test_http import free_port
+from tests.adapters.slack.process import BLOCK, PAGE, TOML, Shell, free_port, settings, write
 
-PAGE = (Path(__file__).parents[3] / "docs" / "slack.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(\w+)( no-run)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TOML = [found[3] for found in BLOCK.finditer(PAGE) if found[1] == "toml"]
 COMMANDS = [
     line
     for found in BLOCK.finditer(PAGE)
@@ -44,20 +39,6 @@ def test_every_setting_of_the_page_loads(tmp_path: Path, block: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(block, encoding="utf-8")
     assert "slack" in load_config(path).adapters
-
-
-def settings(block: str, slack: SlackSimulator, port: int) -> str:
-    """A settings block of the page, for the simulated Slack.
-
-    In the file of the page's first block, with the simulator's address and ids, and a free port.
-    """
-    head, _, rest = TOML[0].partition("[adapters.slack]")
-    _, _, others = rest.partition("[[routes]]")
-    whole = TOML[0] if block == TOML[0] else f"{head}{block}\n[[routes]]{others}"
-    here = f'[adapters.slack]\napi_url = "{slack.api_url}"\nport = {port}'
-    whole = whole.replace("port = 3000\n", "").replace("[adapters.slack]", here)
-    whole = whole.replace("1234567890.1234567890", slack.world.app.client_id)
-    return whole.replace("T0123ABCD", "T0HOME") + '\n[logging]\nlevel = "debug"\n'
 
 
 async def answered(slack: SlackSimulator, text: str) -> None:
@@ -143,10 +124,6 @@ async def test_somebody_installs_the_app_at_the_address_of_the_page(tmp_path: Pa
             await slack.until(lambda: len(slack.sockets.live) == 2, within=60)
             await answered(slack, "hello again")
         assert len([each for each in slack.world.grants if each.startswith("xox")]) == 1
-
-
-def write(folder: Path, config: str) -> None:
-    (folder / "config.toml").write_text(config, encoding="utf-8")
 
 
 async def up(address: str) -> None:

@@ -120,7 +120,7 @@ async def chatting(
                         app.exit()  # as a person leaves: what draws ends before what it draws on
                     await chat.until(lambda: not app.is_running)
         finally:
-            app.left()
+            app.disconnect()
 
 
 # Events without their thread, which the scripted client knows.

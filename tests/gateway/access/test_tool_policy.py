@@ -55,7 +55,7 @@ def rule(tools: dict, a_call: ToolCall | None = None, asker: Author = ANN, team:
         ({"arguments": {"n": "[1-9]"}}, "desk", ANN, '{"n": 7}', "allow"),
         ({"arguments": {"n": "[1-9]"}}, "desk", ANN, '{"n": 70}', "deny"),
         ({"arguments": {"all": "false"}}, "desk", ANN, '{"all": false}', "allow"),
-        ({"arguments": {"to": "x+"}}, "desk", ANN, f'{{"to": "{"x" * 10_001}"}}', "deny"),
+        ({"arguments": {"to": "x+"}}, "desk", ANN, f'{{"to": "{"x" * 100_001}"}}', "allow"),
         ({"arguments": {"to": "x"}}, "desk", ANN, '{"to": "x\\n"}', "deny"),
         ({"teams": ["desk"], "roles": ["R2"]}, "desk", ANN, "{}", "deny"),
     ],

@@ -2,7 +2,7 @@
 
 import gc
 
-from gateway.app.serve import THRESHOLDS, eased_collector
+from gateway.app.serve import THRESHOLDS, rare_collections
 
 
 class Ring:
@@ -19,7 +19,7 @@ class Ring:
 def test_what_was_there_is_not_looked_at_and_rings_made_later_still_go():
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
     gone: list[str] = []
-    with eased_collector():
+    with rare_collections():
         assert gc.get_freeze_count() > frozen + 10_000
         assert gc.get_threshold() == THRESHOLDS
         Ring(gone)

@@ -10,11 +10,12 @@ from click.testing import CliRunner
 from gateway.adapter import AdapterHost
 from gateway.app.find_adapters import AdapterError, AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import load_config
-from gateway.app.serve import run_adapters, served
+from gateway.app.serve import open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.gateway import Gateway
+from gateway.outbox import DeliveryHost
 from gateway.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -120,14 +121,20 @@ def test_the_gateway_is_all_that_adapters_are_handed(tmp_path):
         for name in vars(protocol)
         if not name.startswith("_") and protocol.__module__.startswith("gateway.")
     }
-    assert {"accept", "events", "outbox", "heartbeat"} <= wanted
+    assert {"accept", "delivering", "request", "heartbeat"} <= wanted
     assert wanted <= {*dir(host)}
+
+
+def test_adapters_are_handed_nothing_of_the_outbox():
+    host_of_delivery = {name for name in vars(DeliveryHost) if not name.startswith("_")}
+    assert {"outbox", "count_part"} <= host_of_delivery
+    assert host_of_delivery & {*dir(AdapterHost)} == {"request"}
 
 
 async def test_the_adapter_of_a_distribution_is_served(site, config, tmp_path):
     install(site, "acme = acme_chat")
     loaded = load_config(config)
-    async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+    async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
         await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in sys.modules["acme_chat"].receipts] == ["turn"]
 
@@ -166,7 +173,7 @@ def test_a_hint_names_no_module_that_can_not_be_served(site, config):
         ),
         ("acme = acme_chat", "raise KeyError('boom')", "importing 'acme_chat' failed: KeyError"),
         ("acme = acme_chat:Nothing", ACME, "importing 'acme_chat:Nothing' failed: AttributeError"),
-        ("acme = acme_chat", "x = 1", "'acme' is no chat platform that could be served"),
+        ("acme = acme_chat", "x = 1", "'acme' is not a chat platform that Parley can serve"),
     ],
 )
 def test_a_broken_one_is_a_mistake_of_the_config(site, config, points, module, said):
@@ -184,14 +191,29 @@ def test_its_command_says_what_is_broken(site):
 
 def test_a_name_of_parleys_own_is_refused(site):
     install(site, "slack = acme_chat")
-    with pytest.raises(AdapterError, match=r"Parley's own, and 'acme-chat' has one of that name"):
+    with pytest.raises(
+        AdapterError, match=r"Parley's own, and 'acme-chat' has an adapter of that name"
+    ):
         find_adapter("slack")
+
+
+@pytest.mark.parametrize("name", ["simulation", "terminal"])
+def test_a_module_beside_the_adapters_is_a_mistake_of_the_config(config, name):
+    config.write_text(CONFIG.replace("acme", name))
+    assert f"{name!r} is not a chat platform that Parley can serve" in report(config)
+
+
+@pytest.mark.parametrize("name", ["simulation", "terminal"])
+def test_a_module_beside_the_adapters_has_no_simulator(name):
+    result = CliRunner().invoke(main, ["simulate", name])
+    assert result.exit_code == ExitCode.USAGE
+    assert f"there is no simulator of {name!r}; simulators are discord, slack" in result.stderr
 
 
 def test_a_name_that_two_distributions_have_is_refused(site):
     install(site, "acme = acme_chat")
     install(site, "acme = other_chat", name="other-chat", of="other_chat")
-    with pytest.raises(AdapterError, match="several adapters 'acme'") as caught:
+    with pytest.raises(AdapterError, match="have an adapter 'acme'") as caught:
         find_adapter("acme")
     assert "'acme-chat'" in str(caught.value)
     assert "'other-chat'" in str(caught.value)

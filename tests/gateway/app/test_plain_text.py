@@ -20,7 +20,7 @@ def finished(text: str, message: str = "1") -> MessageFinished:
 
 def pieces(events: Sequence[SessionEvent], *, names: bool = False) -> list[str]:
     text = PlainText(names=names)
-    return [*map(text.take, events), text.close()]
+    return [*map(text.append, events), text.close()]
 
 
 def test_a_message_grows_with_its_deltas_and_ends_its_line():
@@ -63,9 +63,9 @@ def test_each_message_stands_below_its_agents_name():
 def test_it_knows_whether_a_message_is_open():
     text = PlainText(names=True)
     assert not text.mid_message
-    text.take(delta("Hi"))
+    text.append(delta("Hi"))
     assert text.mid_message
-    text.take(finished("Hi there"))
+    text.append(finished("Hi there"))
     assert not text.mid_message
 
 

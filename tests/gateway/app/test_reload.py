@@ -11,7 +11,7 @@ import pytest
 from gateway.app.config_diff import changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.operator import reload
-from gateway.app.serve import ServeError, served, until_signal
+from gateway.app.serve import ServeError, open_service, until_signal
 from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
@@ -128,7 +128,7 @@ def said(text: str) -> InboundMessage:
 
 
 async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules(folder):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         thread = (await gateway.accept(said("hello"))).thread
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
         write(folder, model="new", about="Better", users="ben")
@@ -150,7 +150,7 @@ async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules
 
 async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
     write(folder, model="held")
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         import parts  # pyright: ignore[reportMissingImports]
 
         thread = (await gateway.accept(said("hello"))).thread
@@ -165,7 +165,7 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
 
 
 async def test_a_dry_run_changes_nothing(folder):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         assert "The settings did not change." in await read_anew(dry_run=True)
         write(folder, model="new")
         remote = SqliteStore(folder / "store")
@@ -187,7 +187,7 @@ async def test_a_dry_run_changes_nothing(folder):
     ids=["setting", "toml", "platform", "nothing to serve"],
 )
 async def test_a_config_that_can_not_be_used_leaves_the_last_good_one(folder, wrong, error):
-    async with served(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         good = (folder / "config.toml").read_text()
         (folder / "config.toml").write_text(
             good + wrong if wrong else good[: good.index("[adapters")]
@@ -201,7 +201,7 @@ async def test_a_config_that_can_not_be_used_leaves_the_last_good_one(folder, wr
 async def test_a_process_that_reads_its_config_once_says_so(tmp_path):
     async with opened(tmp_path, lambda: solo("one")):
         remote = await SocketClient.connect(tmp_path)
-        with pytest.raises(GatewayError, match="only when it begins"):
+        with pytest.raises(GatewayError, match="only at its start"):
             await remote.reload(dry_run=False)
     with pytest.raises(GatewayClosed):
         await reload(SqliteStore(tmp_path), dry_run=False)
@@ -235,10 +235,10 @@ async def test_sighup_reads_the_config_anew_and_goes_on_serving(
     async def script(gateway):
         write(folder, model="new")
         os.kill(os.getpid(), signal.SIGHUP)
-        await heard.line("the config was read anew")
+        await heard.line("the config was reloaded")
         (folder / "config.toml").write_text("colour = 1")
         os.kill(os.getpid(), signal.SIGHUP)
-        await heard.line("the config was not taken, the last good one stays")
+        await heard.line("the config was not reloaded, the last good one stays")
         os.kill(os.getpid(), signal.SIGTERM)
 
     platform.script = script

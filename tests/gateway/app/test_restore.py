@@ -37,8 +37,9 @@ ANN = Author(id="scripted:T1:ann", name="Ann")
 
 
 def message(text: str, author: Author = ANN) -> InboundMessage:
-    key = ConversationKey(platform="scripted", channel="C1", root=text)
-    return InboundMessage(key=key, author=author, text=text, dedupe=(text,))
+    number = text.encode().hex()  # the platform's, which outlives the text
+    key = ConversationKey(platform="scripted", channel="C1", root=number)
+    return InboundMessage(key=key, author=author, text=text, dedupe=(number,))
 
 
 def parley(folder: Path, *command: str) -> Result:
@@ -111,6 +112,15 @@ async def test_a_damaged_store_is_replaced_and_kept_for_who_wants_to_look_at_it(
     assert f"is kept as {store.kept}" in result.output
     assert await titles(tmp_path) == {"kept"}
     assert store.kept.read_bytes() == damaged
+
+
+async def test_a_damaged_store_is_not_served_and_ends_with_a_code_of_its_own(tmp_path):
+    await write(tmp_path, "kept")
+    (tmp_path / "store" / "parley.db").write_bytes(b"not a database any more" * 500)
+    with installed(Platform()):
+        result = await asyncio.to_thread(parley, tmp_path, "serve")
+    assert result.exit_code == ExitCode.DAMAGED
+    assert "`parley store repair` saves what is readable" in result.stderr
 
 
 async def test_a_store_that_was_lost_comes_back_where_there_is_nothing(tmp_path):

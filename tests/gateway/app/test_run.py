@@ -161,16 +161,17 @@ async def test_json_is_one_event_per_line():
     assert events[1]["text"] == "Grüße\x1b[2J"
 
 
-async def test_foreign_text_can_not_steer_a_terminal_and_reaches_a_pipe_as_it_is():
+async def test_foreign_text_can_not_steer_a_terminal_also_from_a_file():
     hostile = "\x1b]0;title\x07Hello\u202e\x9b2J"
     script = [said(hostile), Notice(thread="", text="\x1b[2Jbad", level="error"), ended("failed")]
     terminal = await run(Answering([*script]), out=Terminal(), err=Terminal())
     assert terminal.out == "Hello\n"
     assert "parley: bad\n" in terminal.err
     assert "\x1b[2J" not in terminal.err
-    assert (await run(Answering([*script]))).out == f"{hostile}\n"
-    as_json = await run(Answering([*script]), out=Terminal(), as_json=True)
+    assert (await run(Answering([*script]))).out == "Hello\n"
+    as_json = await run(Answering([*script]), as_json=True)
     assert as_json.out.isascii()
+    assert hostile in [json.loads(line).get("text") for line in as_json.out.splitlines()]
 
 
 async def test_progress_is_shown_on_a_terminal_and_goes_away(monkeypatch):
@@ -363,7 +364,7 @@ async def test_a_hand_off_that_another_agent_took_up_is_none_to_people():
 async def test_a_hand_off_to_people_with_nobody_there_has_the_exit_code_of_a_question():
     done = await run(Answering([handed("Over to you."), ended()]))
     assert done.code == ExitCode.WAITING
-    assert done.err.startswith("front asks: Over to you.\nparley: the team waits for your answer")
+    assert done.err.startswith("front asks: Over to you.\nparley: The team waits for your answer.")
 
 
 async def test_several_questions_are_each_asked_once():
@@ -383,7 +384,7 @@ async def test_without_an_answer_the_question_is_written_and_has_its_own_exit_co
     assert (done.code, done.out) == (ExitCode.WAITING, "Hm.\n")
     question, advice = done.err.splitlines()
     assert question == "front asks: Which one?"
-    assert advice.startswith("parley: the team waits for your answer; without --session")
+    assert advice.startswith("parley: The team waits for your answer. Without --session")
 
 
 async def test_an_answer_that_comes_too_late_is_told():
@@ -435,5 +436,7 @@ def test_a_line_is_understood_as_an_answer_or_asked_for_again(request_, line, an
 def test_a_question_shows_what_can_not_be_seen():
     approval = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
     assert question(approval) == 'front wants to use rm:\n  {"path": "a⟨U+202E⟩b"}\n'
+    because = replace(approval, prompt="front wants to use rm. It needs approval because I say so.")
+    assert question(because) == f"{question(approval)}It needs approval because I say so.\n"
     choice = asked("Which\x1b[2J?", kind="choice", options=("red", "blue"))
     assert question(choice) == "front asks: Which?\n  1. red\n  2. blue\n"

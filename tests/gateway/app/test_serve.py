@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from gateway.adapter import AdapterHost
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.serve import ServeError, check_servable, run_adapters, served
+from gateway.app.serve import ServeError, check_servable, open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
@@ -59,8 +59,8 @@ def serve(folder: Path, text: str):
         (ROUTE + "team = 'none'", "routes[0].team", "expected a team"),
         ("[[routes]]\nadapter = 'scripted'\nusers = 'members'", "routes[0].channels", "dm = true"),
         ("[[routes]]\nadapter = 'scripted'\ndm = true", "routes[0].users", "is missing"),
-        (ROUTE + "pairing = true", "routes[0].pairing", "set dm = true"),
-        (ROUTE + "guild = '1'\nworkspace = '1'", "routes[0].guild", "which is the same"),
+        (ROUTE + "pairing = true", "routes[0].pairing", "needs dm = true"),
+        (ROUTE + "guild = '1'\nworkspace = '1'", "routes[0].guild", "keep one of them"),
         (ROUTE + "mention = 'never'", "routes[0].mention", "'always', 'mention' or 'thread'"),
         (ROUTE + "limits = { turns = 0 }", "routes[0].limits.turns", "greater than or equal to 1"),
         ("[policies]\noperators = ['ann']", "policies.operators[0]", "slack:T1:U1"),
@@ -68,7 +68,7 @@ def serve(folder: Path, text: str):
             "[policies.tools]\nx = { action = 'ask', cases = [{ action = 'allow', "
             "arguments = { to = '(' } }] }",
             "policies.tools.x.cases[0].arguments.to",
-            "expected a regular expression",
+            "expected a pattern that RE2 can match: missing )",
         ),
         (
             "[policies.tools]\nx = { action = 'ask', cases = [{ action = 'deny', "
@@ -94,9 +94,9 @@ def test_mistakes_of_platforms_and_of_the_rest_are_in_one_report(tmp_path):
 
 
 def test_a_module_that_is_no_platform_is_said(tmp_path):
-    with installed(Platform(), build=None), pytest.raises(ConfigError, match="no chat platform"):
+    with installed(Platform(), build=None), pytest.raises(ConfigError, match="not a chat platform"):
         load(tmp_path, ADAPTER)
-    with pytest.raises(ConfigError, match="no chat platform"):
+    with pytest.raises(ConfigError, match="not a chat platform"):
         load(tmp_path, "[adapters.terminal]\nx = 1")
 
 
@@ -113,7 +113,7 @@ def test_a_platform_without_a_route_ends_with_an_example_that_works(tmp_path):
     with installed(Platform()) as platform:
         result = serve(tmp_path, ADAPTER)
         assert result.exit_code == ExitCode.USAGE
-        assert "has no route" in result.stderr
+        assert "No route leads to" in result.stderr
         example = result.stderr.partition("For example:")[2]
         assert tomllib.loads(example)["routes"][0]["adapter"] == "scripted"
         check_servable(load(tmp_path, ADAPTER + example))
@@ -168,7 +168,7 @@ def nothing_shared(model_client):
 async def open_and_close(folder: Path, text: str) -> None:
     with installed(Platform()):
         loaded = load(folder, text)
-        async with served(loaded, SqliteStore(folder / "store")):
+        async with open_service(loaded, SqliteStore(folder / "store")):
             pass
 
 
@@ -199,7 +199,7 @@ async def test_one_that_shares_nothing_is_served(tmp_path):
 async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path):
     (tmp_path / "mine.py").write_text(SHARING)
     team = "[teams.t]\nfactory = 'mine:local_code'\n"
-    with pytest.raises(ServeError, match=r"'t' executes code on this machine"):
+    with pytest.raises(ServeError, match=r"'t' runs code on this machine"):
         await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}")
     await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}[policies]\nlocal_code = true\n")
 
@@ -219,7 +219,11 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
     with installed(Platform(script)) as platform:
         loaded = load(tmp_path, ADAPTER + ROUTE)
         with pytest.raises(ExceptionGroup, match="unhandled errors"):
-            async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+            async with open_service(loaded, SqliteStore(tmp_path / "store")) as (
+                gateway,
+                adapters,
+                _,
+            ):
                 await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in receipts] == ["turn", "refused"]
     assert platform.configs[0].bot_token.get_secret_value() == TOKEN
@@ -228,7 +232,7 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
 async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
     with installed(Platform(refuses=True)):
         loaded = load(tmp_path, ADAPTER + ROUTE)
-        async with served(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+        async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
             await run_adapters(gateway, adapters)
     assert "scripted is no longer served: the platform refused bot_token" in caplog.text
 
@@ -267,6 +271,6 @@ def test_codes_are_taken_listed_and_taken_back_on_the_command_line(tmp_path):
         assert parley(code) == (0, "scripted:T1:ann Ann may now write to the teams.")
         assert parley(code)[0] == ExitCode.FAILED
         assert parley("--list") == (0, "scripted:T1:ann Ann")
-        assert parley("--remove", ANN.id) == (0, f"{ANN.id} is shut out.")
+        assert parley("--remove", ANN.id) == (0, f"{ANN.id} may no longer write.")
         assert parley("--remove", ANN.id)[0] == ExitCode.FAILED
         assert parley()[0] == ExitCode.USAGE

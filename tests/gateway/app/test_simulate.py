@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from gateway.adapter import AdapterHost
 from gateway.base.exit_codes import ExitCode
+from gateway.base.redaction import Redaction
 from gateway.cli import main
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Receipt
@@ -95,7 +96,9 @@ def test_without_a_config_the_demo_team_answers(place: Place) -> None:
     assert [each.outcome for each in place.receipts] == ["turn"]
 
 
-def test_alone_it_says_how_to_connect(place: Place) -> None:
+def test_alone_it_says_how_to_connect(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a process of its own, which has read no config.
+    monkeypatch.setattr("gateway.base.redaction.REDACTION", Redaction())
     platform, result = parley(place, "scripted", "--alone")
     assert result.exit_code == ExitCode.DONE
     assert '[adapters.scripted]\nbot_token = "xoxb-worthless"\n' in result.output

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.base.clock import DOUBT, ClockTrust
 from gateway.config.routes import Route
@@ -278,9 +278,9 @@ async def test_words_that_come_just_before_a_question_expires_are_the_answer(
         assert receipt.outcome == "answer"
 
 
-def routed() -> RoutedAccess:
+def routed() -> Access:
     route = {"adapter": "slack", "channels": ["*"], "users": ["ann"], "bots": ["bot"]}
-    return RoutedAccess([Route.model_validate(route)])
+    return Access(routes=[Route.model_validate(route)])
 
 
 async def test_who_was_refused_before_a_clock_was_set_back_is_told_so_again(tmp_path: Path) -> None:

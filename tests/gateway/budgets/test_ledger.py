@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.budgets import ledger as budgets
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -62,7 +62,7 @@ class Counting:
         return len(self.client.create_calls)
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def judge(self, message):
         return Admission()
 
@@ -109,7 +109,10 @@ async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **l
     given: dict[str, Any] = {"timezone": "UTC", **limits}
     more = Limits(budgets=budgets, **given)
     store = SqliteStore(folder, clock=clock)
-    async with Gateway(store, teams, access=Everybody(), limits=more, clock=clock) as gateway:
+    access = Everybody()
+    async with Gateway(
+        store, teams, access=access, limits=more, clock=clock, steady=clock
+    ) as gateway:
         yield World(gateway, clock)
 
 
@@ -159,6 +162,35 @@ async def test_retry_goes_on_once_the_budget_allows_it(tmp_path):
         (thread,) = here.seen
         events = await until(here.gateway, thread, ends, here.seen[thread])
         assert outcome(events) == "done"
+
+
+@pytest.mark.parametrize(
+    ("budget", "tries"),
+    [
+        (Budget(per="thread", turns=2), 2),
+        (Budget(per="thread", window="turn", tokens=100), 1),
+        (Budget(per="thread", tokens=100), 1),
+    ],
+    ids=["turns", "tokens of a turn", "tokens of a day"],
+)
+async def test_a_retry_counts_as_a_turn_and_keeps_what_its_turn_has_used(tmp_path, budget, tries):
+    async def look() -> str:
+        """Look."""
+        return "a result"
+
+    counting = Counting(0, call("look"))  # and then the model breaks
+    team = lambda: solo(counting.client, tools=[look], messages=9)  # noqa: E731
+    refused: list[bool] = []
+    async with world(tmp_path, team, budget) as here:
+        events = await here.say()
+        for _ in range(2):
+            (thread,) = here.seen
+            after = (await here.gateway.thread(thread)).last_seq
+            await here.say("/retry")
+            events = await until(here.gateway, thread, ends, after)
+            assert outcome(events) == "failed"
+            refused.append("is used up" in told(events)[0])
+    assert refused == [tries == 1, True]
 
 
 async def test_a_budget_ends_a_turn_in_its_midst_and_the_next_message_goes_on_from_there(tmp_path):
@@ -236,7 +268,7 @@ async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
     async with world(tmp_path, team, budget, prices=prices) as here:
         assert told(await here.say(root="1")) == []
         assert told(await here.say(root="2")) == [
-            "The budget of this workspace for this month is used to 93%: 1.40 of a cost of 1.50."
+            "The budget of this workspace for this month is 93% used: 1.40 of a cost of 1.50."
             " It resets on 2027-02-01 at 00:00 UTC. An operator can raise it."
         ]
         assert told(await here.say(root="3")) == []  # beyond it

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.app.load import load_config
+from gateway.app.trust import read_found, remember
 from gateway.cli import main
 from gateway.config.root import Config
 from gateway.events import load_event
@@ -125,7 +126,10 @@ def folder(tmp_path, monkeypatch, fresh_imports):
 
 
 def configure(folder: Path, text: str) -> None:
+    """Write the config, and agree to it."""
     (folder / "config.toml").write_text(dedent(text) + "\n[store]\nfolder = 'store'\n")
+    if found := read_found(folder / "config.toml"):
+        remember(found)
 
 
 def parley(*args: str, given: str | None = None) -> Result:
@@ -299,7 +303,7 @@ def test_a_team_is_dumped_as_component_json_that_builds_the_same_team(folder):
     ("name", "said"),
     [
         ("slo", "There is no team 'slo'; did you mean 'solo'?"),
-        ("x", "There is no team 'x'; there is solo"),
+        ("x", "There is no team 'x'; the teams are solo"),
         ("solo", "The team 'solo' can't be written as JSON: "),
     ],
 )
@@ -410,10 +414,11 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     assert parley("sessions", "list").stdout.split()[-4:] == ["now", "idle", "solo", "s"]
 
 
-def test_run_ends_quietly_when_its_reader_has_gone(folder):
+@pytest.mark.parametrize("command", [("run", "Hi"), ("simulate", "slack")])
+def test_a_command_ends_quietly_when_its_reader_has_gone(folder, command):
     configure(folder, HELLO)
     with subprocess.Popen(
-        [*PARLEY, "run", "Hi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*PARLEY, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -503,7 +508,7 @@ def test_status_without_an_owner_is_exit_code_1(thread):
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "Parley is not running.",
-        "1 thread (1 idle), 0 open questions.",
+        "1 thread (1 idle), 0 open requests.",
         "1 message accepted (1 turn).",
     ]
 
@@ -530,7 +535,7 @@ def test_threads_that_a_change_of_their_team_affects_are_listed(thread, folder):
     def listed() -> str:
         return parley("check", "--offline", "--against-store").stdout.splitlines()[-1]
 
-    assert listed() == "Changes of the teams affect no thread."
+    assert listed() == "No thread is affected by changes of the teams."
     configure(folder, HELLO.replace("Greets", "Greets better"))
     assert listed() == f"thread  {thread}  solo  idle  goes on  trip"
     configure(folder, PAIR)
@@ -584,7 +589,7 @@ def test_a_backup_is_a_store_of_its_own(thread, folder):
     [
         (lambda store: (store / "parley.db").mkdir(parents=True), "can't be read: Is a directory"),
         (lambda store: store.write_text("x"), "can't be read: Not a directory"),
-        (damage, "is damaged: file is not a database. `parley restore` puts a backup in its"),
+        (damage, "is damaged: file is not a database. `parley store restore` puts a backup in its"),
     ],
     ids=["database-is-a-folder", "folder-is-a-file", "damaged"],
 )
@@ -592,7 +597,7 @@ def test_a_store_that_can_not_be_read_is_named_with_what_to_do(folder, args, spo
     (folder / "config.toml").write_text("store.folder = 'store'")
     spoil(folder / "store")
     result = parley(*args)
-    assert result.exit_code == 1
+    assert result.exit_code == (4 if "damaged" in said else 1)
     assert result.stderr.startswith(f"parley: The store '{folder / 'store' / 'parley.db'}' {said}")
     assert len(result.stderr.splitlines()) == 1
 
@@ -613,7 +618,7 @@ def test_a_full_disk_leaves_no_half_written_config(folder):
 def test_reload_says_that_nothing_runs(folder):
     result = parley("reload")
     assert result.exit_code == 1
-    assert "Parley does not run. `parley serve`" in result.stderr
+    assert "Parley is not running. Start `parley serve`" in result.stderr
 
 
 def test_a_backup_of_nothing_or_to_nowhere_is_exit_code_1(thread, folder):
@@ -648,7 +653,7 @@ def test_what_to_delete_has_to_be_said(folder, args):
 def test_serve_needs_a_platform(folder):
     result = parley("serve")
     assert result.exit_code == 2
-    assert "the config names no chat platform" in result.stderr
+    assert "The config names no chat platform" in result.stderr
 
 
 def test_without_a_command_the_chat_opens(folder):

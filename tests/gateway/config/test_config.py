@@ -102,8 +102,8 @@ def test_the_first_place_that_has_a_config_wins(tmp_path, home, monkeypatch):
             None, "cannot read it: No such file or directory; `parley init ", id="missing"
         ),
         pytest.param(b"\xff\xfe", "cannot read it: it is not UTF-8 text", id="not-text"),
-        pytest.param(b"a = 1\nb = = 2", "not valid TOML, line 2, column 5: ", id="toml"),
-        pytest.param(b"[a", "not valid TOML, end of document: Expected ']'", id="open-text"),
+        pytest.param(b"a = 1\nb = = 2", "is not valid TOML: line 2, column 5: ", id="toml"),
+        pytest.param(b"[a", "is not valid TOML: end of document: Expected ']'", id="open-text"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_named_with_the_reason(tmp_path, content, said):
@@ -261,11 +261,15 @@ def test_variables_are_replaced_in_every_text_and_can_be_written_literally(tmp_p
         ("api_key_env = 3", ".api_key_env", "expected the name of an environment variable"),
         ('api_key_file = "no.txt"', ".api_key_file", "cannot read FOLDER/no.txt: No such file or"),
         ('api_key_file = "empty.txt"', ".api_key_file", "FOLDER/empty.txt is empty"),
-        ('api_key = "${NOPE}"', ".api_key", "the environment variable NOPE is not set (for the"),
+        (
+            'api_key = "${NOPE}"',
+            ".api_key",
+            "the environment variable NOPE is not set (for a plain",
+        ),
         (
             'api_key = "x"\napi_key_env = "THE_KEY"',
             ".api_key_env",
-            "given beside another api_key, expected only one of them",
+            "gives api_key a second time; keep one of the settings",
         ),
         ('api_key = ["sk-canary"]', ".api_key", "found something else, expected text"),
         ('api_kye = "sk-canary"', ".api_kye", "there is no setting 'api_kye'; did you mean 'api_k"),
@@ -374,13 +378,13 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = ['json:dumps'], workbench = ['json:dumps'] }"),
             "agents.b",
-            "an agent takes tools or a workbench, not both",
+            "has tools and a workbench; keep one of them",
             id="tools-and-workbench",
         ),
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
             "agents.b.tools[0]",
-            "nothing tells what it is, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
             id="tool-without-path",
         ),
         pytest.param(
@@ -474,12 +478,32 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
         (
             "policies.tools.pay = { action = 'ask', quorum = 3, approvers = ['asker', 'x:1'] }",
             "policies.tools",
-            "pay: 3 people have to approve, but only 2 may: name more approvers or operators",
+            "pay: 3 people have to approve, but only 2 may; name more approvers or operators",
         ),
         (
             "policies.tools.pay = { action = 'ask', quorum = 2 }",
             "policies.tools",
             "pay: 2 people have to approve, but only 1 may",
+        ),
+        (
+            "policies.missed_days = inf",
+            "policies.missed_days",
+            "found inf, expected a",
+        ),
+        (
+            "policies.missed_days = 366",
+            "policies.missed_days",
+            "found 366, expected a value less than or equal to 365",
+        ),
+        (
+            "policies.answer_missed_minutes = nan",
+            "policies.answer_missed_minutes",
+            "found nan, expected a",
+        ),
+        (
+            "policies.answer_missed_minutes = 721\npolicies.missed_days = 0.5",
+            "policies.answer_missed_minutes",
+            "found 721, longer than missed_days, which is 720 minutes;",
         ),
         (
             "policies.tools.pay = { action = 'ask', quorum = 0 }",
@@ -592,7 +616,7 @@ BUDGET = '[[budgets]]\nper = "person"\n'
         (
             BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
             "models.m.model",
-            "a budget limits the cost, and [prices] does not say that of gpt-4o",
+            "has no price, but a budget limits the cost; add gpt-4o to [prices]",
         ),
     ],
 )

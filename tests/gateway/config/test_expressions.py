@@ -92,7 +92,7 @@ def test_an_expression_means(text: str, meaning: object):
         (
             "A('DONE",
             """\
-            text without its closing quote
+            text without a closing quote
               A('DONE
                 ^^^^^""",
         ),
@@ -129,7 +129,7 @@ def test_a_mistake_is_shown_where_it_stands(text: str, said: str):
         ("A(x=1, 2)", "an argument without a name follows a named one", 7),
         ("A('\\q')", "unknown escape '\\\\q'", 3),
         ("A(B())", "text needs quotes: 'B'", 2),
-        ("A(" + "9" * 5000 + ")", "a number of too many digits", 2),
+        ("A(" + "9" * 5000 + ")", "the number has too many digits", 2),
         ("A() ; B()", "unexpected ';'", 4),
         ("A().x", "unexpected '.'", 3),
         ("__import__('os').system('id')", "unexpected '.'", 16),

@@ -177,7 +177,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ team = 'inner' }] }"),
             "teams.t.agents.a.tools[0].description",
-            "is missing: it tells the model what the team is for",
+            "is missing: tell the model what the team is for",
             id="team-tool-without-description",
         ),
         pytest.param(
@@ -192,19 +192,19 @@ factory = "parts:choose"
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ agent = 'd' }] }\nagents.dd = {}"),
             "teams.inner.agents.b.tools[0]",
-            "found 'd', expected another agent of this team; there is dd, c",
+            "found 'd', expected another agent of this team; there is 'dd', 'c'",
             id="agent-tool",
         ),
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ agnt = 'd' }] }"),
             "teams.t.agents.a.tools[0]",
-            "nothing tells what it is, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
             id="tool-of-no-kind",
         ),
         pytest.param(
             ("agents.b = {}\n", ""),
             "teams.inner.participants",
-            "there is only one; a selector chooses between at least two",
+            "has one participant; a selector needs at least two",
             id="selector-of-one",
         ),
         pytest.param(
@@ -228,7 +228,7 @@ factory = "parts:choose"
         pytest.param(
             ("max_turns = 2", "max_turns = 2\ncustom_message_types = ['parts:choose']"),
             "teams.inner.custom_message_types[0]",
-            "'parts:choose' is no message type, expected one",
+            "'parts:choose' is not a message type",
             id="message-type",
         ),
         pytest.param(
@@ -237,7 +237,7 @@ factory = "parts:choose"
                 "agents.a = { model_context = { type = 'token_limited', model = 'x' } }",
             ),
             "teams.t.agents.a.model_context.model",
-            "found 'x', expected the name of a model; there is auto",
+            "found 'x', expected the name of a model; there is 'auto'",
             id="context-model",
         ),
         pytest.param(
@@ -255,7 +255,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { memory = [{ content = 'x' }] }"),
             "teams.t.agents.a.memory[0]",
-            "nothing tells what it is, expected the key 'path' or 'contents'",
+            "has no type, expected the key 'path' or 'contents'",
             id="memory-of-no-kind",
         ),
         pytest.param(
@@ -335,7 +335,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\nparticipants = ['t']\n",
             "teams.t.participants[0]",
-            "'t' is inside of itself: t -> t",
+            "'t' contains itself: t -> t",
             id="itself",
         ),
         pytest.param(
@@ -345,7 +345,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "[teams.v]\ntype = 'graph'\ndescription = 'v'\n"
             "agents.b = { tools = [{ team = 't', description = 'x' }] }",
             "teams.v.agents.b.tools[0]",
-            "'t' is inside of itself: t -> u -> a -> v -> b -> t",
+            "'t' contains itself: t -> u -> a -> v -> b -> t",
             id="long",
         ),
         pytest.param(
@@ -353,14 +353,14 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "agents.a = { tools = [{ agent = 'b' }] }\n"
             "agents.b = { tools = [{ agent = 'a' }] }",
             "teams.t.agents.b.tools[0]",
-            "'a' is inside of itself: a -> b -> a",
+            "'a' contains itself: a -> b -> a",
             id="agents",
         ),
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\n"
             "agents.a = { tools = [{ agent = 'a' }] }\n",
             "teams.t.agents.a.tools[0]",
-            "'a' is inside of itself: a -> a",
+            "'a' contains itself: a -> a",
             id="agent",
         ),
     ],
@@ -402,31 +402,31 @@ def graph(edges: str = CHAIN, settings: str = "") -> str:
         pytest.param(
             graph("{ source = 'a', target = 'bb' }"),
             "edges[0].target",
-            "found 'bb', expected a participant; there is a, b, c",
+            "found 'bb', expected a participant; there is 'a', 'b', 'c'",
             id="target",
         ),
         pytest.param(
             graph(settings="default_start_node = 'x'"),
             "default_start_node",
-            "found 'x', expected a participant; there is a, b, c",
+            "found 'x', expected a participant; there is 'a', 'b', 'c'",
             id="start",
         ),
         pytest.param(
             graph(settings="nodes.x = { activation = 'any' }"),
             "nodes.x",
-            "found 'x', expected a participant; there is a, b, c",
+            "found 'x', expected a participant; there is 'a', 'b', 'c'",
             id="node",
         ),
         pytest.param(
             graph(settings="default_start_node = 'b'"),
             "edges",
-            "no way leads from b to 'a'",
+            "no edges lead from b to 'a'",
             id="unreachable",
         ),
         pytest.param(
             graph(f"{CHAIN}, {{ source = 'c', target = 'a' }}", "max_turns = 3"),
             "default_start_node",
-            "is missing: edges lead to everybody, so a run would begin nowhere",
+            "is missing: edges lead to every participant, so no one is first",
             id="no-start",
         ),
         pytest.param(
@@ -446,7 +446,7 @@ def graph(edges: str = CHAIN, settings: str = "") -> str:
                 "default_start_node = 'a'",
             ),
             "termination",
-            "is missing: edges lead back, so a run ends only by a termination or max_turns",
+            "is missing: the graph has a loop, so a run needs a termination or max_turns to end",
             id="endless",
         ),
         pytest.param(
@@ -455,7 +455,7 @@ def graph(edges: str = CHAIN, settings: str = "") -> str:
                 "condition_function = 'parts:choose' }"
             ),
             "edges[0]",
-            "an edge takes a condition or a condition_function, not both",
+            "has a condition and a condition_function; keep one of them",
             id="two-conditions",
         ),
         pytest.param(

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.config.settings import Attachments
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
@@ -75,7 +75,7 @@ def test_an_image_that_never_comes_to_its_size_costs_little_to_find_out():
     assert time.perf_counter() - begun < MOST_SEGMENTS * 1e-4
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def judge(self, message):
         return Admission()
 
@@ -102,11 +102,11 @@ def opened(folder, teams=None, **limits) -> Gateway:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ([file(b"x" * 2_000_001)], "a.bin has 2.0 MB, and a file may have 2 MB."),
-        ([file(b"", left_out=30_000_000)], "a.bin has 30.0 MB, and a file may have 2 MB."),
+        ([file(b"x" * 2_000_001)], "a.bin has 2.0 MB; a file may have 2 MB."),
+        ([file(b"", left_out=30_000_000)], "a.bin has 30.0 MB; a file may have 2 MB."),
         (
             [file(b"x" * 1_600_000), file(b"y" * 1_600_000)],
-            "its files have 3.2 MB together, and a message may have 3 MB.",
+            "its files have 3.2 MB in total; a message may have 3 MB.",
         ),
         (
             [file(media_type="text/html")],
@@ -146,7 +146,7 @@ async def test_a_thread_has_so_many_files_and_not_more_until_some_are_gone(tmp_p
         first = await gateway.accept(message(file(b"x" * 600_000)))
         await until(gateway, first.thread, ends)
         refused = await gateway.accept(message(file(b"y" * 600_000)))
-        assert "this thread would have 1.2 MB of them, and it may have 1 MB. /new" in refused.reply
+        assert "the thread would have 1.2 MB; a thread may have 1 MB. /new" in refused.reply
         assert (await gateway.accept(message(file(b"y" * 600_000), root="2"))).outcome == "turn"
         await gateway.accept(message(text="/new"))
         assert (await gateway.accept(message(file(b"y" * 600_000)))).outcome == "turn"

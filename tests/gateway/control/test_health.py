@@ -10,13 +10,16 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from pydantic import ValidationError
 
 from gateway.app.load import load_config
 from gateway.app.serve import until_signal
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import JsonFormatter, LogContext
 from gateway.base.metrics import STALE, Metrics
+from gateway.config.settings import HealthConfig
 from gateway.control.health import METRICS_TYPE, PortTaken, serve_health
+from gateway.errors import StoreUnwritable
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
@@ -61,13 +64,19 @@ async def test_a_gateway_that_hears_from_its_platforms_is_ready(tmp_path):
         assert (await get("/readyz"))[0] == 503
 
 
-async def test_a_store_that_takes_no_writes_is_not_ready(tmp_path):
+async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
     async with watched(tmp_path) as (gateway, get):
         store = gateway.store
         assert isinstance(store, SqliteStore)
-        await store.write(lambda c: c.fetch("PRAGMA query_only = ON"))
+        with pytest.raises(StoreUnwritable):  # from now on
+            await store.write(lambda c: c.fetch("PRAGMA query_only = ON"))
         status, _, body = await get("/readyz")
-    assert (status, json.loads(body)["store"]) == (503, "StoreUnwritable")
+        assert (status, json.loads(body)["store"]) == (503, "StoreUnwritable")
+        status, _, body = await get("/healthz")
+        assert (status, json.loads(body)["status"]) == (200, "degraded")
+        trouble = "The store takes no writes (StoreUnwritable). Nothing is accepted."
+        assert json.loads(body)["troubles"] == [trouble]
+        assert list((await gateway.status()).troubles) == [trouble]
 
 
 async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
@@ -88,6 +97,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         await gateway.send(thread, "/status")
         for n, good in enumerate((True, True, False)):
             await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
+        gateway.count_ignored("not addressed")
         gateway.vitals.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
     lines = bodies[0][2].splitlines()
@@ -96,6 +106,7 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         'parley_messages_accepted_total{outcome="queued"} 1',
         'parley_messages_accepted_total{outcome="command"} 1',
         'parley_turns_total{ended="done"} 1',
+        'parley_events_ignored_total{reason="not addressed"} 1',
         'parley_threads{state="idle"} 1',
         'parley_feedback{verdict="good"} 2',
         'parley_feedback{verdict="bad"} 1',
@@ -118,6 +129,94 @@ async def test_a_port_that_is_taken_is_said(tmp_path):
         with pytest.raises(PortTaken, match=r"Set another port in \[health\]"):
             async with serve_health(gateway, "127.0.0.1", port):
                 pass
+
+
+# --- the Host of a request, and what an answer names ---
+
+
+@asynccontextmanager
+async def asked(folder, *names: str):
+    """A gateway's health, which answers raw requests."""
+    async with (
+        Gateway(SqliteStore(folder), ScriptedTeams(lambda: solo("one"))) as gateway,
+        serve_health(gateway, "127.0.0.1", 0, names=names) as port,
+    ):
+
+        async def ask(request: bytes) -> str:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            answer = await reader.read()
+            writer.close()
+            return answer.decode()
+
+        yield ask
+
+
+def get(path: str, *hosts: str) -> bytes:
+    lines = [f"GET {path} HTTP/1.1", *(f"Host: {host}" for host in hosts), "Connection: close"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+OURS = ("parley.internal", "PARLEY.internal:8642", "parley.internal.")
+LOCAL = ("localhost", "LOCALHOST:8642", "localhost.", "127.0.0.1", "127.0.0.1:8642", "10.1.2.3")
+LOCAL_V6 = ("[::1]", "[::1]:8642", "[fe80::1%25eth0]:8642")
+FOREIGN = (
+    *("evil.example", "evil.example:8642", "localhost.evil.example", "127.0.0.1.evil.example"),
+    *("evil.example@localhost", "localhost:80@evil.example", "parley.internal.evil.example", "::1"),
+    *("[::1", "[evil.example]", "127.0.0.1:80:80", "127.0.0.1:x", "localhost..", "*", "", "[]"),
+)
+PATHS = ("/healthz", "/readyz", "/metrics", "/none")
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_request_is_answered_only_under_a_host_that_is_an_address_or_allowed(
+    tmp_path, path
+):
+    async with asked(tmp_path, "Parley.internal") as ask:
+        for host in (*OURS, *LOCAL, *LOCAL_V6):
+            status = (await ask(get(path, host))).split()[1]
+            assert status == ("404" if path == "/none" else "200"), host
+        for hosts in (*((host,) for host in FOREIGN), ("localhost", "evil.example")):
+            answer = await ask(get(path, *hosts))
+            assert answer.split()[1] in {"421", "400"}, hosts
+            assert "uptime" not in answer
+        assert "[health] hosts" in await ask(get(path, "evil.example"))
+        assert (await ask(f"GET {path} HTTP/1.0\r\n\r\n".encode())).split()[1] == "421"
+
+
+@pytest.mark.parametrize("name", ["*", "*.internal", "http://a", "a:80", "", "a/b", "a b", "."])
+def test_a_name_of_the_config_that_no_host_can_be_is_a_mistake(name):
+    with pytest.raises(ValidationError, match="is not a host name"):
+        HealthConfig(hosts=[name])
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        *(get(path, host) for path in PATHS for host in ("localhost", "evil.example")),
+        get("/healthz", "localhost").replace(b"GET", b"POST"),
+        get("/healthz"),
+        b"not HTTP at all\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+async def test_no_answer_names_a_version(tmp_path, request_):
+    async with asked(tmp_path) as ask:
+        answer = await ask(request_)
+    assert answer.startswith("HTTP/1.")
+    for word in ("aiohttp", "python", "cpython"):
+        assert word not in answer.lower()
+    [server] = re.findall(r"^Server: (.*)\r$", answer, re.MULTILINE)
+    assert server == "parley"
+
+
+async def test_a_page_that_fails_is_an_error_without_its_words(tmp_path, monkeypatch):
+    async with watched(tmp_path) as (_, get):
+        monkeypatch.delattr(Metrics, "adapters")
+        status, _, body = await get("/readyz")
+    assert status == 500
+    assert "adapters" not in body
 
 
 class Lines(logging.Handler):

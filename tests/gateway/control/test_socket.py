@@ -1,4 +1,5 @@
 import asyncio
+import inspect
 import json
 import os
 import sys
@@ -7,6 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from gateway.client import Answer
+from gateway.control.operations import OPERATIONS, Operator, Process
 from gateway.control.socket_client import NAME, SocketClient
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
@@ -25,6 +27,16 @@ from tests.gateway.scripted import (
     turn,
     until,
 )
+
+
+def test_every_operation_has_its_row_in_the_table():
+    protocols = (Operator, Process)
+    methods = {
+        name
+        for each in protocols
+        for name, _ in inspect.getmembers(each, inspect.iscoroutinefunction)
+    }
+    assert methods == OPERATIONS.keys()
 
 
 async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
@@ -88,7 +100,7 @@ async def test_a_watcher_sees_text_as_it_streams_and_is_let_go_at_the_end(tmp_pa
         client = await SocketClient.connect(tmp_path)
         thread = (await client.create_thread()).id
         watching = asyncio.ensure_future(until(client, thread, lambda _: False))
-        while not local._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
+        while not local._bus._subscriptions:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
         await turn(local, thread, "go")
         while len(await local.store.events(thread)) < 6:  # noqa: ASYNC110 (nor of this)
@@ -104,8 +116,8 @@ async def test_hanging_up_ends_the_subscription(tmp_path):
         await local.rename_thread(thread, "u")
         async with aclosing(client.events(thread)) as events:
             await anext(events)
-            assert local._bus._feeds
-        while local._bus._feeds:  # noqa: ASYNC110 (nothing tells of it)
+            assert local._bus._subscriptions
+        while local._bus._subscriptions:  # noqa: ASYNC110 (nothing tells of it)
             await asyncio.sleep(0)
 
 
@@ -134,14 +146,14 @@ async def test_errors_arrive_as_what_they_were(tmp_path):
         client = await SocketClient.connect(tmp_path)
         with pytest.raises(NotFound, match="no thread 'none'"):
             await client.thread("none")
-        with pytest.raises(GatewayError, match="Not a call"):
+        with pytest.raises(GatewayError, match="not a valid call"):
             await client.call("send", {"wrong": 1})
-    with pytest.raises(GatewayClosed, match="No gateway answers"):
+    with pytest.raises(GatewayClosed, match="Parley is not running"):
         await client.threads()
 
 
 async def test_without_an_owner_there_is_nothing_to_connect_to(tmp_path):
-    with pytest.raises(GatewayClosed, match="No gateway answers"):
+    with pytest.raises(GatewayClosed, match="Parley is not running"):
         await SocketClient.connect(tmp_path)
     async with opened(tmp_path, lambda: solo("one")):
         await SocketClient.connect(tmp_path)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway.access.authority import OperatorAccess
+from adapters.slack.simulator.clock import VirtualClock
+from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.events import SessionEvent
@@ -16,7 +17,6 @@ from gateway.store.decisions import NewThread
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.events import add_events
 from gateway.surface import TextSurface
-from tests.fakes.scripted_surface import SteppedClock
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ANN = Author(id="scripted:ann", name="Ann")
@@ -30,8 +30,8 @@ async def served(
     surface: TextSurface,
     make: Callable[[], Any] | ScriptedTeams = lambda: solo("unused"),
     *,
-    access: OperatorAccess | None = None,
-    clock: SteppedClock | None = None,
+    access: Access | None = None,
+    clock: VirtualClock | None = None,
 ) -> AsyncGenerator[Gateway]:
     """A gateway on a folder's store, writing to a surface.
 
@@ -39,7 +39,7 @@ async def served(
     """
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with (
-        Gateway(SqliteStore(folder), teams, access=access or OperatorAccess([ANN.id])) as gateway,
+        Gateway(SqliteStore(folder), teams, access=access or Access([ANN.id])) as gateway,
         delivering(gateway, surface, clock=clock),
     ):
         yield gateway
@@ -55,13 +55,13 @@ async def say(
 
 async def all_told(
     gateway: Gateway,
-    clock: SteppedClock | None = None,
+    clock: VirtualClock | None = None,
     step: float = 1.0,
     *,
     platform: str = HERE.platform,
 ) -> None:
     """Advance time until everything is on the platform, or given up."""
-    while await gateway.store.untold(platform):
+    while await gateway.store.undelivered_threads(platform):
         await asyncio.sleep(0.005)
         if clock is not None:
             clock.advance(step)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.slack.simulator.clock import VirtualClock
 from gateway.adapter import AuthError
 from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
@@ -24,7 +25,7 @@ from gateway.surface import (
     Speech,
     TextLimits,
 )
-from tests.fakes.scripted_surface import Board, PlainSurface, SteppedClock, Surface
+from tests.fakes.scripted_surface import Board, PlainSurface, Surface
 from tests.gateway.delivery.delivered import ANN, Story, all_told, say, served
 from tests.gateway.delivery.test_service import (
     BEGIN,
@@ -51,7 +52,7 @@ async def told(
     **more,
 ) -> None:
     """Add events to a thread, and wait until delivered or given up."""
-    clock = SteppedClock()
+    clock = VirtualClock()
     async with served(folder, surface(board, **more), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(*events)
@@ -91,7 +92,7 @@ async def test_a_call_without_an_end_counts_as_unclear(tmp_path: Path) -> None:
 
 
 async def test_a_rate_limited_message_waits_as_long_as_it_is_told_to(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     board.fail("post", RateLimited(30.0))
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -115,7 +116,7 @@ async def test_an_unreachable_platform_is_tried_again_in_order(tmp_path: Path) -
 
 
 async def test_other_threads_do_not_wait_for_one_that_fails(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         other = await Story.begun(gateway, ConversationKey(platform="scripted", root="2"))
@@ -129,7 +130,7 @@ async def test_other_threads_do_not_wait_for_one_that_fails(tmp_path: Path) -> N
 
 
 async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     for _ in range(400):
         board.fail("post", PlatformUnreachable())
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
@@ -143,7 +144,7 @@ async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path
 async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path) -> None:
     board = Board()
     board.fail("post", CallRejected("msg_blocks_too_long"))
-    clock = SteppedClock()
+    clock = VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, said("a", "m1", "One."), said("a", "m2", "Two."), DONE)
@@ -157,7 +158,7 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
 
 
 async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         board.fail("post", CallRejected("is_archived", gone=True))
@@ -174,7 +175,7 @@ async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_
 
 
 async def test_a_place_that_is_gone_stays_given_up_after_a_restart(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         board.fail("post", CallRejected("is_archived", gone=True))
@@ -201,7 +202,7 @@ async def test_refused_credentials_end_the_adapter(tmp_path: Path) -> None:
 
 
 async def test_a_bug_in_one_thread_leaves_the_others_alone(tmp_path: Path, caplog) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     board.fail("post", ValueError("a bug"))
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -213,7 +214,7 @@ async def test_a_bug_in_one_thread_leaves_the_others_alone(tmp_path: Path, caplo
 
 @pytest.mark.parametrize("shown", ["One two ", "", "something else"])
 async def test_a_message_that_takes_no_more_is_gone_on_from(tmp_path: Path, shown: str) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
@@ -230,7 +231,7 @@ async def test_a_message_that_takes_no_more_is_gone_on_from(tmp_path: Path, show
 
 
 async def test_bounds_that_a_platform_set_hold_after_a_restart(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two "))
@@ -245,7 +246,7 @@ async def test_bounds_that_a_platform_set_hold_after_a_restart(tmp_path: Path) -
 
 
 async def test_an_old_message_is_followed_up_rather_than_edited(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     limits = TextLimits(message=200, edit_within=3600.0)
     async with served(tmp_path, Surface(board, limits=limits), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -258,7 +259,7 @@ async def test_an_old_message_is_followed_up_rather_than_edited(tmp_path: Path) 
 
 
 async def test_a_question_that_somebody_removed_is_asked_once_more(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "Well"))
@@ -274,7 +275,7 @@ async def test_an_edit_that_may_have_arrived_is_made_again(tmp_path: Path) -> No
     board = Board()
     for _ in range(3):
         board.fail("edit", OutcomeUnknown(), "after")
-    clock = SteppedClock()
+    clock = VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "Well"))
@@ -285,7 +286,7 @@ async def test_an_edit_that_may_have_arrived_is_made_again(tmp_path: Path) -> No
 
 
 async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "A secret"))
@@ -297,7 +298,7 @@ async def test_a_deleted_thread_leaves_no_rows_and_no_writer(tmp_path: Path) -> 
 
 
 async def test_rows_of_what_was_told_long_ago_are_removed(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         for n in range(5):
@@ -309,7 +310,7 @@ async def test_rows_of_what_was_told_long_ago_are_removed(tmp_path: Path) -> Non
 
 
 async def test_an_interrupted_message_says_so_until_it_is_said_anew(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     again = replace(BEGIN, resumed=True)
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -328,14 +329,14 @@ async def test_an_interrupted_message_says_so_until_it_is_said_anew(tmp_path: Pa
 
 
 async def test_what_is_not_said_again_is_taken_back(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
         await board.until(lambda b: b.posted)
         await story.tell(replace(BEGIN, resumed=True), said("a", "m", ""), DONE)
         await all_told(gateway, clock)
-    assert board.texts == ["a: (This was interrupted, and not said again.)"]
+    assert board.texts == ["a: (This was interrupted and not repeated.)"]
 
 
 CRASHES = [
@@ -401,7 +402,7 @@ async def test_the_busy_sign_is_taken_back_after_a_crash(tmp_path: Path) -> None
 
 
 async def test_what_is_posted_keeps_its_bounds_when_the_limits_change(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     text = "".join(f"word{n:02} " for n in range(20))
     async with served(
         tmp_path, Surface(board, limits=TextLimits(message=60)), clock=clock
@@ -459,7 +460,7 @@ async def test_a_thread_goes_on_after_its_writer_has_rested(tmp_path: Path) -> N
 
 
 async def test_after_a_restart_an_interrupted_message_says_so(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
@@ -490,7 +491,7 @@ class Stubborn(Surface):
 
 async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> None:
     board = Board()
-    async with served(tmp_path, Stubborn(board), clock=SteppedClock()) as gateway:
+    async with served(tmp_path, Stubborn(board), clock=VirtualClock()) as gateway:
         story = await Story.begun(gateway)
         await story.tell(*HELLO)
         await board.until(lambda b: b.calls)
@@ -506,7 +507,7 @@ async def test_leaving_ends_a_writer_that_fails_meanwhile(tmp_path: Path) -> Non
     ids=["question", "file"],
 )
 async def test_what_is_refused_is_named(tmp_path: Path, event, text: str) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     board.fail("post", CallRejected("invalid"))
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
@@ -518,7 +519,7 @@ async def test_what_is_refused_is_named(tmp_path: Path, event, text: str) -> Non
 
 
 async def test_a_growing_text_that_is_refused_is_shown_at_its_end(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
@@ -532,7 +533,7 @@ async def test_a_growing_text_that_is_refused_is_shown_at_its_end(tmp_path: Path
 
 
 async def test_a_message_that_people_remove_again_and_again_is_left(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One"))
@@ -548,7 +549,7 @@ async def test_a_message_that_people_remove_again_and_again_is_left(tmp_path: Pa
 
 
 async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: Path) -> None:
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     gone = CallRejected("channel_not_found", gone=True)
     board.fail("post", gone, matches=lambda part: getattr(part.content, "away", False))
     access = WithApprovals([ANN.id])
@@ -560,3 +561,27 @@ async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: P
         await all_told(gateway, clock)
         assert (await gateway.store.delivery(story.thread)).gone == ""
     assert board.texts == ["? r1? open"]
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["looked-up", "marked"])
+async def test_what_was_posted_after_a_backup_is_not_posted_again_unmarked(
+    tmp_path: Path, forgets: bool
+) -> None:
+    board, backup = Board(), tmp_path / "backup.db"
+    folder = tmp_path / "store"
+    teams = ScriptedTeams(lambda: solo("unused"))
+    async with Gateway(SqliteStore(folder), teams) as gateway:
+        await (await Story.begun(gateway)).tell(*HELLO)
+        await gateway.backup(backup)
+    clock = VirtualClock()
+    async with served(folder, Surface(board), clock=clock) as gateway:
+        await all_told(gateway, clock)
+    assert board.texts == ["a: Hello."]
+    store = SqliteStore(folder)
+    await store.stage(backup)
+    await store.restore()
+    board.forgets = forgets
+    async with served(folder, Surface(board), clock=clock) as gateway:
+        await all_told(gateway, clock)
+    again = ["a: Hello. (perhaps twice)"] if forgets else []
+    assert board.texts == ["a: Hello.", *again]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.slack.simulator.clock import VirtualClock
 from gateway.conversation import ConversationKey
 from gateway.surface import (
     Line,
@@ -16,7 +17,7 @@ from gateway.surface import (
     Speech,
     TextLimits,
 )
-from tests.fakes.scripted_surface import Board, Call, SteppedClock, Surface, When
+from tests.fakes.scripted_surface import Board, Call, Surface, When
 from tests.gateway.delivery.delivered import Story, all_told, served
 from tests.gateway.delivery.test_service import (
     BEGIN,
@@ -93,7 +94,7 @@ def shown(board: Board, thread: str) -> str:
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_all_of_it_stands_there_once_and_in_order(tmp_path: Path, seed: int) -> None:
-    chance, board, clock = random.Random(seed), Board(), SteppedClock()
+    chance, board, clock = random.Random(seed), Board(), VirtualClock()
     tellers = [Teller(f"t{n}", chance) for n in range(3)]
     threads: list[str] = []
     for life in range(3):
@@ -120,7 +121,7 @@ async def test_all_of_it_stands_there_once_and_in_order(tmp_path: Path, seed: in
 async def test_where_nothing_can_be_looked_up_what_is_doubled_says_so(
     tmp_path: Path, seed: int
 ) -> None:
-    chance, board, clock = random.Random(seed), Board(forgets=True), SteppedClock()
+    chance, board, clock = random.Random(seed), Board(forgets=True), VirtualClock()
     teller = Teller("t", chance)
     make_trouble(board, chance)
     async with served(tmp_path, Surface(board, limits=LIMITS), clock=clock) as gateway:

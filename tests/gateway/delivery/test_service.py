@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from gateway.access.authority import OperatorAccess
+from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.conversation import ConversationKey
 from gateway.delivery.view import ThreadView
@@ -341,7 +341,7 @@ async def test_what_happened_before_is_told_at_the_start(tmp_path: Path) -> None
     assert board.texts == ["a: Early."]
 
 
-class WithApprovals(OperatorAccess):
+class WithApprovals(Access):
     def __init__(self, operators: Collection[str] = ()) -> None:
         super().__init__(operators)
         self.approval_places = (ConversationKey(platform="scripted", channel="approvals"),)
@@ -413,8 +413,8 @@ async def test_a_question_does_not_wait_for_growing_text(tmp_path: Path) -> None
 def test_a_view_forgets_what_is_told() -> None:
     view = ThreadView()
     for seq, event in enumerate((BEGIN, said("a", "m", "Hi."), DONE), 1):
-        view.take(replace(event, seq=seq))
-    assert view.done_before(None) == 3
+        view.apply(replace(event, seq=seq))
+    assert view.forget_before(None) == 3
     assert view.items == []
 
 
@@ -446,7 +446,7 @@ async def test_news_of_a_question_is_told_wherever_it_is_asked(tmp_path: Path) -
         await story.told()
     there = [posted.text for posted in board.posted if posted.place.key == HERE]
     copies = [posted.text for posted in board.posted if posted.place.key != HERE]
-    approved = "-- Ann approved: 1 of 2 who have to."
+    approved = "-- Ann approved: 1 of 2 approvals."
     assert there == ["? r1? open", "? r2? open", approved, "-- Still open."]
     assert copies == ["? r1? open", approved]
     assert next(m for m in board.posted if m.text == "-- Still open.").content == Line(

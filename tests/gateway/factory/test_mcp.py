@@ -35,12 +35,13 @@ participants = ["clerk"]
 max_turns = 1
 
 [policies.tools]
-add = "allow"
+"notes/add" = "allow"
 
 [teams.desk.agents.clerk]
 tools = ["os:getpid"]
 
 [[teams.desk.agents.clerk.mcp]]
+name = "notes"
 command = "{python}"
 args = ["-m", "tests.fakes.mcp_server"]
 cwd = "{root}"
@@ -77,5 +78,5 @@ def test_a_server_has_either_a_command_or_a_url(tmp_path: Path, server: str) -> 
         '[teams.desk]\ntype = "round_robin"\nparticipants = ["clerk"]\n'
         f"[teams.desk.agents.clerk]\nmcp = [{server}]\n"
     )
-    with pytest.raises(ConfigError, match="either a command or a url"):
+    with pytest.raises(ConfigError, match="a command or a url, and not both"):
         load_config(tmp_path / "config.toml")

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.factory.ownership import model_clients, owned
+from gateway.factory.ownership import model_clients, own_parts
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams.base import TaskResult, Team, ToolCall
 from teams.messages import ModelClientStreamingChunkEvent
@@ -317,7 +317,7 @@ def test_a_tool_that_can_not_be_used_is_a_mistake_of_the_config(parts, setting, 
         ("memory = ['parts:team_async']", "TypeError: "),
         (
             "output_content_type = 'parts:search'",
-            "'parts:search' is no pydantic model, expected one",
+            "'parts:search' is not a pydantic model",
         ),
         ("tools = ['parts:search', 'parts:search']", "Tool names of agent 'a' must be unique"),
     ],
@@ -473,7 +473,7 @@ async def test_agents_of_a_team_within_a_team_are_known(parts):
 async def test_a_python_function_that_shares_agents_between_threads_is_refused(parts, name):
     source = factory(parts, f"[teams.f]\nfactory = 'parts:{name}'")
     kept = await build(source, parts)
-    with pytest.raises(TeamBuildError, match="must make new agents at each call"):
+    with pytest.raises(TeamBuildError, match="each call must make new agents"):
         await build(source, parts)
     assert kept
 
@@ -749,8 +749,10 @@ async def test_executors_contexts_and_memories_of_ones_own_get_their_options(own
         tools = [{ executor = { path = "own:Executor", options = { prefix = "> " } } }]
         """,
     )
-    assert {"Context", "ListMemory", "Executor"} <= {type(part).__name__ for part in owned(team)}
-    [context] = [part for part in owned(team) if type(part).__name__ == "Context"]
+    assert {"Context", "ListMemory", "Executor"} <= {
+        type(part).__name__ for part in own_parts(team)
+    }
+    [context] = [part for part in own_parts(team) if type(part).__name__ == "Context"]
     assert getattr(context, "size", None) == 7
 
 

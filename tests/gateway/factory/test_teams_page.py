@@ -17,6 +17,7 @@ import pytest
 
 from gateway.app.check import dump_team
 from gateway.app.load import load_config
+from gateway.factory.component_files import allow_line, needs_of
 from gateway.factory.teams import TeamFactory
 from teams.base import run_hooks
 from teams.core import CancellationToken
@@ -135,7 +136,8 @@ async def test_the_json_of_an_example_is_a_team_with_the_same_json(folder: Path,
         await asyncio.to_thread((folder / "team.json").write_text, text)
         (folder / "again.toml").write_text(
             "[teams.again]\ncomponent = 'team.json'\n"
-            "tool_overrides = { find_order = 'my_tools:find_order' }"
+            "tool_overrides = { find_order = 'my_tools:find_order' }\n"
+            f"{allow_line(needs_of(json.loads(text)))}"
         )
         assert (await dump_team(load_config(folder / "again.toml"), "again")).text == text
 

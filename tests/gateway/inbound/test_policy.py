@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
@@ -34,16 +34,15 @@ from gateway.store.decisions import (
     RepeatedTurn,
     RequestAnswer,
     RequestSupport,
-    Situation,
     TurnStop,
 )
-from gateway.store.records import Request, Thread
+from gateway.store.records import Request, Situation, Thread
 
 ASKER, OTHER = Author(id="x:asker", name="Ann"), Author(id="x:other", name="Bob")
 KEY = ConversationKey(platform="x", root="1")
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def judge(self, message):
         return Admission()
 
@@ -151,7 +150,7 @@ DONE = request("approval", 4, state="answered", outcome="approved")
             replace(OPEN, expires_at=10_000.0),
             APPROVE,
             LOCAL_OPERATOR,
-            CommandReply(reply="It is too late: the request has expired."),
+            CommandReply(reply="The request has expired.", late=True),
         ),
         (
             TEXT,
@@ -249,10 +248,8 @@ def test_a_request_is_named_by_a_click_a_command_or_a_reply():
 @pytest.mark.parametrize("text", ["hi", "/stop", "/new", f"approve {OPEN.id}"])
 def test_without_a_rule_only_operators_are_heard(text, told, reply):
     at = situation(OPEN, named=OPEN, told=told)
-    assert meaning(text, at, ASKER, OperatorAccess()) == MessageRefusal(
-        reason="not allowed", reply=reply
-    )
-    assert not isinstance(meaning(text, at, LOCAL_OPERATOR, OperatorAccess()), MessageRefusal)
+    assert meaning(text, at, ASKER, Access()) == MessageRefusal(reason="not allowed", reply=reply)
+    assert not isinstance(meaning(text, at, LOCAL_OPERATOR, Access()), MessageRefusal)
 
 
 # --- modes, and what is changed afterwards ---
@@ -275,7 +272,7 @@ def test_a_message_does_what_its_threads_mode_says(mode, quiet):
 
 
 def test_a_new_thread_has_the_mode_of_its_route():
-    class Collecting(OperatorAccess):
+    class Collecting(Access):
         def judge(self, message):
             return Admission(mode="collect")
 
@@ -299,8 +296,8 @@ def test_what_comes_on_top_of_too_many_is_refused_and_said_once_an_hour(told):
     [
         (ASKER, Everybody(), MessageEdit(anybody=False), MessageWithdrawal(anybody=False)),
         (LOCAL_OPERATOR, Everybody(), MessageEdit(anybody=True), MessageWithdrawal(anybody=True)),
-        (OTHER, OperatorAccess(), NoAction(), NoAction()),
-        (Author(id=""), OperatorAccess(), NoAction(), MessageWithdrawal(anybody=True)),
+        (OTHER, Access(), NoAction(), NoAction()),
+        (Author(id=""), Access(), NoAction(), MessageWithdrawal(anybody=True)),
     ],
     ids=["the author", "an operator", "nobody it knows", "whoever the platform does not name"],
 )

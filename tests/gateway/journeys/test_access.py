@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import Admission, Denial, RoutedAccess
+from gateway.access.authority import Access, Admission, Denial
 from gateway.adapter import NOT_ALLOWED
 from gateway.app.operator import pair, people_table, unpair
 from gateway.client import Answer
@@ -22,11 +22,15 @@ from gateway.conversation import (
 )
 from gateway.events import InputRequested, Notice
 from gateway.gateway import Gateway
-from gateway.inbound.policy import BOT_MESSAGES
+from gateway.inbound.policy import BOT_MESSAGES, WAITING_THREADS
 from gateway.registry import ToolRule
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request
 from gateway.store.sqlite.store import SqliteStore
+from teams import RoundRobinGroupChat
+from teams.agents import BaseChatAgent
+from teams.base import Response
+from teams.messages import TextMessage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.hand_clock import HandClock
 from tests.gateway.scripted import (
@@ -61,11 +65,11 @@ ROUTE = {"adapter": "chat", "channels": ["C1"], "users": ["ann"], "roles": ["sta
 STAFF = Author(id="chat:T1:sam", name="Sam", groups=frozenset({"staff"}))
 
 
-def access(*routes: dict, operators=(OPERATOR.id,), **limits) -> RoutedAccess:
-    return RoutedAccess(
-        [Route.model_validate(route) for route in routes or (ROUTE,)],
+def access(*routes: dict, operators=(OPERATOR.id,), **limits) -> Access:
+    return Access(
         operators,
-        LimitsConfig(**limits),
+        routes=[Route.model_validate(route) for route in routes or (ROUTE,)],
+        limits=LimitsConfig(**limits),
     )
 
 
@@ -326,6 +330,117 @@ async def test_bots_that_go_on_talking_to_each_other_have_to_rest(tmp_path):
         assert (await gateway.accept(message(BOT, "rested"))).outcome != "refused"
 
 
+async def test_one_bot_rests_in_the_whole_workspace_and_others_go_on(tmp_path):
+    clock = HandClock()
+    teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
+    other = replace(BOT, id="chat:T1:other")
+    found = access({**ROUTE, "bots": ["bot", "other"]})
+    store = SqliteStore(tmp_path, clock=clock.time)
+    async with Gateway(store, teams, access=found, clock=clock.time) as gateway:
+
+        async def say(author: Author, thread: int, **at: str) -> bool:
+            key = replace(KEY, root=f"{thread}", **at)
+            return (await gateway.accept(message(author, "hi", key=key))).outcome != "refused"
+
+        heard = [await say(BOT, n) for n in range(BOT_MESSAGES + 5)]
+        assert heard == [True] * BOT_MESSAGES + [False] * 5
+        assert await say(other, 100)
+        assert await say(ALLOWED, 101)
+        assert await say(BOT, 102, workspace="T2")
+        assert await say(BOT, 103, workspace="T10")  # T1 is the beginning of this name alone
+        assert not await say(BOT, 104)
+        clock.advance(61)
+        assert await say(BOT, 105)
+
+
+@pytest.mark.parametrize("name", ["B7", "chat:T1:B7", "bot", "chat:T1:bot"])
+def test_a_bot_is_let_in_by_each_of_its_ids(name):
+    bot = replace(BOT, aliases=frozenset({"B7", "chat:T1:B7"}))
+    assert lets_in({"bots": [name]}, bot)
+    assert not lets_in({"bots": [name]}, replace(bot, id="chat:T1:b", aliases=frozenset({"B8"})))
+
+
+async def test_a_persons_messages_wait_in_a_bounded_number_of_threads(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(calls("wait"), *["done"] * 9, tools=[wait]))
+    found = access({**ROUTE, "limits": {"parallel_turns": 1}})
+    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+
+        async def say(author: Author, thread: int):
+            return await gateway.accept(message(author, "go", key=replace(KEY, root=f"{thread}")))
+
+        first = await say(ALLOWED, 0)
+        await door.reached.wait()
+        receipts = [await say(ALLOWED, n) for n in range(1, WAITING_THREADS + 3)]
+        outcomes = [receipt.outcome for receipt in receipts]
+        assert "refused" not in outcomes[:WAITING_THREADS]
+        assert outcomes[WAITING_THREADS:] == ["refused", "refused"]
+        assert receipts[-1].reply.startswith("Messages of yours are already waiting in 20 other")
+        assert (await say(ALLOWED, 1)).outcome != "refused"  # it waits there anyway
+        assert (await say(STAFF, 99)).outcome != "refused"
+        door.open()
+        await until(gateway, first.thread, ends)
+        last = receipts[WAITING_THREADS - 1]
+        await until(gateway, last.thread, ends)
+        assert (await say(ALLOWED, 50)).outcome != "refused"
+
+
+class Breaking(BaseChatAgent):
+    """Fails, except where it is asked to wait at the door."""
+
+    def __init__(self, door: Door, tried: list[str]) -> None:
+        super().__init__("solo", "breaks")
+        self._door = door
+        self._tried = tried
+
+    @property
+    def produced_message_types(self):
+        return (TextMessage,)
+
+    async def on_messages(self, messages, cancellation_token):
+        self._tried.append(messages[-1].to_text() if messages else "again")
+        if "wait" in self._tried[-1]:
+            await self._door.pass_through()
+            return Response(chat_message=TextMessage(content="done", source=self.name))
+        raise RuntimeError("not now")
+
+    async def on_reset(self, cancellation_token):
+        pass
+
+
+@pytest.mark.parametrize("limits", [{"parallel_turns": 1}, {"turns": 3}])
+async def test_a_retry_counts_as_a_turn_of_who_asks_for_it(tmp_path, limits):
+    door, tried = Door(), list[str]()
+    teams = ScriptedTeams(lambda: RoundRobinGroupChat([Breaking(door, tried)], max_turns=1))
+    found = access({**ROUTE, "limits": limits})
+    elsewhere, staffs = replace(KEY, root="2"), replace(KEY, root="3")
+    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+        broken = await gateway.accept(message(ALLOWED, "break"))
+        events = await until(gateway, broken.thread, ends)
+        held = await gateway.accept(message(ALLOWED, "wait", key=elsewhere))
+        await door.reached.wait()
+        if "turns" in limits:
+            door.open()
+            await until(gateway, held.thread, ends)
+            await gateway.accept(message(ALLOWED, "/retry"))
+            events = await until(gateway, broken.thread, ends, events[-1].seq)
+        before = len(tried)
+        receipt = await gateway.accept(message(ALLOWED, "/retry"))
+        other = await gateway.accept(message(STAFF, "break", key=staffs))
+        await until(gateway, other.thread, ends)
+        assert len(tried) == before + 1  # Sam's alone
+        if "turns" not in limits:
+            assert receipt.reply == "Number 1 in your queue: a turn of yours is running."
+            door.open()
+            await until(gateway, broken.thread, ends, events[-1].seq)
+            assert len(tried) == before + 2
+
+
 async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first(tmp_path):
     door, begun = Door(), []
 
@@ -380,7 +495,9 @@ async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
     clock = HandClock()
     store = SqliteStore(tmp_path, clock=clock.time)
     teams = ScriptedTeams(lambda: solo("welcome"))
-    async with Gateway(store, teams, access=access(DM), clock=clock.time) as gateway:
+    async with Gateway(
+        store, teams, access=access(DM), clock=clock.time, steady=clock.time
+    ) as gateway:
         told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         code = told.reply.split("parley pair ")[1].split("`")[0]
         assert told.outcome == "refused"
@@ -407,7 +524,9 @@ async def test_a_code_is_good_for_an_hour_and_five_tries(tmp_path, spoilt_by):
     clock = HandClock()
     store = SqliteStore(tmp_path, clock=clock.time)
     teams = ScriptedTeams(lambda: solo("welcome"))
-    async with Gateway(store, teams, access=access(DM), clock=clock.time) as gateway:
+    async with Gateway(
+        store, teams, access=access(DM), clock=clock.time, steady=clock.time
+    ) as gateway:
         told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         code = told.reply.split("parley pair ")[1].split("`")[0]
         if spoilt_by == "time":

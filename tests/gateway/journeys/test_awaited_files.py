@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.config.settings import Attachments
 from gateway.content.attachments import MISSING
 from gateway.conversation import (
@@ -30,7 +30,7 @@ PLAN = AwaitedFile(name="plan.txt", media_type="text/plain", size=9, ref="F1")
 PLAN_HERE = Attachment(name="plan.txt", media_type="text/plain", data=b"buy bread")
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def __init__(self, mode: str = "queue") -> None:
         super().__init__()
         self._mode = mode
@@ -100,7 +100,7 @@ async def test_author_and_team_are_told_what_is_missing_and_why(tmp_path):
         "The file 'fake.png' did not reach the team: it is not an image that models accept"
         " (PNG, JPEG, GIF or WebP).",
     ]
-    assert "(The file 'plan.txt' did not get here: Slack did not deliver it.)" in heard(client)
+    assert "(The file 'plan.txt' did not arrive: Slack did not deliver it.)" in heard(client)
     (message,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
     assert isinstance(message.content, str)  # without any file, nothing in it is foreign
 
@@ -190,7 +190,7 @@ async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mo
         work = await store.begin(receipt.thread, "boot", words=MISSING)
     assert isinstance(work, ClaimedTurn)
     late = "its platform did not deliver it in time; send it again"
-    assert work.messages[0].text == f"look\n(The file 'plan.txt' did not get here: {late}.)"
+    assert work.messages[0].text == f"look\n(The file 'plan.txt' did not arrive: {late}.)"
     assert [each.text for each in work.events if isinstance(each, Notice)] == [
         f"The file 'plan.txt' did not reach the team: {late}."
     ]

@@ -26,7 +26,7 @@ provider = "openai"
 model = "{model}"
 base_url = "{url}"
 api_key_env = "BAD_DAYS_KEY"
-options = {{ max_retries = 0 }}
+options = {{ max_retries = 0, timeout = {timeout} }}
 
 [teams.solo]
 type = "round_robin"
@@ -40,6 +40,7 @@ max_tool_iterations = 3
 
 [policies.tools]
 default = "allow"
+add = {{ action = "allow", output = "trusted" }}
 """
 
 Talk = Callable[..., AbstractAsyncContextManager[Client]]
@@ -65,8 +66,10 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     (tmp_path / "bad_days_tools.py").write_text(TOOLS)
 
     @asynccontextmanager
-    async def open_gateway(url: str, model: str = "gpt-4o") -> AsyncGenerator[Client]:
-        (tmp_path / "config.toml").write_text(CONFIG.format(url=url, model=model))
+    async def open_gateway(
+        url: str, model: str = "gpt-4o", patience: float = 30
+    ) -> AsyncGenerator[Client]:
+        (tmp_path / "config.toml").write_text(CONFIG.format(url=url, model=model, timeout=patience))
         loaded = load_config(tmp_path / "config.toml")
         async with own_gateway(loaded, SqliteStore(tmp_path / "store")) as client:
             yield client
@@ -107,6 +110,33 @@ FAILURES = {
     "garbage": (Fault(kind="garbage", after=1), "model"),
     "refusal by the filter": (Reply(text="", finish_reason="content_filter"), "model"),
 }
+
+
+KINDS = {
+    "hang": (Fault(kind="hang", after=1), "the model did not answer in time"),
+    "500": (Fail(status=500, message="Boom"), "the model's provider failed, status 500"),
+    "429": (Fail(status=429, message="Slow down"), "the model's rate limit, status 429"),
+    "broken": (Fault(kind="reset", after=2), "the model's answer broke off"),
+    "cut": (Fault(kind="cut", after=2), "the model's answer broke off"),
+    "key": (Fail(status=401, message="Incorrect"), "the model's key was refused, status 401"),
+    "garbage": (Fault(kind="garbage", after=1), "the model's answer was not understandable"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+async def test_the_log_names_the_kind_of_a_models_failure(
+    talk: Talk, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    failure, kind = KINDS[name]
+    patience = 0.5 if name == "hang" else 30.0
+    async with (
+        FakeOpenAI(failure) as server,
+        talk(server.url, patience=patience) as client,
+    ):
+        thread = (await client.create_thread()).id
+        (notice,) = errors(await said(client, thread, "hello"))
+    [line] = [each for each in caplog.messages if f"incident {notice.incident}" in each]
+    assert line.endswith(f"): {kind}")
 
 
 @pytest.mark.parametrize("name", FAILURES)

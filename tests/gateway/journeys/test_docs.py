@@ -4,11 +4,14 @@ import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any, get_args
 
 import pytest
 
 from gateway.app.load import load_config
 from gateway.base.exit_codes import ExitCode
+from gateway.config.root import Config
+from gateway.config.table import Section
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -30,6 +33,23 @@ def test_the_reference_and_the_help_texts_are_up_to_date():
         assert page.read_text() == text, (
             f"run `python docs/generate.py`: {page.name} is out of date"
         )
+
+
+def add_tables(kind: Any, found: set[type[Section]]) -> None:
+    """Add the tables in a setting of this type."""
+    inner = get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, Section) and kind not in found:
+        found.add(kind)
+        inner = [field.annotation for field in kind.model_fields.values()]
+    for each in inner:
+        add_tables(each, found)
+
+
+def test_the_reference_has_every_table():
+    listed = {kind for _, kinds in generator().TABLES for kind in kinds}
+    found: set[type[Section]] = set()
+    add_tables(Config, found)
+    assert found <= listed
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.conversation import Attachment, Author, AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import (
     MessageFinished,
@@ -22,7 +22,7 @@ KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 FILE = Attachment(name="a.txt", media_type="text/plain", data=b"one")
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def __init__(self) -> None:
         super().__init__([BOSS.id])
 
@@ -253,6 +253,31 @@ async def test_an_edit_of_the_text_alone_leaves_the_files_as_they_are(tmp_path):
     assert same.inbox == 0
     assert texts(events)[-1] == "e"
     assert "late" in platform.told()[-1]
+
+
+async def test_an_edit_keeps_those_files_that_its_message_still_has(tmp_path):
+    one, two = (
+        Attachment(name=name, media_type="text/plain", data=name.encode())
+        for name in ("one.txt", "two.txt")
+    )
+    kept = AwaitedFile(name="two.txt", media_type="text/plain", size=two.size)
+    both = (AwaitedFile(name="one.txt", media_type="text/plain", size=one.size), kept)
+    async with Platform(tmp_path, "first", "second", "third") as platform:
+        first = await platform.say("1", "a")
+        await platform.door.reached.wait()
+        await platform.say("2", "b", attachments=(one, two))
+        same = await platform.edit("2", "b", awaited=both)
+        await platform.edit("2", "b", awaited=(kept,))
+        await platform.edit("1", "c", attachments=(one, two))
+        await platform.edit("1", "c", awaited=(kept,))
+        await platform.type(f"/again {first.inbox}")
+        platform.door.open()
+        events = await platform.events(first.thread, 3)
+    assert same.inbox == 0
+    assert texts(events) == ["a", "b", "c"]
+    for told in platform.told()[-2:]:
+        assert "two.txt" in told
+        assert "one.txt" not in told
 
 
 async def test_what_was_run_again_can_be_edited_again(tmp_path):

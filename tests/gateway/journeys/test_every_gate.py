@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.app.load import load_config
 from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, Author, ConversationKey, InboundMessage, Quote
@@ -254,7 +254,7 @@ def obedient() -> Team:
 
 async def test_a_model_that_obeys_a_quote_gets_nowhere(tmp_path):
 
-    class Everybody(OperatorAccess):
+    class Everybody(Access):
         def judge(self, message):
             return Admission()
 

@@ -3,7 +3,7 @@
 import gc
 import tracemalloc
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.decisions import PersonLimits
@@ -15,7 +15,7 @@ PER_THREAD = 2000
 """Bytes that may be left of a thread: far below what any of its objects in use takes."""
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def judge(self, message):
         return Admission(limits=PersonLimits(parallel=3, turns=30))
 
@@ -65,7 +65,7 @@ async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
             tracemalloc.stop()
         await gateway._dispatcher.rest()
         assert (await gateway.status()).live == LIVE
-        kept = [gateway._bus._feeds, gateway._bus._opened, gateway._sessions._delays]
+        kept = [gateway._bus._subscriptions, gateway._bus._opened, gateway._sessions._delays]
         kept += [gateway._sessions._stops, gateway._sessions._running]
         kept += [gateway._dispatcher._waiting, gateway._dispatcher._lines]
         assert not any(kept)

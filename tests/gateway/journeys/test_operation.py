@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess, RoutedAccess
+from gateway.access.authority import Access, Admission
 from gateway.base.logging import log_to
 from gateway.client import Answer
 from gateway.config.budgets import Budget
@@ -212,6 +212,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     if how == "age":
         now[0] = 1e11
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
+        client.compare_time("scripted", now[0])
         await client._life.tidy()
         assert SECRET.encode() not in everything_on_disk(tmp_path)
         assert [each.id for each in await client.threads()] != [thread]
@@ -288,7 +289,7 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
     rule = ToolRule(action="ask", quorum=2, approvers=(DORA.id, EMIL.id))
     teams = ScriptedTeams(lambda: solo(shared, tools=[tell]), rules={"tell": rule})
     routes = [EVERYWHERE, {"adapter": "scripted", "dm": True, "pairing": True}]
-    access = RoutedAccess([Route.model_validate(each) for each in routes])
+    access = Access(routes=[Route.model_validate(each) for each in routes])
     store, board = SqliteStore(tmp_path), Board()
     limits = Limits(budgets=[Budget(per="person", tokens=100_000)])
     async with (
@@ -321,7 +322,7 @@ async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
     async with opened(tmp_path, lambda: solo("one")) as client:
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
-        assert await client.store.expire(0.0) == []
+        assert (await client.store.expire(0.0)).threads == ()
         assert await client.threads()
 
 
@@ -334,7 +335,7 @@ async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tm
 
 
 async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wrote_in(tmp_path):
-    class Everybody(OperatorAccess):
+    class Everybody(Access):
         def judge(self, message):
             return Admission()
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.events import (
@@ -44,7 +44,7 @@ KEY = ConversationKey(platform="x", root="1")
 ASK = ToolRule(action="ask")
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     """Everybody may write, in threads of one mode."""
 
     def __init__(self, mode: str = "queue", *, may_set_mode: bool = False) -> None:
@@ -255,7 +255,7 @@ async def test_whoever_joins_a_turn_is_bound_by_their_own_rules(tmp_path):
         def rule(self, team, call, asker):
             if call.name == "send" and asker.id != ANN.id:
                 return ToolRule(action="deny", reason="not for everybody")
-            return ToolRule(action="allow")
+            return ToolRule(action="allow", output="trusted")
 
     teams = OnlyAnnSends(lambda: solo(client, tools=[work.wait, work.send], messages=9))
     async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("steer")) as gateway:
@@ -290,7 +290,9 @@ async def test_what_joined_is_neither_lost_nor_doubled_by_a_restart(tmp_path):
     def make():
         return solo(client, tools=[work.wait], messages=4)
 
-    teams = ScriptedTeams(make, rules={"wait": ToolRule(action="allow", idempotent=True)})
+    teams = ScriptedTeams(
+        make, rules={"wait": ToolRule(action="allow", idempotent=True, output="trusted")}
+    )
     async with opened(tmp_path, teams, limits=Limits(shutdown=0.05)) as person:
         thread = await begun(person, "steer", work)
         receipt = await person.send(thread, "b")

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess, RoutedAccess
+from gateway.access.authority import Access, Admission
 from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.socket_client import SocketClient
@@ -48,7 +48,7 @@ ANN = Author(id="x:T1:ann", name="Ann")
 BOSSES = [Author(id=f"x:T1:boss{n}", name=f"Boss {n}") for n in range(20)]
 
 
-class Everybody(OperatorAccess):
+class Everybody(Access):
     def __init__(self) -> None:
         super().__init__([boss.id for boss in BOSSES])
 
@@ -143,6 +143,18 @@ async def test_an_approval_that_nobody_gives_in_time_is_a_denial(tmp_path, soon)
     assert office.sent == []
     assert late.reply == f"This is already settled: {EXPIRED}."
     assert audit == [("asked", "", ""), ("expired", "", EXPIRED)]
+
+
+async def test_an_answer_after_the_time_has_the_team_go_on_at_once(tmp_path):
+    office = Office(tmp_path, rule=ToolRule(action="ask", expires=2 * HOUR))
+    async with office.open():  # with half a minute between two looks
+        request = await office.ask()
+        office.clock.advance(2 * HOUR)
+        late = await office.click(BOSSES[0], request.request, APPROVE)
+        events = await office.finished()
+    assert late.reply == "The request has expired."
+    assert [event.outcome for event in of(InputResolved, events)] == [EXPIRED]
+    assert office.sent == []
 
 
 async def test_what_expired_while_nothing_ran_is_settled_at_the_next_start(tmp_path):
@@ -338,13 +350,11 @@ async def test_twenty_people_fill_a_quorum_exactly_once(tmp_path):
 
 
 async def test_approvals_are_given_in_a_channel_that_does_not_see_the_thread(tmp_path):
-    access = RoutedAccess([], [BOSSES[0].id], approvals=["x:T1:approvals"])
-
-    class Open(RoutedAccess):
+    class Open(Access):
         def judge(self, message):
             return Admission() if message.key == KEY else super().judge(message)
 
-    access = Open([], [BOSSES[0].id], approvals=["x:T1:approvals"])
+    access = Open([BOSSES[0].id], approvals=["x:T1:approvals"])
     office = Office(tmp_path, rule=ToolRule(action="ask", approvers=(BOSSES[1].id,)), access=access)
     async with office.open():
         assert office.gateway.approval_places == (APPROVALS,)
@@ -393,7 +403,7 @@ async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_p
         calls("wait"),
         calls("send"),
         "done",
-        rule=ToolRule(action="ask"),
+        rule=ToolRule(action="ask", output="trusted"),
     )
 
     async def wait() -> str:

@@ -1,6 +1,8 @@
 """Resumption by the next process after one that was not closed."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import MAX_RESUMES, ClaimedTurn, TurnUpdate
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from teams.base import Team
+from teams.tools import AgentTool
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -123,8 +127,7 @@ async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_
     notices = [notice.text for notice in of(Notice, events)]
     assert notices[0] == RECOVERY.interrupted
     assert sorted(notices[1:]) == [
-        f"Whether {name} took effect before the interruption is unknown."
-        for name in ("second", "third")
+        f"{name} was interrupted; its effect is unknown." for name in ("second", "third")
     ]
     assert [event.text for event in of(MessageFinished, events)] == ["All done."]
     assert [event.resumed for event in of(TurnStarted, events)] == [False, True]
@@ -132,13 +135,61 @@ async def test_finished_calls_are_not_run_again_and_unfinished_ones_are_said_to_
 
 async def test_an_idempotent_call_is_simply_repeated(tmp_path):
     steps = Steps()
-    again = ToolRule(action="allow", idempotent=True)
+    again = ToolRule(action="allow", idempotent=True, output="trusted")
     thread, teams = await crashed_in_a_batch(tmp_path, steps, second=again, third=again)
     async with opened(tmp_path, teams) as client:
         events = await until(client, thread, ends)
     assert sorted(steps.done) == ["first", "second", "third", "third"]
     assert not any(event.unknown for event in of(ToolFinished, events))
     assert len(of(ToolStarted, events)) == len(of(ToolFinished, events)) == 3
+
+
+async def crashed_beside_a_helper(tmp_path, steps: Steps, **rules) -> tuple[str, ScriptedTeams]:
+    """A crash while `second` runs beside a helper that makes checkpoints."""
+    shared = model(calls("helper", "second", helper='{"task": "go"}'), "All done.")
+    helping = model(calls("first"), calls("third"), "Helped.")
+
+    def team() -> Team:
+        helper = AssistantAgent("helper", helping, tools=steps.all, max_tool_iterations=3)
+        return solo(shared, tools=[AgentTool(helper), steps.second], messages=4)
+
+    teams = ScriptedTeams(team, rules=rules)
+    async with Crash(tmp_path, teams) as (crash, client):
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        for door in steps.doors.values():
+            await door.reached.wait()
+        crash.kill()
+    for door in steps.doors.values():
+        door.open()
+    return thread, teams
+
+
+async def test_a_call_in_flight_at_a_checkpoint_is_repeated_where_the_policy_says_so(tmp_path):
+    steps = Steps()
+    again = ToolRule(action="allow", idempotent=True, output="trusted")
+    thread, teams = await crashed_beside_a_helper(tmp_path, steps, second=again, third=again)
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert sorted(steps.done) == ["first", "second", "third", "third"]
+    assert not any(event.unknown for event in of(ToolFinished, events))
+
+
+@pytest.mark.parametrize("journal", ["kept", "lost"])
+async def test_a_call_in_flight_at_a_checkpoint_is_unknown_also_without_its_line(
+    tmp_path, journal: str
+):
+    steps = Steps()
+    thread, teams = await crashed_beside_a_helper(tmp_path, steps)
+    if journal == "lost":
+        with closing(sqlite3.connect(tmp_path / "parley.db")) as store, store:
+            store.execute("DELETE FROM tool_calls WHERE tool = 'second'")
+    async with opened(tmp_path, teams) as client:
+        events = await until(client, thread, ends)
+    assert sorted(steps.done) == ["first", "third"]
+    results = {event.tool: event for event in of(ToolFinished, events)}
+    assert results["second"].unknown
+    assert results["second"].failed
 
 
 def streaming(shared, *doors: Door):
@@ -206,7 +257,7 @@ async def test_waiting_messages_survive_a_crash_in_their_order(tmp_path):
     shared = model(calls("second"), "one", "two", "three")
     teams = ScriptedTeams(
         lambda: solo(shared, tools=steps.all),
-        rule_of_others=ToolRule(action="allow", idempotent=True),
+        rule_of_others=ToolRule(action="allow", idempotent=True, output="trusted"),
     )
     async with Crash(tmp_path, teams) as (_, client):
         thread = (await client.create_thread()).id
@@ -240,7 +291,7 @@ async def test_a_turn_that_keeps_crashing_is_parked_and_the_next_message_goes_on
 
     teams = ScriptedTeams(
         lambda: solo(shared, tools=[poison], messages=3),
-        rule_of_others=ToolRule(action="allow", idempotent=True),
+        rule_of_others=ToolRule(action="allow", idempotent=True, output="trusted"),
     )
     thread = ""
     for door in doors:
@@ -286,7 +337,7 @@ async def test_a_shutdown_lets_the_turn_reach_a_safe_point_and_the_next_start_go
 
 
 async def test_a_turn_that_reaches_no_safe_point_in_time_is_cut_short_and_not_counted(tmp_path):
-    again = ToolRule(action="allow", idempotent=True)
+    again = ToolRule(action="allow", idempotent=True, output="trusted")
     shared = model(calls("wait"), "There.")
     doors = iter([Door() for _ in range(MAX_RESUMES + 2)])
     reached = asyncio.Event()

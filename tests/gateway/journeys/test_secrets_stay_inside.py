@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authority import RoutedAccess
+from adapters.slack.simulator.clock import VirtualClock
+from gateway.access.authority import Access
 from gateway.base.logging import OWN, log_to
 from gateway.base.redaction import REDACTION
 from gateway.config.budgets import Budget
@@ -28,7 +29,7 @@ from teams.models import (
     RateLimited,
 )
 from teams.tools import FunctionTool, ToolTraits
-from tests.fakes.scripted_surface import Board, SteppedClock, Surface
+from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.delivery.delivered import all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
@@ -41,8 +42,8 @@ EVE = Author(id="chat:T1:eve", name="Eve")
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(REDACTION, "_secrets", set())
-    monkeypatch.setattr(REDACTION, "_known", None)
+    monkeypatch.setattr(REDACTION, "_secrets", frozenset())
+    monkeypatch.setattr(REDACTION, "_forms", frozenset())
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     log_to(tmp_path / "parley.log", "debug")
@@ -117,7 +118,7 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
     teams = ScriptedTeams(make)
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     store = SqliteStore(tmp_path / "store")
-    async with Gateway(store, teams, access=RoutedAccess([route])) as gateway:
+    async with Gateway(store, teams, access=Access(routes=[route])) as gateway:
         thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT))).thread
         await gateway.accept(InboundMessage(key=KEY, author=EVE, text="canary of eve"))
         events = await until(gateway, thread, ends)
@@ -149,7 +150,7 @@ async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log)
     store = SqliteStore(tmp_path / "store")
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     teams = ScriptedTeams(lambda: solo("never"))
-    async with Gateway(store, teams, access=RoutedAccess([route])) as gateway:
+    async with Gateway(store, teams, access=Access(routes=[route])) as gateway:
         await store.write(lambda c: c.execute("PRAGMA max_page_count = 1"))
         with pytest.raises(StoreFull) as raised:
             await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT * 1000))
@@ -161,7 +162,7 @@ async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log)
 
 @pytest.mark.parametrize("error", [CallRejected, OutcomeUnknown, PlatformUnreachable, RuntimeError])
 async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
-    board, clock = Board(), SteppedClock()
+    board, clock = Board(), VirtualClock()
     board.fail("post", error(f"refused with {SECRET} by the platform"))
     store = SqliteStore(tmp_path)
     async with served(tmp_path, Surface(board), lambda: solo(TEXT), clock=clock) as gateway:
@@ -180,7 +181,7 @@ async def test_a_file_that_is_refused_is_kept_nowhere(tmp_path, log):
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     file = Attachment(name="a.txt", media_type="text/plain", data=f"{TEXT} in a file".encode())
     teams = ScriptedTeams(lambda: solo("never"))
-    async with Gateway(store, teams, access=RoutedAccess([route]), limits=limits) as gateway:
+    async with Gateway(store, teams, access=Access(routes=[route]), limits=limits) as gateway:
         receipt = await gateway.accept(
             InboundMessage(key=KEY, author=ANN, text=TEXT, attachments=(file,))
         )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gateway.render.graphemes import may_cut
-from gateway.render.split import Piece, closed, split
+from gateway.render.split import Piece, split, with_closed_fence
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -174,9 +174,9 @@ def test_only_as_many_pieces_as_are_wanted_are_made() -> None:
 
 
 def test_an_open_fence_can_be_closed() -> None:
-    assert closed("```py\nx = 1") == "```py\nx = 1\n```"
-    assert closed("```py\nx = 1\n") == "```py\nx = 1\n```"
-    assert closed("nothing open") == "nothing open"
+    assert with_closed_fence("```py\nx = 1") == "```py\nx = 1\n```"
+    assert with_closed_fence("```py\nx = 1\n") == "```py\nx = 1\n```"
+    assert with_closed_fence("nothing open") == "nothing open"
 
 
 def test_what_people_see_as_one_character_is_known() -> None:

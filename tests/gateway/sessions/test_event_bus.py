@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events import MessageFinished, Notice, SessionEvent, TextDelta
-from gateway.sessions.event_bus import FEED, LocalBus, Subscription, watch
+from gateway.sessions.event_bus import LONGEST_QUEUE, LocalBus, Subscription, watch
 from gateway.store.protocols import SessionReader
 
 
@@ -105,20 +105,20 @@ async def test_a_reader_that_is_too_slow_catches_up_from_the_store():
     bus.publish("t", [delta("start ")])
 
     def flood():
-        bus.publish("t", [shelf.add(notice(str(n))) for n in range(FEED + 1)])
+        bus.publish("t", [shelf.add(notice(str(n))) for n in range(LONGEST_QUEUE + 1)])
 
     seen = await collected(shelf, bus, [flood])
     notices = [event for event in seen if isinstance(event, Notice)]
-    assert [event.seq for event in notices] == list(range(1, FEED + 2))
+    assert [event.seq for event in notices] == list(range(1, LONGEST_QUEUE + 2))
 
 
 @given(st.lists(st.text(min_size=1), min_size=1))
 def test_text_that_waits_for_its_reader_is_joined(chunks):
     async def run():
-        feed = Subscription({})
+        subscription = Subscription({})
         for chunk in chunks:
-            feed.push([delta(chunk)])
-        return await feed.take()
+            subscription.push([delta(chunk)])
+        return await subscription.take()
 
     assert asyncio.run(run()) == [delta("".join(chunks))]
 

@@ -88,7 +88,7 @@ def test_agents_that_speak_side_by_side_keep_to_their_own_messages():
         ("!", "m1", "Aa"),
     ]
     assert shown.count(("speaker", "bob", "")) == 1
-    assert script.open_messages() == []
+    assert script.open_messages() == ()
 
 
 def test_text_said_before_a_tool_is_called_becomes_a_message_of_its_own():
@@ -117,7 +117,7 @@ OLD = OpenMessage(message="old", turn="u", agent="ann", text="Half an")
 
 def test_what_an_interrupted_attempt_had_begun_is_replaced_in_place():
     script = transcript(resumed=[OLD])
-    assert script.open_messages() == [OLD]
+    assert script.open_messages() == (OLD,)
     shown = play(script, chunk("A new "), chunk("one"), text("A new one"))
     assert shown[1:] == [("=", "old", "A new "), ("+", "old", "one"), ("!", "old", "A new one")]
 
@@ -137,7 +137,7 @@ def test_a_message_that_was_cut_off_ends_as_it_stands():
     play(script, chunk("Hel"))
     closed: list[Any] = list(script.close(done=False))
     assert [(event.message, event.text) for event in closed] == [("m1", "Hel")]
-    assert script.open_messages() == []
+    assert script.open_messages() == ()
 
 
 def test_a_handoff_is_told_and_ends_the_speakers_turn():
@@ -205,3 +205,32 @@ def test_the_models_usage_is_told():
     *_, last = transcript().map_item(message)
     assert isinstance(last, Usage)
     assert (last.agent, last.prompt_tokens, last.completion_tokens) == ("ann", 7, 3)
+
+
+def shown_text(events) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+@pytest.mark.parametrize("size", [1, 7_000, 300_000])
+def test_people_are_shown_a_bounded_text_however_it_comes(size):
+    answer = "x" * 300_000
+    script = transcript()
+    pieces = [answer[start : start + size] for start in range(0, len(answer), size)][:60_000]
+    events = [event for piece in pieces for event in script.map_item(chunk(piece))]
+    assert len(shown_text(events)) == min(200_000, size * len(pieces))
+    [finished] = [
+        event for event in script.map_item(text(answer)) if isinstance(event, MessageFinished)
+    ]
+    assert finished.text == f"{'x' * 200_000}\n\n(The rest is not shown: 100,000 characters.)"
+
+
+def test_long_reasoning_is_bounded_and_still_taken_out_of_the_message():
+    answer = "x" * 300_000
+    script = transcript()
+    script.map_item(chunk(answer))
+    [finished] = script.map_item(thought(answer))
+    assert isinstance(finished, MessageFinished)
+    assert finished.text == "x" * 200_000
+    [_, said] = transcript().map_item(thought(answer))
+    assert isinstance(said, Thought)
+    assert len(said.text) < 200_100

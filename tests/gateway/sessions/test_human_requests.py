@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from gateway.access.authority import Admission, OperatorAccess
+from gateway.access.authority import Access, Admission
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.events import (
@@ -358,7 +358,7 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
     tools = Tools()
     ann, bob = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
 
-    class Everybody(OperatorAccess):
+    class Everybody(Access):
         def judge(self, message):
             return Admission()
 

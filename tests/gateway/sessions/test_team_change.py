@@ -122,13 +122,17 @@ async def test_an_answer_to_a_team_that_is_no_more_begins_its_turn_anew(tmp_path
 
 def test_a_new_team_is_told_the_last_of_a_long_thread_and_who_said_what():
     def said(author: str, text: str) -> TurnStarted:
-        return TurnStarted(
-            thread="t", messages=(HumanText(inbox=1, author=author, text=text),), resumed=False
+        message = HumanText(
+            inbox=1, author=author, text=text, author_id=f"chat:T1:{author.upper()}"
         )
+        return TurnStarted(thread="t", messages=(message,), resumed=False)
 
     long = MessageFinished(thread="t", agent="a", message="1", text="x" * LONGEST)
     told = transcript([said("Old", "gone"), long, said("Anna", "hi"), said("Ben", "ho")])
-    assert [message.to_text() for message in told] == ["[Anna]\nhi", "[Ben]\nho"]
+    assert [message.to_text() for message in told] == [
+        "[Anna \u00b7 ANNA]\nhi",
+        "[Ben \u00b7 1BEN]\nho",
+    ]
 
 
 async def test_a_new_swarm_that_hands_off_as_the_earlier_one_did_gets_the_answer_back(tmp_path):

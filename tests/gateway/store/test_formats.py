@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.operator import owner_status
 from gateway.client import Answer
 from gateway.events import (
     InputRequested,
@@ -23,6 +24,7 @@ from gateway.events import (
 from gateway.registry import ToolRule
 from gateway.store.sqlite.migrate import BASE
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units.copies import broken_promises
 from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo, until
 
 SAMPLES = Path("tests/data/stores")
@@ -49,23 +51,53 @@ def schema(folder: Path) -> list[tuple[str, str, str]]:
     return sorted((kind, name, normal(sql or "")) for kind, name, sql in rows)
 
 
+def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of each table; an upgrade adds columns at the end."""
+    with closing(sqlite3.connect(folder / "parley.db")) as connection:
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        ).fetchall()
+        return {
+            table: connection.execute(f"SELECT * FROM {table}").fetchall()
+            for (table,) in tables
+            if not table.startswith("sqlite_")
+        }
+
+
 def normal(sql: str) -> str:
     text = re.sub(r"--[^\n]*", "", sql).replace('"', "")
     return re.sub(r"\s*([(),;])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
 
 
-async def test_a_new_store_has_the_schema_of_one_that_ten_migrations_made(sample, tmp_path):
+async def test_a_new_store_has_the_schema_of_one_that_was_upgraded(sample, tmp_path):
     async with SqliteStore(tmp_path / "new").own():
+        pass
+    async with SqliteStore(sample).own():
         pass
     assert schema(tmp_path / "new") == schema(sample)
 
 
-async def test_a_store_of_version_10_opens_without_a_change(sample):
-    before = schema(sample)
+async def test_an_upgrade_from_version_10_keeps_every_row_and_a_copy(sample):
+    before = rows(sample)
     async with SqliteStore(sample).own():
         pass
-    assert schema(sample) == before
-    assert not list(sample.glob(f"parley.v{BASE}.db"))
+    after = rows(sample)
+    for table, kept in before.items():
+        assert [row[: len(old)] for old, row in zip(kept, after[table], strict=True)] == kept
+    assert list(sample.glob(f"parley.v{BASE}.db"))
+
+
+async def test_messages_that_an_earlier_version_took_as_one_break_no_promise(sample):
+    with closing(sqlite3.connect(sample / "parley.db")) as connection, connection:
+        inbox, one = connection.execute(
+            "SELECT id, message_id FROM inbox WHERE outcome = 'turn'"
+        ).fetchone()
+        keys = [f"x/w/c/create/{message}/" for message in (one or "1", "further")]
+        connection.execute("UPDATE inbox SET message_id = '1' WHERE message_id = ''")
+        connection.executemany("INSERT INTO dedupe VALUES (?, ?)", [(key, inbox) for key in keys])
+    store = SqliteStore(sample)
+    async with store.own():
+        assert await store.read(broken_promises) == []
 
 
 async def test_what_a_store_of_version_10_holds_is_read_and_goes_on(sample):
@@ -97,3 +129,7 @@ async def test_what_a_store_of_version_10_holds_is_read_and_goes_on(sample):
 
 def keeps(event: SessionEvent) -> bool:
     return isinstance(event, MessageFinished) and event.text == "I keep it."
+
+
+async def test_a_status_is_told_of_a_store_that_is_not_upgraded_yet(sample: Path) -> None:
+    assert "2 threads" in (await owner_status(SqliteStore(sample)))[1]

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from gateway.access.authority import RoutedAccess
+from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.routes import Route
@@ -22,7 +22,7 @@ from gateway.events import InputRequested
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.sessions.dispatcher import LocalDispatcher
-from gateway.store.decisions import Situation
+from gateway.store.records import Situation
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.handed_over import HandingStore, live_objects
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
@@ -50,7 +50,7 @@ def office(folder) -> Gateway:
     return Gateway(
         HandingStore(folder, clock=clock.time),
         teams,
-        access=RoutedAccess(ROUTES),
+        access=Access(routes=ROUTES),
         limits=Limits(
             crowd_turns={"team": 1},
             timezone="Europe/Berlin",
@@ -89,6 +89,7 @@ async def work_a_day(gateway: Gateway) -> None:
     await gateway.unpair(BOB.id)
     await gateway.rename_thread(thread, "Bread")
     await say("", Author(id=""), message_id="3", event="delete")
+    await gateway.accept_missed([InboundMessage(key=KEY, author=ANN, text="and?", dedupe=("4",))])
     await say("/forget", LOCAL_OPERATOR)
 
 
@@ -99,7 +100,7 @@ async def test_no_live_object_is_handed_to_the_thread_that_writes(tmp_path):
     store = gateway.store
     assert isinstance(store, HandingStore)
     assert store.units >= {
-        "accept",
+        "accept_all",
         "begin",
         "bring",
         "record",
@@ -160,6 +161,12 @@ def test_somebody_who_hands_over_self_is_found(hand):
 
 
 def test_values_and_plain_functions_are_no_live_objects():
-    rules = RoutedAccess(ROUTES).operators
+    rules = Access(routes=ROUTES).operators
     assert live_objects(lambda c: (rules, KEY, ANN, send, ROUTES)) == []
-    assert live_objects(RoutedAccess(ROUTES).judge) != []
+    assert live_objects(Access(routes=ROUTES).judge) != []
+
+
+@pytest.mark.parametrize("container", [[1], {"a": 1}, {1}], ids=["list", "dict", "set"])
+def test_a_container_that_can_be_changed_is_found(container: object):
+    assert live_objects(lambda c: (container,))
+    assert live_objects(lambda c, to=(container,): to)

@@ -11,9 +11,9 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
-from gateway.store.ids import new_id, next_id
+from gateway.store.records import new_id, next_id
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.units.threads import create_thread
+from gateway.store.units.rows import create_thread
 
 
 def test_ids_of_one_process_sort_as_they_were_made_also_when_the_clock_is_set_back(

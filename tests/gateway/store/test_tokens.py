@@ -82,7 +82,7 @@ async def test_a_token_can_not_be_put_in_the_place_of_another(tmp_path):
         await kept.put("yours", SecretStr("other"))
         take = "UPDATE tokens SET value = (SELECT value FROM tokens WHERE name = 'mine')"
         await store.write(lambda connection: connection.execute(take) and None)
-        with pytest.raises(WrongKey, match="was exchanged"):
+        with pytest.raises(WrongKey, match="rows were swapped"):
             await kept.get("yours")
 
 

@@ -7,9 +7,8 @@ from adapters.slack.simulator.methods import (
     chat,
     conversations,
     files,
-    reactions,
+    lookups,
     streams,
-    users,
     views,
 )
 
@@ -20,8 +19,7 @@ __all__ = [
     "chat",
     "conversations",
     "files",
-    "reactions",
+    "lookups",
     "streams",
-    "users",
     "views",
 ]

@@ -111,27 +111,6 @@ def delete(call: Call) -> Json:
     return {"channel": channel.id, "ts": message.ts}
 
 
-@method("chat.getPermalink", per_minute=600)
-def permalink(call: Call) -> Json:
-    """The link of a message."""
-    channel = find_channel(call)
-    message = channel.messages.get(call.need("message_ts"))
-    if message is None or message.hidden or message.ephemeral:
-        raise ApiError("message_not_found")
-    place = f"{channel.id}/p{message.ts.replace('.', '')}"
-    link = f"https://{call.workspace.domain}.slack.com/archives/{place}"
-    if message.thread_ts:
-        link += f"?thread_ts={message.thread_ts}&cid={channel.id}"
-    return {"channel": channel.id, "permalink": link}
-
-
-@method("blocks.validate")
-def validate(call: Call) -> Json:
-    """Say whether blocks could be posted."""
-    check_blocks(call.items("blocks", "invalid_blocks_format"))
-    return {}
-
-
 def signed(call: Call, message: Message) -> None:
     """Give the app's message its bot, and a custom name if allowed."""
     bot = call.world.user(call.bot)

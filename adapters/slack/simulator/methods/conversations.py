@@ -1,4 +1,4 @@
-"""conversations.*: channels, who is in them, and what was written there."""
+"""conversations.*: channels, and what was written there."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from typing import TypeVar
 
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
-from adapters.slack.simulator.places import find_channel, need_history_scope
-from adapters.slack.simulator.state import Channel, Json, Message
+from adapters.slack.simulator.places import find_channel, need_scope
+from adapters.slack.simulator.state import Channel, ChannelKind, Json, Message
 
 T = TypeVar("T")
 
-KINDS = {"public_channel": "channel", "private_channel": "group", "im": "im", "mpim": "mpim"}
+KINDS: dict[str, ChannelKind] = {
+    "public_channel": "channel",
+    "private_channel": "group",
+    "im": "im",
+    "mpim": "mpim",
+}
 MOST_OUTSIDE_MARKETPLACE = 15
-LARGEST_PAGE = 1000
+LARGEST_PAGE = 999
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
-
-
-@method("conversations.info", *READ)
-def info(call: Call) -> Json:
-    """One conversation."""
-    channel = find_channel(call)
-    need_history_scope(call, channel, "read")
-    return {"channel": channel.json(call.bot)}
 
 
 @method("conversations.list", *READ, per_minute=20)
@@ -45,21 +42,30 @@ def list_(call: Call) -> Json:
     }
 
 
-@method("conversations.open", "im:write", "mpim:write")
-def open_(call: Call) -> Json:
-    """Open a direct message."""
-    users = call.need("users").split(",")
-    if len(users) != 1:
-        raise ApiError("method_not_supported_for_channel_type")
-    channel = call.world.direct(call.workspace_id, users[0])
-    return {"channel": {"id": channel.id}}
+@method("users.conversations", *READ)
+def of_member(call: Call) -> Json:
+    """The conversations that the app is a member of.
 
-
-@method("conversations.members", *READ, per_minute=100)
-def members(call: Call) -> Json:
-    """Members of a conversation."""
-    page, cursor = _page(call, sorted(find_channel(call).members))
-    return {"members": page, "response_metadata": {"next_cursor": cursor}}
+    Each kind needs its own scope, and the number of members is left out:
+    https://docs.slack.dev/reference/methods/users.conversations
+    """
+    asked = call.text("types", "public_channel").split(",")
+    kinds: set[ChannelKind] = {KINDS[each] for each in asked if each in KINDS}
+    for wanted in kinds:
+        need_scope(call, wanted, "read")
+    found = [
+        channel
+        for channel in call.workspace.channels.values()
+        if channel.kind in kinds
+        and call.bot in channel.members
+        and not (channel.archived and call.flag("exclude_archived"))
+    ]
+    page, cursor = _page(call, found)
+    told = [channel.json(call.bot) for channel in page]
+    for each in told:
+        each.pop("is_member", None)
+        each.pop("num_members", None)
+    return {"channels": told, "response_metadata": {"next_cursor": cursor}}
 
 
 @method("conversations.join", "channels:join")
@@ -74,15 +80,23 @@ def join(call: Call) -> Json:
 
 @method("conversations.history", *HISTORY)
 def history(call: Call) -> Json:
-    """The newest messages of a channel, without the replies."""
+    """The newest messages of a channel, without the replies.
+
+    With `oldest` alone, the page is the one next to that, not the newest:
+    https://github.com/slackhq/slack-api-docs/issues/4
+    """
     channel = _readable(call)
     roots = [
         message
         for message in channel.visible()
         if message.root == message.ts or message.subtype == "thread_broadcast"
     ]
-    found = _within(call, roots)[::-1]
-    return _messages(call, channel, found)
+    found = _within(call, roots)
+    if call.text("oldest") and not call.text("latest"):
+        answer = _messages(call, channel, found)
+        answer["messages"].reverse()
+        return answer
+    return _messages(call, channel, found[::-1])
 
 
 @method("conversations.replies", *HISTORY)
@@ -99,7 +113,7 @@ def replies(call: Call) -> Json:
 
 def _readable(call: Call) -> Channel:
     channel = find_channel(call)
-    need_history_scope(call, channel)
+    need_scope(call, channel.kind, "history")
     if call.bot not in channel.members:
         raise ApiError("not_in_channel")
     return channel

@@ -1,4 +1,4 @@
-"""views.*: modals on a person's screen, and the home tab."""
+"""views.*: modals on a person's screen."""
 
 from __future__ import annotations
 
@@ -52,19 +52,6 @@ def update(call: Call) -> Json:
     return _answer(call, view)
 
 
-@method("views.publish", per_minute=100)
-def publish(call: Call) -> Json:
-    """Set a person's home tab."""
-    body = _body(call, "home")
-    user = call.world.user(call.need("user_id"))
-    identity = f"H{user.id[1:]}"
-    view = View(
-        id=identity, user=user.id, team=call.workspace_id, body=body, hash=call.world.new_id("h")
-    )
-    call.workspace.views[identity] = view
-    return _answer(call, view)
-
-
 def add_view(
     world: World, workspace: str, user: str, body: Json, *, below: View | None = None
 ) -> View:
@@ -98,7 +85,7 @@ def view_stack(world: World, user: str) -> list[View]:
         view
         for workspace in world.workspaces.values()
         for view in workspace.views.values()
-        if view.user == user and view.id.startswith("V")
+        if view.user == user
     ]
 
 
@@ -118,18 +105,17 @@ def view_json(world: World, view: View) -> Json:
     }
 
 
-def check_view(view: object, kind: str = "modal") -> Json:
+def check_view(view: object) -> Json:
     """A view as it is kept, if Slack would take it."""
     if not isinstance(view, dict):
         raise invalid_arguments("must provide an object [json-pointer:/view]")
     body = cast("Json", view)
-    if body.get("type") != kind:
-        raise invalid_arguments(f"must be {kind} [json-pointer:/view/type]")
+    if body.get("type") != "modal":
+        raise invalid_arguments("must be modal [json-pointer:/view/type]")
     blocks: Any = body.get("blocks")
     if not isinstance(blocks, list):
         raise invalid_arguments("must be an array [json-pointer:/view/blocks]")
-    if kind == "modal":
-        _check_modal(body)
+    _check_modal(body)
     try:
         check_blocks(cast("list[Json]", blocks), most=MOST_BLOCKS)
     except ApiError as error:
@@ -166,8 +152,8 @@ def _check_modal(body: Json) -> None:
         raise invalid_arguments("missing required field: submit [json-pointer:/view]")
 
 
-def _body(call: Call, kind: str = "modal") -> Json:
-    return check_view(call.value("view"), kind)
+def _body(call: Call) -> Json:
+    return check_view(call.value("view"))
 
 
 def _trigger(call: Call) -> str:

@@ -1,0 +1,89 @@
+"""Archived threads in which something was said.
+
+Discord's connection tells of active ones alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.values import PLATFORM, Channel, sent_at
+from adapters.discord.inbound.missed_messages import place_of
+from gateway.conversation import ConversationKey
+from gateway.missed import OpenGap, ReadPage
+
+PARENTS = frozenset({0, 5, 15, 16})
+"""Discord's types of channels that have threads or posts."""
+PAGE = 100
+ARCHIVE = "archive"
+"""Root in the name of the place that is a channel's archive."""
+PRIVATE = "private"
+"""First word of the cursor in the second list, that of private threads."""
+
+
+def has_threads(channel: Channel) -> bool:
+    """True for a channel in which threads can be."""
+    return channel.type in PARENTS
+
+
+def archive_of(channel: str) -> ConversationKey:
+    """The work list's name for the archive of a channel."""
+    return ConversationKey(platform=PLATFORM, channel=channel, root=ARCHIVE)
+
+
+class ArchivedThreads:
+    """Reads the lists of archived threads.
+
+    The public ones are listed from the one on that was archived last. Of the private ones, the bot
+    sees those that it is in, from the newest thread on.
+    """
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+
+    async def read(self, gap: OpenGap) -> ReadPage:
+        """Read a page of the archive. Raises the errors of calls.
+
+        Threads in which something was said are further gaps.
+        """
+        kind, _, before = gap.cursor.partition(" ")
+        private = kind == PRIVATE
+        try:
+            page = await self._page(gap.place.channel, before, private=private)
+        except ApiError as error:
+            if private or not error.unreadable:
+                raise
+            page = {"threads": [], "has_more": False}
+        threads = cast("list[Mapping[str, Any]]", page["threads"])
+        further = {
+            place_of(str(each["id"])): at
+            for each in threads
+            if (at := sent_at(str(each.get("last_message_id") or 0))) >= gap.since
+        }
+        return ReadPage(
+            gap=gap.id,
+            cursor=_cursor(threads, gap.since, more=bool(page["has_more"]), private=private),
+            newest=gap.newest,
+            further=further,
+        )
+
+    async def _page(self, channel: str, before: str, *, private: bool) -> Mapping[str, Any]:
+        which = "users/@me/threads/archived/private" if private else "threads/archived/public"
+        query = {"limit": str(PAGE)} | ({"before": before} if before else {})
+        return await self._rest.call("GET", f"/channels/{channel}/{which}", query=query)
+
+
+def _cursor(
+    threads: list[Mapping[str, Any]], since: float, *, more: bool, private: bool
+) -> str | None:
+    """Where the next page begins; None after the last one."""
+    if private:
+        return f"{PRIVATE} {threads[-1]['id']}" if more and threads else None
+    if more and threads:
+        archived_at = str(threads[-1]["thread_metadata"]["archive_timestamp"])
+        if datetime.fromisoformat(archived_at).timestamp() >= since:
+            return f"public {archived_at}"
+    return f"{PRIVATE} "

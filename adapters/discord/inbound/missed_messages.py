@@ -1,0 +1,284 @@
+"""Messages of a gap: answered if recent, else offered below a button.
+
+An answer out of the blue, hours later, helps nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from adapters.discord.connection.message_body import Message
+from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.values import PLATFORM, BotIdentity, Channel, sent_at, snowflake
+from adapters.discord.custom_ids import Action, parse_action
+from adapters.discord.inbound.messages import InboundContext, MessageHandler
+from adapters.discord.inbound.parse_messages import ParsedMessage, object_list, parse_message
+from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.errors import GatewayError, NotFound
+from gateway.missed import MissedVerdict, OpenGap, ReadPage
+from gateway.surface import CallRejected, PlatformUnreachable
+
+LOG = logging.getLogger("adapters.discord")
+
+PAGE = 100
+MARGIN = 60.0
+"""Seconds by which Discord's clock may differ from ours."""
+DIRECT = 1
+
+MISSED = "I was offline and missed this."
+GONE = "That message no longer exists."
+NOTHING = "There is nothing left to answer."
+ONE_ANSWERED = "I am answering now."
+MORE = "I could not read all of it. Click again for the rest."
+
+Missed: TypeAlias = tuple[InboundMessage, ParsedMessage]
+
+
+def place_of(channel: str) -> ConversationKey:
+    """The work list's name for a channel or thread."""
+    return ConversationKey(platform=PLATFORM, channel=channel)
+
+
+@dataclass(frozen=True, slots=True)
+class MissedRange:
+    """Missed messages of a channel, from `first` to before `end`."""
+
+    channel: str
+    guild: str
+    first: str
+    end: str
+
+
+class MissedMessages:
+    """Reads gaps page by page.
+
+    `me` gives the bot in a server, None while the connection has not told of that server yet. What
+    happens in a channel meanwhile waits under its `lock`, so that an edit finds its message.
+    """
+
+    def __init__(
+        self,
+        host: AdapterHost,
+        context: InboundContext,
+        handler: MessageHandler,
+        me: Callable[[str], BotIdentity | None],
+        lock: Callable[[str], asyncio.Lock],
+    ) -> None:
+        self._host = host
+        self._context = context
+        self._rest: Rest = context.rest
+        self._handler = handler
+        self._me = me
+        self._lock = lock
+        self._offered: dict[int, set[str]] = {}
+
+    async def read(self, gap: OpenGap) -> ReadPage:
+        """Hand in a page's messages, or offer to. Raises GatewayError.
+
+        A thread is read to its present end: what was said there lately was for nobody, if the
+        mention that begins its conversation is only found now.
+        """
+        channel = await self._channel(gap.place.channel)
+        served = [channel.id, channel.parent]
+        if channel.guild and not self._host.serves(PLATFORM, channel.guild, served):
+            return ReadPage(gap=gap.id, cursor=None)
+        me = self._me(channel.guild)
+        if me is None:
+            raise PlatformUnreachable(f"Discord has not told of server {channel.guild} yet.")
+        after = int(gap.cursor) if gap.cursor else snowflake(gap.since)
+        async with self._lock(channel.id):
+            page = await self._page(channel.id, after)
+            inside = page if channel.is_thread else _before(page, gap.until + MARGIN)
+            missed = await self._sort(gap, parse_page(inside, channel.guild, me), me)
+            if answered := missed["answer"]:
+                LOG.info("answering %s missed messages of %s", len(answered), channel.id)
+                await self._handler.submit_missed(answered, me)
+        await self._offer(gap, channel, missed["offer"], me)
+        found = _counts(missed)
+        if len(page) < PAGE or len(inside) < len(page):
+            self._offered.pop(gap.id, None)
+            return ReadPage(gap=gap.id, cursor=None, found=found)
+        return ReadPage(gap=gap.id, cursor=str(page[-1]["id"]), newest=gap.newest, found=found)
+
+    async def _channel(self, channel: str) -> Channel:
+        if channel in self._context.targets.direct:
+            return Channel(id=channel, type=DIRECT)
+        return await self._context.channels.get(channel)
+
+    async def _page(self, channel: str, after: int) -> list[Mapping[str, Any]]:
+        """The next messages, in the order of writing."""
+        query = {"after": str(after), "limit": str(PAGE)}
+        page = await self._rest.call("GET", f"/channels/{channel}/messages", query=query)
+        return sorted(page, key=lambda message: int(message["id"]))
+
+    async def _sort(
+        self, gap: OpenGap, parsed: Iterable[ParsedMessage], me: BotIdentity
+    ) -> dict[MissedVerdict, list[Missed]]:
+        """The messages of a page for each verdict; commands are left out."""
+        missed: dict[MissedVerdict, list[Missed]] = {"answer": [], "offer": [], "too_old": []}
+        for message, each in await self._prepare_all(parsed, me):
+            if self._host.is_command(message.text):
+                continue
+            now, at = self._context.clock(), sent_at(each.id)
+            missed[await self._host.missed_verdict(gap, at, now=now)].append((message, each))
+        return missed
+
+    async def _prepare_all(self, parsed: Iterable[ParsedMessage], me: BotIdentity) -> list[Missed]:
+        """Messages meant for the team that were not taken yet."""
+        found: list[Missed] = []
+        begun: set[ConversationKey] = set()
+        for each in await self._handler.not_taken(list(parsed)):
+            try:
+                message = await self._handler.prepare(each, me, begun=begun)
+            except (CallRejected, NotFound) as error:
+                LOG.error("could not take missed message %s: %s", each.id, error)  # noqa: TRY400 (the text says it all)
+            else:
+                if message is not None:
+                    found.append((message, each))
+                    if message.may_write:
+                        begun.add(message.key)
+        return found
+
+    async def _offer(
+        self, gap: OpenGap, channel: Channel, missed: Sequence[Missed], me: BotIdentity
+    ) -> None:
+        """Post a button below missed messages, one per conversation that allows writing."""
+        firsts: dict[str, ParsedMessage] = {}
+        for message, parsed in missed:
+            if message.may_write:
+                firsts.setdefault(str(message.key), parsed)
+        if not firsts:
+            return
+        if gap.id not in self._offered:
+            self._offered[gap.id] = await self._offers(gap, channel, me)
+        offered = self._offered[gap.id]
+        for key, first in firsts.items():
+            if offered.isdisjoint({key, first.id}):
+                await self._post_offer(first)
+                offered.add(key)
+
+    async def _offers(self, gap: OpenGap, channel: Channel, me: BotIdentity) -> set[str]:
+        """First messages and conversations that have a button since the return.
+
+        A process that was killed may have posted it.
+        """
+        found: set[str] = set()
+        after = snowflake(gap.returned - MARGIN)
+        while True:
+            page = await self._page(channel.id, after)
+            for card in page:
+                if first := _missed_first(card, me):
+                    found.add(first)
+                    below = card.get("referenced_message")
+                    for parsed in parse_page([below] if below else [], channel.guild, me):
+                        found.add(str((await self._handler.find_conversation(parsed))[0]))
+            if len(page) < PAGE:
+                return found
+            after = int(page[-1]["id"])
+
+    async def _post_offer(self, first: ParsedMessage) -> None:
+        """Post the button; where the bot may not write, there is none."""
+        action = Action(kind="missed", what=first.id)
+        button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
+        row = {"type": 1, "components": [button]}
+        offer = Message(content=MISSED, components=(row,))
+        try:
+            await self._rest.call(
+                "POST",
+                f"/channels/{first.channel}/messages",
+                json=offer.body(nonce=f"m{first.id}", below=first.id),
+            )
+        except CallRejected as error:
+            LOG.info("could not offer an answer to missed messages: %s", error)
+
+    async def answer(self, gap: MissedRange, author: Author, me: BotIdentity) -> str:
+        """Hand in missed messages for an allowed author; the reply to them."""
+        key = await self._key_of_first(gap, me)
+        if key is None:
+            return GONE
+        clicked = InboundMessage(key=key, author=author, direct=not gap.guild)
+        if not await self._host.may(clicked):
+            return NOT_ALLOWED
+        accepted, after, whole = 0, int(gap.first) - 1, False
+        while not whole:
+            try:
+                page = await self._page(gap.channel, after)
+            except GatewayError as error:
+                if isinstance(error, AuthError) or not accepted:
+                    raise
+                LOG.info("could not read all of channel %s: %s", gap.channel, error)
+                return f"{_answering(accepted)} {MORE}"
+            inside = [each for each in page if int(each["id"]) < int(gap.end)]
+            accepted += await self._take(key, list(parse_page(inside, gap.guild, me)), me)
+            whole = len(page) < PAGE or len(inside) < len(page)
+            after = int(page[-1]["id"]) if page else after
+        return _answering(accepted)
+
+    async def _key_of_first(self, gap: MissedRange, me: BotIdentity) -> ConversationKey | None:
+        """The conversation of the first message; None if that is gone."""
+        try:
+            first = await self._rest.call("GET", f"/channels/{gap.channel}/messages/{gap.first}")
+        except ApiError:
+            return None
+        for parsed in parse_page([first], gap.guild, me):
+            return (await self._handler.find_conversation(parsed))[0]
+        return None
+
+    async def _take(
+        self, key: ConversationKey, parsed: Sequence[ParsedMessage], me: BotIdentity
+    ) -> int:
+        """Hand in the messages of a conversation; how many were accepted."""
+        there = [each for each in parsed if (await self._handler.find_conversation(each))[0] == key]
+        receipts = await self._handler.submit_missed(await self._prepare_all(there, me), me)
+        return sum(receipt.outcome != "refused" for receipt in receipts)
+
+
+def parse_page(
+    page: Iterable[Mapping[str, Any]], guild: str, me: BotIdentity
+) -> Iterable[ParsedMessage]:
+    """The readable messages of others."""
+    for payload in page:
+        try:
+            parsed = parse_message({**payload, "guild_id": guild}, me)
+        except (KeyError, TypeError, ValueError) as error:
+            LOG.warning("could not parse a message: %r", error)
+        else:
+            if parsed is not None:
+                yield parsed
+
+
+def _before(page: Sequence[Mapping[str, Any]], end: float) -> Sequence[Mapping[str, Any]]:
+    """Messages of a page that were written up to a time."""
+    return [each for each in page if int(each["id"]) <= snowflake(end)]
+
+
+def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
+    """The first message below which a card stands; "" for other messages."""
+    if str(message["author"]["id"]) != me.user:
+        return ""
+    for row in object_list(message, "components"):
+        for component in object_list(row, "components"):
+            action = parse_action(str(component.get("custom_id", "")))
+            if action is not None and action.kind == "missed":
+                return action.what
+    return ""
+
+
+def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> dict[MissedVerdict, int]:
+    """The numbers of messages of people who may write, without zeros."""
+    found: dict[MissedVerdict, int] = {}
+    for verdict, those in missed.items():
+        if allowed := sum(message.may_write for message, _ in those):
+            found[verdict] = allowed
+    return found
+
+
+def _answering(messages: int) -> str:
+    if messages == 0:
+        return NOTHING
+    return ONE_ANSWERED if messages == 1 else f"I am answering {messages} messages now."

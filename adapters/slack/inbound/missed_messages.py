@@ -1,0 +1,224 @@
+"""Missed messages are handed in, or offered on cards of their threads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adapters.awaited_files import AwaitedFiles
+from adapters.slack.action_ids import action_id
+from adapters.slack.config import PLATFORM
+from adapters.slack.connection.payload import Payload, tables_at, text_at, ts_at
+from adapters.slack.connection.web_api import Calls, is_final
+from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.history import History
+from adapters.slack.inbound.parse_events import parse_history_message
+from adapters.slack.inbound.parsed import Draft
+from adapters.slack.inbound.replies import Replies
+from gateway.adapter import AdapterHost
+from gateway.base.clock import Clock, sleep
+from gateway.conversation import ConversationKey, InboundMessage
+from gateway.errors import GatewayClosed, GatewayError, StoreError, StoreFull
+from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
+
+LOG = logging.getLogger("adapters.slack")
+
+UNSTORED = (StoreError, StoreFull)
+"""Errors of a disk that stores nothing."""
+NOT_NOW = (PlatformUnreachable, RateLimited, OutcomeUnknown)
+"""Errors after which a page is read again; that also shows whether a card was posted."""
+LATER = (*UNSTORED, *NOT_NOW)
+"""Errors after which the same message may be accepted later."""
+
+UNTAKEN = "after a pause, a message could not be accepted: {why}"
+UNOFFERED = "after a pause, an answer could not be offered: {why}"
+
+MISSED = "I was away when {count} written here. Should I answer now?"
+CANT_READ = "I can't read the thread right now. Try again in a minute."
+NOTHING = "There is nothing left to answer."
+NOT_TAKEN = "I could not accept any of these messages."
+ANSWERED = "I was away when {count} written here. I am answering now."
+REST = "I could not read all messages from the time when I was away. Should I continue?"
+BUTTON = action_id("missed")
+
+
+class MissedMessages:
+    """Hands in messages that were missed, and offers answers to them."""
+
+    def __init__(
+        self,
+        host: AdapterHost,
+        calls: Calls,
+        drafts: Drafts,
+        history: History,
+        fetching: AwaitedFiles,
+        replies: Replies,
+        clock: Clock,
+    ) -> None:
+        self._host = host
+        self._calls = calls
+        self._drafts = drafts
+        self._history = history
+        self._fetching = fetching
+        self._replies = replies
+        self._clock = clock
+
+    async def wanted(
+        self, said: Payload, team: str, channel: str, *, joined: bool = False
+    ) -> Draft | None:
+        """The draft of a missed message that is for the team.
+
+        `joined`: the team is going to be in its thread.
+        """
+        draft = parse_history_message(said, team, channel, self._drafts.me(team))
+        if not isinstance(draft, Draft) or await self._host.known_keys(draft.message.dedupe[:1]):
+            return None
+        if not await self._drafts.is_meant(draft, joined=joined):
+            return None
+        message = draft.message
+        limit = await self._host.history_limit(message.key)
+        return draft if limit.allows(message.order_key, float(message.message_id)) else None
+
+    async def hand_in(self, drafts: Sequence[Draft]) -> int:
+        """Hand in drafts of a thread; the number of those taken.
+
+        Raises GatewayError if they may be taken later.
+        """
+        said = await self._messages(drafts)
+        if not said:
+            return 0
+        receipts = await self._host.accept_missed([message for _, message in said])
+        await self._fetching.look()
+        refused: dict[tuple[str, str], Draft] = {}
+        for (draft, _), receipt in zip(said, receipts, strict=True):
+            if receipt.reply and draft.user and not draft.bot:
+                refused.setdefault((draft.user, receipt.reply), draft)
+        for (_, reply), draft in refused.items():
+            await self._replies.send(draft, reply)
+        return sum(receipt.outcome != "refused" for receipt in receipts)
+
+    async def _messages(self, drafts: Sequence[Draft]) -> list[tuple[Draft, InboundMessage]]:
+        """Drafts of a thread with their messages, without commands."""
+        found: list[tuple[Draft, InboundMessage]] = []
+        first = True
+        for draft in drafts:
+            try:
+                message = await self._drafts.message(draft, first=first)
+            except GatewayError as error:
+                if not is_final(error):
+                    raise
+                LOG.warning("a missed message was not accepted: %s", error)
+                self._host.remark(PLATFORM, UNTAKEN.format(why=error))
+                continue
+            first = first and not message.may_write
+            if not self._is_command(message):  # a command of then is about nothing of now
+                found.append((draft, message))
+        return found
+
+    def _is_command(self, message: InboundMessage) -> bool:
+        return message.event == "message" and self._host.is_command(message.text)
+
+    async def offer(self, key: ConversationKey, first: str, count: int) -> None:
+        """Post a thread's card that offers an answer, from `first` on.
+
+        Raises GatewayError if it may be posted later.
+        """
+        text = MISSED.format(count=_count_text(count))
+        blocks = _card(text, f"{float(first) - 0.000001:.6f}")
+        while True:
+            try:
+                await self._calls.write(
+                    key.workspace,
+                    "chat.postMessage",
+                    channel=key.channel,
+                    thread_ts=key.root,
+                    text=text,
+                    blocks=blocks,
+                )
+            except RateLimited as error:
+                await sleep(self._clock, error.retry_after)
+                continue
+            except GatewayError as error:
+                if not is_final(error):
+                    raise
+                LOG.warning("an answer to missed messages was not offered: %s", error)
+                self._host.remark(PLATFORM, UNOFFERED.format(why=error))
+            return
+
+    async def answer(self, draft: Draft, after: str) -> str:
+        """Hand in the missed messages of a thread; a reply if any."""
+        key = draft.message.key
+        excerpt = await self._history.read(key, after=after)
+        if excerpt is None:
+            return CANT_READ
+        found = await self._wanted(key, excerpt.messages, after)
+        try:
+            taken = await self.hand_in(found)
+        except (GatewayClosed, *LATER):
+            raise
+        except GatewayError as error:
+            LOG.warning("missed messages of a thread were not accepted: %s", error)
+            return NOT_TAKEN
+        if not found and excerpt.whole:
+            return NOTHING
+        if found and not taken:
+            return NOT_TAKEN
+        done = ANSWERED.format(count=_count_text(taken)) if taken else ""
+        if excerpt.whole:
+            await self._settle(draft, [_section(done)])
+        else:
+            text = f"{done} {REST}".strip()
+            await self._settle(draft, _card(text, ts_at(excerpt.messages[-1], "ts")))
+        return ""
+
+    async def _wanted(
+        self, key: ConversationKey, said: Iterable[Payload], after: str
+    ) -> list[Draft]:
+        found: list[Draft] = []
+        for each in said:
+            if float(ts_at(each, "ts") or "0") > float(after):
+                draft = await self.wanted(each, key.workspace, key.channel, joined=bool(found))
+                found += [draft] if draft else []
+        return found
+
+    async def _settle(self, draft: Draft, blocks: list[dict[str, Any]]) -> None:
+        try:
+            await self._calls.write(
+                draft.message.key.workspace,
+                "chat.update",
+                channel=draft.message.key.channel,
+                ts=draft.message.message_id,
+                text=blocks[0]["text"]["text"],
+                blocks=blocks,
+            )
+        except GatewayError as error:
+            LOG.info("a card keeps its button: %s", error)
+
+
+def is_card(said: Payload) -> bool:
+    """True for a card that offers an answer."""
+    return any(
+        text_at(element, "action_id") == BUTTON
+        for block in tables_at(said, "blocks")
+        for element in tables_at(block, "elements")
+    )
+
+
+def _count_text(count: int) -> str:
+    return "a message was" if count == 1 else f"{count} messages were"
+
+
+def _card(text: str, after: str) -> list[dict[str, Any]]:
+    """A text with a button that has missed messages answered."""
+    button = {
+        "type": "button",
+        "action_id": BUTTON,
+        "value": after,
+        "text": {"type": "plain_text", "text": "Answer now"},
+    }
+    return [_section(text), {"type": "actions", "elements": [button]}]
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}

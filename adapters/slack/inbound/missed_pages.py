@@ -1,0 +1,228 @@
+"""Pages of gaps: lists of channels, messages of channels and of threads.
+
+A channel is read from its newest message on, down to those that are older than what is offered:
+each shows whether its thread went on. Of threads that began before, those that the team is in are
+looked for, a page of the channel at a time. A thread that went on becomes a gap of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters.slack.config import PLATFORM
+from adapters.slack.connection.payload import Payload, number_at, tables_at, text_at, ts_at
+from adapters.slack.connection.web_api import Refusal
+from adapters.slack.inbound.missed_messages import MissedMessages, is_card
+from adapters.slack.inbound.parsed import Draft
+from adapters.slack.inbound.read_rates import HISTORY, PAGE, REPLIES, ReadRates
+from gateway.adapter import AdapterHost
+from gateway.base.clock import Clock
+from gateway.conversation import ConversationKey
+from gateway.missed import DAY, MissedVerdict, OpenGap, ReadPage
+
+CONVERSATIONS = "users.conversations"
+KINDS = "public_channel,private_channel,mpim,im"
+LIST, OLDER = "list:", "older:"
+"""Beginnings of cursors: in the list of channels, and behind the part of a channel that is read."""
+
+
+class MissedPages:
+    """Reads pages of gaps, and hands in what they show."""
+
+    def __init__(
+        self, host: AdapterHost, rates: ReadRates, missed: MissedMessages, clock: Clock
+    ) -> None:
+        self._host = host
+        self._rates = rates
+        self._missed = missed
+        self._clock = clock
+
+    async def read(self, gap: OpenGap) -> ReadPage:
+        """Read a gap's next page. Raises GatewayError."""
+        if not gap.place.channel:
+            try:
+                return await self._list(gap)
+            except Refusal as error:
+                if error.code == "invalid_cursor" and gap.cursor:  # it has expired
+                    return ReadPage(gap=gap.id, cursor="", newest=gap.newest)
+                raise
+        if gap.place.root:
+            return await self._thread(gap)
+        if gap.cursor.startswith(OLDER):
+            return await self._older(gap)
+        return await self._channel(gap)
+
+    async def _list(self, gap: OpenGap) -> ReadPage:
+        """Channels and direct conversations that the bot is in."""
+        team = gap.place.workspace
+        answer = await self._rates.read_in_turn(
+            team,
+            CONVERSATIONS,
+            types=KINDS,
+            exclude_archived=True,
+            limit=PAGE,
+            cursor=gap.cursor.removeprefix(LIST) or None,
+        )
+        further: dict[ConversationKey, float] = {}
+        for each in tables_at(answer, "channels"):
+            channel, created = text_at(each, "id"), float(number_at(each, "created"))
+            if channel and self._host.serves(PLATFORM, team, [channel]):
+                further[replace(gap.place, channel=channel)] = created * (created > gap.since)
+        cursor = text_at(answer, "response_metadata", "next_cursor")
+        return ReadPage(
+            gap=gap.id,
+            cursor=f"{LIST}{cursor}" if cursor else None,
+            newest=gap.newest,
+            further=further,
+        )
+
+    async def _channel(self, gap: OpenGap) -> ReadPage:
+        """Messages of a channel, from the newest on."""
+        floor = min(gap.since, gap.returned - self._host.missed.offer)
+        answer = await self._rates.read_in_turn(
+            gap.place.workspace,
+            HISTORY,
+            channel=gap.place.channel,
+            oldest=f"{floor:.6f}",
+            # Without an end, Slack gives the page that is next to `oldest`.
+            latest=gap.cursor or f"{self._clock.time() + DAY:.6f}",
+            limit=PAGE,
+        )
+        said = sorted(tables_at(answer, "messages"), key=_at)
+        found, further = await self._roots(gap, said)
+        if said and text_at(answer, "response_metadata", "next_cursor"):
+            cursor: str | None = ts_at(said[0], "ts")
+            newest = _at(said[0])
+        else:
+            cursor, newest = await self._next_older(gap, f"{floor:.6f}")
+        return ReadPage(gap=gap.id, cursor=cursor, newest=newest, found=found, further=further)
+
+    async def _older(self, gap: OpenGap) -> ReadPage:
+        """Messages of a channel from a known thread's root on down."""
+        root = gap.cursor.removeprefix(OLDER)
+        answer = await self._rates.read_in_turn(
+            gap.place.workspace,
+            HISTORY,
+            channel=gap.place.channel,
+            latest=root,
+            inclusive=True,
+            limit=PAGE,
+        )
+        said = sorted(tables_at(answer, "messages"), key=_at)
+        lowest = min([root, *(ts_at(each, "ts") for each in said[:1])], key=float)
+        cursor, newest = await self._next_older(gap, lowest)
+        further = {_thread(gap, each): news for each in said if (news := _news(each)) > gap.since}
+        return ReadPage(gap=gap.id, cursor=cursor, newest=newest, further=further)
+
+    async def _next_older(self, gap: OpenGap, before: str) -> tuple[str | None, float]:
+        """The cursor of the next known thread below, and when it began."""
+        known = await self._host.known_threads(gap.place, before=before, limit=1)
+        root = known[0].place.root if known else ""
+        return (f"{OLDER}{root}", float(root)) if root else (None, 0.0)
+
+    async def _roots(
+        self, gap: OpenGap, said: Sequence[Payload]
+    ) -> tuple[Counter[MissedVerdict], dict[ConversationKey, float]]:
+        """Take messages without replies; the counts, and the threads that go on."""
+        found, further = Counter[MissedVerdict](), dict[ConversationKey, float]()
+        for each in said:
+            news = _news(each)
+            if news > gap.since:
+                further[_thread(gap, each)] = news
+            elif _at(each) > gap.since:
+                await self._root(gap, each, found)
+        return found, further
+
+    async def _verdict(self, gap: OpenGap, said: Payload) -> MissedVerdict:
+        return await self._host.missed_verdict(gap, _at(said), now=self._clock.time())
+
+    async def _root(self, gap: OpenGap, said: Payload, found: Counter[MissedVerdict]) -> None:
+        draft = await self._missed.wanted(said, gap.place.workspace, gap.place.channel)
+        if draft is None:
+            return
+        verdict = await self._verdict(gap, said)
+        taken = 1
+        if verdict == "answer":
+            taken = await self._missed.hand_in([draft])
+        elif verdict == "offer":
+            await self._missed.offer(draft.message.key, ts_at(said, "ts"), 1)
+        found[verdict] += taken
+
+    async def _thread(self, gap: OpenGap) -> ReadPage:
+        """Messages of a thread, in their order."""
+        place = gap.place
+        rest = _Rest.parse(gap.cursor, f"{gap.since:.6f}")
+        answer = await self._rates.read_in_turn(
+            place.workspace,
+            REPLIES,
+            channel=place.channel,
+            ts=place.root,
+            oldest=rest.after,
+            limit=PAGE,
+        )
+        said = [each for each in tables_at(answer, "messages") if _at(each) > float(rest.after)]
+        found = Counter[MissedVerdict]()
+        recent: list[Draft] = []
+        for each in said:
+            rest.after = ts_at(each, "ts")
+            if is_card(each):  # of this pause: it was posted before the page was finished
+                rest.first, rest.count = "", 0
+                continue
+            joined = bool(recent or rest.first)
+            draft = await self._missed.wanted(each, place.workspace, place.channel, joined=joined)
+            if draft is None:
+                continue
+            verdict = await self._verdict(gap, each)
+            if verdict == "answer":
+                recent.append(draft)
+            else:
+                found[verdict] += 1
+            if verdict == "offer":
+                rest.first, rest.count = rest.first or rest.after, rest.count + 1
+        found["answer"] = await self._missed.hand_in(recent)
+        if said and text_at(answer, "response_metadata", "next_cursor"):
+            return ReadPage(gap=gap.id, cursor=str(rest), newest=gap.newest, found=+found)
+        if rest.count:
+            await self._missed.offer(place, rest.first, rest.count)
+        return ReadPage(gap=gap.id, cursor=None, found=+found)
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The rest of a thread, and what is offered at its end."""
+
+    after: str
+    first: str = ""
+    count: int = 0
+
+    @classmethod
+    def parse(cls, cursor: str, since: str) -> _Rest:
+        after, first, count = cursor.split(" ") if cursor else (since, "", "0")
+        return cls(after, first, int(count))
+
+    def __str__(self) -> str:
+        return f"{self.after} {self.first} {self.count}"
+
+
+def _at(said: Payload) -> float:
+    return float(ts_at(said, "ts") or "0")
+
+
+def _news(said: Payload) -> float:
+    """When a message's thread went on last; 0 if it has none.
+
+    A reply that was also sent to the channel is its thread's.
+    """
+    if _root_of(said) != ts_at(said, "ts"):
+        return _at(said)
+    return float(ts_at(said, "latest_reply") or "0")
+
+
+def _root_of(said: Payload) -> str:
+    return ts_at(said, "thread_ts") or ts_at(said, "ts")
+
+
+def _thread(gap: OpenGap, said: Payload) -> ConversationKey:
+    return replace(gap.place, root=_root_of(said))

@@ -1,0 +1,59 @@
+"""users.info, usergroups.users.list and reactions.get: lookups."""
+
+from __future__ import annotations
+
+from adapters.slack.simulator.call import Call, method
+from adapters.slack.simulator.errors import ApiError
+from adapters.slack.simulator.places import find_channel
+from adapters.slack.simulator.state import Channel, Json, Message
+
+
+@method("users.info", "users:read", per_minute=100)
+def info(call: Call) -> Json:
+    """One person, also of a workspace that shares a channel.
+
+    A person of an organisation has an `enterprise_user`: docs.slack.dev, "User object".
+    """
+    user = call.world.user(call.text("user"))
+    found = user.json(call.workspace_id)
+    home = call.world.workspaces.get(user.team)
+    if home is not None and home.enterprise:
+        found["enterprise_user"] = {
+            "id": user.id,
+            "enterprise_id": home.enterprise,
+            "enterprise_name": "Simulated",
+            "is_admin": False,
+            "is_owner": False,
+            "teams": [home.id],
+        }
+        if home.enterprise == call.workspace.enterprise:
+            found.pop("is_stranger", None)
+    return {"user": found}
+
+
+@method("usergroups.users.list", "usergroups:read", per_minute=20)
+def group_members(call: Call) -> Json:
+    """The people of a user group."""
+    group = call.workspace.groups.get(call.need("usergroup"))
+    if group is None:
+        raise ApiError("no_such_subteam")
+    return {"users": group.members}
+
+
+@method("reactions.get", "reactions:read")
+def get(call: Call) -> Json:
+    """A message with its reactions."""
+    channel, message = _item(call)
+    return {"type": "message", "channel": channel.id, "message": message.json()}
+
+
+def _item(call: Call) -> tuple[Channel, Message]:
+    channel = find_channel(call)
+    message = channel.messages.get(call.text("timestamp"))
+    if message is None or message.hidden or message.ephemeral:
+        raise ApiError("message_not_found")
+    if channel.archived:
+        raise ApiError("is_archived")
+    if call.bot not in channel.members:
+        raise ApiError("not_in_channel")
+    return channel, message

@@ -1,0 +1,96 @@
+"""Trust in a config that was found in the current folder.
+
+Whoever unpacks a folder and starts Parley in it has not read its config. It is used only after
+the person has seen what it can do; that is remembered until the file changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from gateway.base.exit_codes import ExitCode
+from gateway.base.paths import find_config, store_folder
+from gateway.config.powers import Power, powers_of
+from gateway.errors import GatewayError
+
+HERE = Path("config.toml")
+REMEMBERED = "trusted-configs.json"
+
+
+class ConfigNotTrusted(GatewayError):
+    """A config of the current folder that nobody has agreed to."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConfig:
+    """A config of the current folder, with what it can do."""
+
+    path: Path
+    digest: str
+    powers: tuple[Power, ...]
+
+    def describe(self) -> str:
+        """Its powers, a line each."""
+        lines = (f"  {each.kind:8}  {' '.join(each.what.splitlines())}" for each in self.powers)
+        return "\n".join([f"{self.path} was found here. It names:", *lines])
+
+
+def untrusted_config(named: Path | None) -> FoundConfig | None:
+    """The current folder's config, if it is used without anybody's word.
+
+    One that the command line or PARLEY_CONFIG names has been chosen. One that can't be read is
+    reported when it is loaded.
+    """
+    if named is not None or os.environ.get("PARLEY_CONFIG") or find_config() != HERE:
+        return None
+    found = read_found(HERE)
+    if found is None or not found.powers or _remembered().get(str(found.path)) == found.digest:
+        return None
+    return found
+
+
+def read_found(source: Path) -> FoundConfig | None:
+    """The config at this path with its powers, if there is one.
+
+    Raises ConfigNotTrusted for one that is nested too deep.
+    """
+    try:
+        text = source.read_text(encoding="utf-8")  # as it is loaded, with the same line ends
+        powers = powers_of(tomllib.loads(text))
+    except (OSError, ValueError):
+        return None
+    except RecursionError as error:
+        raise ConfigNotTrusted(f"{source.absolute()} is nested too deep.") from error
+    # Links are not followed: Python is imported from the folder where the link stands.
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return FoundConfig(source.absolute(), digest, tuple(powers))
+
+
+def remember(found: FoundConfig) -> None:
+    """Ask no more about this file while it stays as it is."""
+    place = store_folder() / REMEMBERED
+    known = _remembered() | {str(found.path): found.digest}
+    written = place.with_name(f".{REMEMBERED}.{os.getpid()}")
+    with suppress(OSError):  # then the next command asks again
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        written.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        written.chmod(0o600)
+        written.replace(place)
+
+
+def _remembered() -> dict[str, Any]:
+    """Digests of the configs that were agreed to, by path."""
+    try:
+        known = json.loads((store_folder() / REMEMBERED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", known) if isinstance(known, dict) else {}

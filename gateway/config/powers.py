@@ -1,0 +1,135 @@
+"""Powers of a config: what it can start, reach or read.
+
+They are looked for in the data as it stands in the file, before anything that it names is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Literal, TypeAlias, cast
+
+from gateway.config.toml import KeyPath
+
+Kind: TypeAlias = Literal["Python", "command", "code", "folder", "address", "variable", "secret"]
+
+BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
+"""Variables that the built-in config reads, too."""
+BUILT_IN_ADDRESS = "https://api.openai.com/v1"
+
+PROVIDER_KEYS = {
+    "gemini-": "GEMINI_API_KEY",
+    "claude-": "ANTHROPIC_API_KEY",
+    "Llama-": "LLAMA_API_KEY",
+}
+"""Beginnings of models' names that lead to other servers than OpenAI's, with their keys."""
+
+FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount"}
+STATE = {("store", "folder"), ("logging", "file")}
+"""Places that Parley writes to itself: inside the config's own folder they are no power."""
+
+_VARIABLE = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ADDRESS = re.compile(r"[^\s:/?#]+://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """One thing that a config can do beyond the built-in one."""
+
+    kind: Kind
+    what: str
+
+
+def powers_of(data: Mapping[str, Any]) -> list[Power]:
+    """The powers of a config's data, each once."""
+    return list(dict.fromkeys(_powers((), data)))
+
+
+def _powers(path: KeyPath, value: Any) -> Iterator[Power]:
+    match value:
+        case dict():
+            table = cast("dict[str, Any]", value)
+            yield from _of_table(path, table)
+            for key, each in table.items():
+                yield from _powers((*path, key), each)
+        case list():
+            for at, each in enumerate(cast("list[Any]", value)):
+                yield from _powers((*path, at), each)
+        case str():
+            yield from _of_text(path, value)
+        case _:
+            pass
+
+
+def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
+    match path:
+        case ("adapters", str(platform)):
+            yield Power("address", f"the platform {platform}")
+        case ("teams", *_):
+            if command := _words(table.get("command")):
+                yield Power("command", " ".join([*command, *_words(table.get("args"))]))
+            for kind in (table.get("type"), table.get("executor")):
+                if kind in ("local", "docker"):
+                    yield Power("code", "on this machine" if kind == "local" else "in a container")
+            for key in ("extra_volumes", "container"):
+                if isinstance(inner := table.get(key), dict):
+                    kind = "folder" if key == "extra_volumes" else "code"
+                    for name, each in cast("dict[str, Any]", inner).items():
+                        yield Power(kind, f"{name}: {each}")
+        case _:
+            pass
+
+
+def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    if path[0] in ("models", "teams"):
+        if _is_import_path(text) or key == "trusted_modules":
+            yield Power("Python", text)
+        if key in FOLDERS:
+            yield Power("folder", text)
+        if key == "init_command":
+            yield Power("command", text)
+    if path in STATE and not _is_inside(text):
+        yield Power("folder", text)
+    if _ADDRESS.fullmatch(text) and text.rstrip("/") != BUILT_IN_ADDRESS:
+        yield Power("address", text)
+    for variable in _variables(path, key, text):
+        if variable not in BUILT_IN:
+            yield Power("variable", variable)
+    if key.endswith("_file"):
+        yield Power("secret", f"the file {text}")
+
+
+def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:
+    for found in _VARIABLE.finditer(text):
+        if not found[0].startswith("$$"):
+            yield found[1]
+    if key.endswith("_env") or (key == "env" and "allow" in path):
+        yield text
+    if path[0] == "models" and key == "model":
+        for beginning, variable in PROVIDER_KEYS.items():
+            if text.startswith(beginning):
+                yield variable
+
+
+def _is_import_path(text: str) -> bool:
+    module, _, name = text.partition(":")
+    return all(part.isidentifier() for part in [*module.split("."), *name.split(".")])
+
+
+def _is_inside(text: str) -> bool:
+    """True for a path that stays in the config's own folder."""
+    path = PurePath(text)
+    return not (path.is_absolute() or text.startswith("~") or ".." in path.parts)
+
+
+def _words(value: Any) -> list[str]:
+    match value:
+        case str() if value:
+            return [value]
+        case list():
+            return [str(word) for word in cast("list[Any]", value)]
+        case _:
+            return []

@@ -1,0 +1,263 @@
+"""Component files: their data, and the powers that it asks for.
+
+A file is data. Each component in it that starts a process, reaches a server, uses a folder of this
+machine or reads a secret needs an entry in `allow` of the team's table, in full.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from pydantic import BaseModel
+
+from gateway.config.allowances import (
+    Allowance,
+    AllowedAddress,
+    AllowedCommand,
+    AllowedContainer,
+    AllowedExecutor,
+    AllowedMount,
+    AllowedVariable,
+    covers,
+    origin_of,
+    toml_entry,
+)
+from gateway.config.teams import ComponentTeam
+from teams.core import component_class, trust_component_prefix
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+
+_CONTAINER = {"read_only": True, "cpus": 1.0}
+"""Limits of a container; one that says otherwise needs the operator's word."""
+
+_HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_module"} | {
+    *("auto_remove", "stop_container", "delete_tmp_files", "work_mb")
+}
+"""Settings of a container that give no power, or that are mounts."""
+
+
+class ComponentNotAllowed(ValueError):
+    """A component file that wants more than its team's table allows."""
+
+
+def read_component(config: ComponentTeam) -> Any:
+    """The data of the team's file.
+
+    Its trusted modules may be loaded from now on.
+    """
+    for prefix in ("gateway.demo", *config.trusted_modules):
+        trust_component_prefix(prefix)
+    return json.loads(config.component.read_text(encoding="utf-8"))
+
+
+def refuse_unallowed(data: Any, allowed: Iterable[Allowance]) -> None:
+    """Raise ComponentNotAllowed if the data wants too much."""
+    allowed, needs = [*allowed], needs_of(data)
+    if missing := [need for need in needs if not covers(allowed, need)]:
+        raise ComponentNotAllowed(
+            f"its file wants what `allow` does not name: {', '.join(map(toml_entry, missing))}. "
+            f"If you trust the file with all it wants, write in the team's table: "
+            f"{allow_line(needs)}"
+        )
+
+
+def set_limits(data: Any, *, work_mb: float) -> None:
+    """Give the executors in the data the limits of those in config.toml.
+
+    The work folder has at most `work_mb`. The rest is for containers that don't say otherwise.
+    """
+    for node in _components(data):
+        kind, config = _class_of(node), node["config"]
+        names = _names(kind) if kind else set[str]()
+        if names & {"DockerCommandLineCodeExecutor", "LocalCommandLineCodeExecutor"}:
+            given = config.get("work_mb")
+            is_less = isinstance(given, int | float) and given < work_mb
+            config["work_mb"] = given if is_less else work_mb
+        if "DockerCommandLineCodeExecutor" in names:
+            for name, value in _CONTAINER.items():
+                if config.get(name) is None:
+                    config[name] = value
+
+
+def allow_line(needs: Iterable[Allowance]) -> str:
+    """The line of the team's table that allows all of these."""
+    return f"allow = [{', '.join(map(toml_entry, needs))}]"
+
+
+def needs_of(data: Any) -> list[Allowance]:
+    """All that the components in the data want, each once.
+
+    Raises ValueError for a component whose config is malformed.
+    """
+    needs: list[Allowance] = []
+    for node in _components(data):
+        for need in _needs_of_one(node):
+            if not covers(needs, need):
+                needs.append(need)
+    return needs
+
+
+def _components(data: Any) -> Iterator[dict[str, Any]]:
+    """Everything in the data that may be loaded, at any depth."""
+    left: list[Any] = [data]
+    while left:
+        match cast("dict[str, Any] | list[Any] | None", left.pop()):
+            case dict() as table:
+                if _is_component(table):
+                    yield table
+                left += reversed(table.values())
+            case list() as items:
+                left += reversed(items)
+            case _:
+                pass
+
+
+def _is_component(table: Mapping[str, Any]) -> bool:
+    return isinstance(table.get("provider"), str) and isinstance(table.get("config"), dict)
+
+
+def _needs_of_one(node: Mapping[str, Any]) -> Iterator[Allowance]:
+    kind = _class_of(node)
+    if kind is None:
+        return
+    for name in READERS.keys() & _names(kind):
+        config = cast("Any", kind).component_config_schema.model_validate(node["config"])
+        yield from READERS[name](config)
+    if not kind.__module__.startswith(("teams.", "gateway.demo.")):
+        yield from _foreign(node["config"])
+
+
+def _class_of(node: Mapping[str, Any]) -> type | None:
+    try:
+        return component_class(node["provider"])
+    except (ImportError, TypeError, ValueError):
+        return None  # it can't be loaded either; whoever does is told why
+
+
+def _names(kind: type) -> set[str]:
+    """Names of our classes that this one is, or is made from."""
+    return {base.__name__ for base in kind.__mro__ if base.__module__.startswith("teams.")}
+
+
+def _server(config: Any) -> Iterator[Allowance]:
+    """An MCP server: a program, or an address."""
+    server = config.server_params
+    if hasattr(server, "url"):
+        yield AllowedAddress(base_url=origin_of(server.url))
+        return
+    folder = None if server.cwd is None else str(server.cwd)
+    yield AllowedCommand(
+        command=[server.command, *server.args],
+        env=server.env or {},
+        cwd=folder,
+    )
+
+
+def _openai(config: Any) -> Iterator[Allowance]:
+    address = config.address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    variables = [] if config.given_key else [config.key_variable]
+    yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+
+
+def _azure(config: Any) -> Iterator[Allowance]:
+    variables = _set("OPENAI_CUSTOM_HEADERS")
+    if not config.given_key:
+        key = "AZURE_OPENAI_API_KEY"
+        others = config.given_token or config.azure_ad_token_provider
+        variables += _set(key) if others else [key]
+    if not config.given_token:
+        variables += _set("AZURE_OPENAI_AD_TOKEN")
+    yield from _client(config.azure_endpoint, variables)
+
+
+def _set(variable: str) -> list[str]:
+    """The variable, if set: the SDK sends it beside the key."""
+    return [variable] if os.environ.get(variable) else []
+
+
+def _client(address: str, variables: list[str]) -> Iterator[Allowance]:
+    server = origin_of(address)
+    for variable in variables:
+        yield AllowedVariable.model_validate({"env": variable, "for": server})
+    if not variables:
+        yield AllowedAddress(base_url=server)
+
+
+def _docker(config: BaseModel) -> Iterator[Allowance]:
+    given = config.model_dump(exclude_defaults=True)
+    own = config.model_dump(include=config.model_fields_set & _CONTAINER.keys(), exclude_none=True)
+    given = {name: value for name, value in (given | own).items() if value != _CONTAINER.get(name)}
+    for name in ("work_dir", "bind_dir"):
+        if name in given:
+            yield _folder(given[name])
+    for path, target in given.get("extra_volumes", {}).items():
+        modes = target.get("mode", "rw").split(",")
+        yield AllowedMount(mount=path, read_only="ro" in modes and "rw" not in modes)
+    if other := {name: value for name, value in given.items() if name not in _HARMLESS}:
+        yield AllowedContainer(container=other)
+
+
+def _local(config: Any) -> Iterator[Allowance]:
+    yield AllowedExecutor(executor="local")
+    if config.work_dir is not None:
+        yield _folder(config.work_dir)
+
+
+def _cache(config: Any) -> Iterator[Allowance]:
+    yield _folder(config.directory)  # it holds pickles: who writes there runs code here
+
+
+def _folder(path: str) -> Allowance:
+    """The path as it is used: a ".." in it stays."""
+    return AllowedMount(mount=str(Path.cwd() / path))
+
+
+READERS: Mapping[str, Reader] = {
+    "McpWorkbench": _server,
+    "StdioMcpToolAdapter": _server,
+    "SseMcpToolAdapter": _server,
+    "StreamableHttpMcpToolAdapter": _server,
+    "OpenAIChatCompletionClient": _openai,
+    "AzureOpenAIChatCompletionClient": _azure,
+    "DockerCommandLineCodeExecutor": _docker,
+    "LocalCommandLineCodeExecutor": _local,
+    "DiskCacheStore": _cache,
+}
+"""Our component classes that want something, by name; subclasses want the same."""
+
+
+def _foreign(config: Any, *, nested: bool = False) -> Iterator[Allowance]:
+    """Addresses and commands for a class that is not ours."""
+    match config:
+        case dict() if nested and _is_component(cast("dict[str, Any]", config)):
+            pass  # it is asked about on its own
+        case str() if _ADDRESS.fullmatch(config):
+            yield AllowedAddress(base_url=origin_of(config))
+        case dict():
+            table = cast("dict[str, Any]", config)
+            if command := _command_in(table):
+                yield AllowedCommand(command=command)
+            for each in table.values():
+                yield from _foreign(each, nested=True)
+        case list():
+            for each in cast("list[Any]", config):
+                yield from _foreign(each, nested=True)
+        case _:
+            pass
+
+
+def _command_in(table: Mapping[str, Any]) -> list[str]:
+    command, arguments = table.get("command"), table.get("args")
+    words: list[Any] = cast("list[Any]", command) if isinstance(command, list) else [command]
+    if isinstance(arguments, list):
+        words = [*words, *cast("list[Any]", arguments)]
+    return [str(word) for word in words] if command else []

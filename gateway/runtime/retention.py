@@ -1,0 +1,94 @@
+"""Retention: old threads are deleted, a share at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+
+from gateway.base.clock import ClockTrust
+from gateway.runtime.settings import Limits
+from gateway.store.protocols import SessionStore
+
+LOG = logging.getLogger("gateway")
+
+PAUSE = 3600.0
+"""Seconds until the next round, after one that left something."""
+
+_PLATFORM = "gateway"
+_LEFT = "retention left"
+"""The mark of what a round has left: when the next one is, in seconds since the epoch, and the
+number of threads; empty once nothing is left.
+"""
+
+
+@dataclass(slots=True)
+class Retention:
+    """Deletes the threads of a store that nobody has used for long."""
+
+    store: SessionStore
+    trust: ClockTrust
+    clock: Callable[[], float]
+    gone: Callable[[str], None]
+    """Is told each thread that was deleted."""
+    left: int = 0
+    """Threads that the last round has left for the next."""
+    next_at: float | None = None
+    """When that is, by the steady clock; None until the mark was read."""
+
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by a round: who asks for another one finds its work done."""
+
+    async def round(self, limits: Limits) -> None:
+        """Delete what is too old, as far as this round may."""
+        async with self._lock:
+            await self._round(limits)
+
+    async def _round(self, limits: Limits) -> None:
+        if limits.retention is None or not self.trust.holds():
+            return
+        now = self.trust.steady()
+        if self.next_at is None:
+            self.next_at = now + await self._rest()
+        if now < self.next_at:
+            return
+        before = self.clock() - limits.retention
+        expired = await self.store.expire(before, share=limits.retention_share)
+        for thread in expired.threads:
+            LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
+            self.gone(thread)
+        if expired.left or self.left:
+            kept = f"{self.clock() + PAUSE} {expired.left}" if expired.left else ""
+            await self.store.mark(_PLATFORM, _LEFT, kept)
+        self.left = expired.left
+        self.next_at = now + PAUSE if expired.left else -inf
+        if expired.left:
+            LOG.warning(
+                "retention has deleted %d threads; %d more are as old, and left for the next "
+                "rounds, an hour apart: if that is too many, set retention_days or the clock right",
+                len(expired.threads),
+                expired.left,
+            )
+
+    async def _rest(self) -> float:
+        """Seconds of the pause that an earlier process has begun."""
+        kept = (await self.store.marks(_PLATFORM)).get(_LEFT)
+        if not kept:
+            return 0.0
+        at, left = kept.split()
+        self.left = int(left)
+        # A pause that a wrong clock has dated is no longer than any.
+        return min(max(0.0, float(at) - self.clock()), PAUSE)
+
+    @property
+    def trouble(self) -> str:
+        """A sentence for operators about what is left, or ""."""
+        if not self.left:
+            return ""
+        minutes = max(0.0, (self.next_at or 0.0) - self.trust.steady()) / 60
+        return (
+            f"Retention deletes {self.left} more threads, a share of them each hour, next in "
+            f"{minutes:.0f} minutes. If that is too many, set retention_days or the clock right."
+        )

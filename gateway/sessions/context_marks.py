@@ -1,0 +1,139 @@
+"""Marks of a team's context: its authors and its foreign text.
+
+They decide how strict a tool's rule is: whoever and whatever the team has read may have made the
+call. Nothing takes a mark away but a new thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from gateway.conversation import Author
+from gateway.registry import ToolRule
+from teams.base import ToolCall
+
+Rules = Callable[[ToolCall, Author], ToolRule]
+
+SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
+
+MEMORY = "memory"
+"""Name of what memories bring, as the policies know it."""
+
+NAMED = 3
+"""Tools that a reason names."""
+
+OF_OTHERS = "somebody whose words are in this conversation may not use it without approval"
+OF_OTHERS_DENIED = "somebody whose words are in this conversation may not use it"
+
+
+class ContextMarks:
+    """Marks of one turn's context, from its beginning to its end.
+
+    `people` are those on whose behalf the team works, the asker first; `authors` are all whose
+    words it has read. `outputs` are the tools that brought text from outside, and when each first
+    did; `granted` the tools that were approved for the thread, and when.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        people: Iterable[Author],
+        authors: Iterable[Author] = (),
+        untrusted: bool = False,
+        outputs: Mapping[str, float] | None = None,
+        granted: Mapping[str, float] | None = None,
+    ) -> None:
+        self._rules = rules
+        asking = list(people)
+        self._asker = asking[0]
+        self._asking = {person.id for person in asking}
+        self._authors = {(each.id, each.groups): each for each in (*asking, *authors)}
+        self._untrusted = untrusted
+        known = outputs or {}
+        self._outputs = {tool: "" for tool in known if self._brings_foreign(_named(tool))}
+        """The batch of calls from which a tool's first result came; "" for an earlier attempt's."""
+        self._granted = {
+            tool
+            for tool, at in (granted or {}).items()
+            if all(other == tool or known[other] < at for other in self._outputs)
+        }
+
+    def add_person(self, person: Author, *, untrusted: bool) -> None:
+        """Note the author of a message that has joined the turn.
+
+        If it is somebody else or brings foreign text, earlier approvals for the thread no longer
+        hold: who gave them knew nothing of it.
+        """
+        if untrusted or person.id not in self._asking:
+            self._granted.clear()
+        self._untrusted = self._untrusted or untrusted
+        self._asking.add(person.id)
+        self._authors.setdefault((person.id, person.groups), person)
+
+    def add_output(self, call: ToolCall) -> bool:
+        """Note a call's result; False if it is no foreign text.
+
+        Approvals of other tools end with the first result of a tool.
+        """
+        if not self._brings_foreign(call):
+            return False
+        if call.full_name not in self._outputs:
+            self._granted &= {call.full_name}
+            self._outputs[call.full_name] = _batch(call)
+        return True
+
+    def add_memory(self) -> bool:
+        """Note that a memory has told something; False if that is known."""
+        return MEMORY not in self._outputs and self.add_output(_named(MEMORY))
+
+    def is_granted(self, tool: str) -> bool:
+        """True if the tool was approved for the rest of the thread."""
+        return tool in self._granted
+
+    def revoke(self, tool: str) -> None:
+        """Ask for the tool again."""
+        self._granted.discard(tool)
+
+    def rule(self, call: ToolCall) -> ToolRule:
+        """Strictest rule of all authors for the call.
+
+        Foreign text may have made the call: what is allowed and changes something is asked first.
+        """
+        usual = self._rules(call, self._asker)
+        rules = (self._rules(call, author) for author in self._authors.values())
+        found = max(rules, key=lambda rule: SEVERITY[rule.action])
+        if found.action != usual.action:
+            because = OF_OTHERS_DENIED if found.action == "deny" else OF_OTHERS
+            found = replace(found, because=because)
+        if found.action != "allow" or found.read_only:
+            return found
+        because = self._foreign_text(_batch(call))
+        return replace(found, action="ask", because=because) if because else found
+
+    def _foreign_text(self, batch: str) -> str:
+        """The foreign text in the context, as a reason; "" for none.
+
+        Calls of one batch were made before any of them had a result.
+        """
+        tools = sorted(tool for tool, first in self._outputs.items() if not first or first != batch)
+        named = [f"results of {', '.join(tools[:NAMED])}"] if tools else []
+        if len(tools) > NAMED:
+            named.append("of other tools")
+        files = ["quotes or files"] if self._untrusted else []
+        found = " and ".join([*files, *named])
+        return f"this conversation contains {found}, which others may have written" if found else ""
+
+    def _brings_foreign(self, call: ToolCall) -> bool:
+        return self._rules(call, self._asker).output == "foreign"
+
+
+def _batch(call: ToolCall) -> str:
+    """The model's answer that the call is a part of."""
+    return call.key.rpartition(":")[0] or call.key
+
+
+def _named(tool: str) -> ToolCall:
+    """A call of which no more is known than the tool."""
+    return ToolCall(key="", id="", name=tool, arguments="", agent=())

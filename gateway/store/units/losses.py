@@ -1,0 +1,42 @@
+"""Units of work about losses: times of which a store knows nothing.
+
+After a restore, and after the loss of commits, the platforms may hold what the store does not.
+"""
+
+from __future__ import annotations
+
+from gateway.store.connection import Connection, Row
+from gateway.store.records import LossCause, StoreLoss
+from gateway.store.units.rows import first
+
+
+def add_loss(
+    connection: Connection, now: float, cause: LossCause, *, since: float, commits: int
+) -> None:
+    """Note that what was done from `since` until now is not known."""
+    connection.execute(
+        "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
+        {"cause": cause, "since": since, "now": now, "commits": commits},
+    )
+
+
+def losses(connection: Connection) -> list[StoreLoss]:
+    """All losses, the oldest first."""
+    return [_loss(row) for row in connection.fetch("SELECT * FROM losses ORDER BY id")]
+
+
+def untold_loss(connection: Connection) -> StoreLoss | None:
+    """The widest loss that the threads do not know of yet."""
+    row = first(connection, "SELECT * FROM losses WHERE NOT told ORDER BY since, id")
+    return None if row is None else _loss(row)
+
+
+def mark_told(connection: Connection) -> None:
+    """Note that the threads with unfinished work know."""
+    connection.execute("UPDATE losses SET told = TRUE WHERE NOT told")
+
+
+def _loss(row: Row) -> StoreLoss:
+    return StoreLoss(
+        cause=row["cause"], since=row["since"], until=row["until"], commits=row["commits"]
+    )

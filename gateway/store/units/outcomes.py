@@ -1,0 +1,144 @@
+"""Outcomes of messages: units of work that carry out what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateway.conversation import ConversationKey
+from gateway.store.connection import Connection
+from gateway.store.decisions import (
+    AcceptedMessage,
+    MessageRefusal,
+    NewConversation,
+    RequestAnswer,
+    RequestSupport,
+    ThreadDeletion,
+    TurnRetry,
+    TurnStop,
+    UsageReply,
+)
+from gateway.store.rulebook import UsageFound
+from gateway.store.units import requests as asked
+from gateway.store.units.acceptance import Acceptance
+from gateway.store.units.deletion import delete_thread
+from gateway.store.units.people import add_code
+from gateway.store.units.rows import NEW_THREAD, create_thread
+from gateway.store.units.usage import count_anew, spent
+
+
+def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage:
+    """Tell the sender what was used."""
+    used = {
+        each: spent(acceptance.connection, each.scope, each.name, each.since)
+        for each in decision.queries
+    }
+    return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
+
+
+def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
+    """Refuse the message, and keep the code that its author is given."""
+    accepted = acceptance.closed(
+        "refused",
+        reply=decision.reply,
+        reason=decision.reason,
+        secret=decision.pair is not None,
+    )
+    if decision.pair is not None:
+        add_code(acceptance.connection, acceptance.message.author, decision.pair)
+    return accepted
+
+
+def resolve(acceptance: Acceptance, decision: RequestAnswer | RequestSupport) -> AcceptedMessage:
+    """Answer a request, or support it."""
+    connection, now = acceptance.connection, acceptance.now
+    by, at = acceptance.message.author, acceptance.message.key
+    match decision:
+        case RequestAnswer():
+            request, events = asked.resolve(connection, decision, by, at, now)
+        case RequestSupport():
+            request, events = asked.support(connection, decision, by, at, now)
+    inbox = acceptance.insert(request.thread, "answer", turn=request.turn)
+    ready = asked.mark_ready(connection, request.turn)
+    return acceptance.accepted(inbox, request.thread, "answer", events=events, wake=ready)
+
+
+def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
+    """Let the conversation go on in a new thread."""
+    old, key = acceptance.met.thread, acceptance.message.key
+    stop = ""
+    if key.is_local:
+        key = ConversationKey.local(acceptance.new.id)
+    elif old is not None:
+        _detach(acceptance.connection, old.id)
+        stop = acceptance.request_stop(old.id)
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
+    lane = old.id if old else thread.id
+    inbox = acceptance.insert(lane, "command", decision.reply)
+    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
+    return replace(accepted, lane=lane, wake=bool(stop), stop=stop)
+
+
+def _detach(connection: Connection, thread: str) -> None:
+    """Let the conversation go on elsewhere: waiting messages get no turn."""
+    of_thread = {"thread": thread}
+    connection.execute("UPDATE threads SET current = FALSE WHERE id = :thread", of_thread)
+    connection.execute("DELETE FROM grants WHERE thread = :thread", of_thread)
+    connection.execute(
+        "DELETE FROM attachments WHERE inbox IN"
+        " (SELECT id FROM inbox WHERE thread = :thread AND outcome = 'queued')",
+        of_thread,
+    )
+    connection.execute(
+        "UPDATE inbox SET outcome = 'refused', reason = :reason, text = NULL, quotes = '[]',"
+        " awaits = NULL WHERE thread = :thread AND outcome = 'queued'",
+        {"reason": NEW_THREAD, "thread": thread},
+    )
+
+
+def stop(acceptance: Acceptance, decision: TurnStop) -> AcceptedMessage:
+    """Ask the thread's turn to end."""
+    assert acceptance.met.thread is not None  # the judge stops what is there
+    thread = acceptance.met.thread.id
+    stop = acceptance.request_stop(thread)
+    inbox = acceptance.insert(thread, "command", decision.reply)
+    return acceptance.accepted(inbox, thread, "command", decision.reply, stop=stop, wake=bool(stop))
+
+
+def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
+    """Let the thread's newest turn go on, with all its attempts again."""
+    assert acceptance.met.thread is not None  # the judge tries again what has failed
+    thread = acceptance.met.thread.id
+    (row,) = acceptance.connection.fetch(
+        "SELECT id FROM turns WHERE thread = :thread ORDER BY n DESC LIMIT 1", {"thread": thread}
+    )
+    of_turn = {"turn": row["id"]}
+    # What it asked was closed with it: it asks anew, under the same ids of its own.
+    acceptance.connection.execute(
+        "UPDATE requests SET engine_id = engine_id || ' ' || id"
+        " WHERE turn = :turn AND state = 'closed'",
+        of_turn,
+    )
+    acceptance.connection.execute(
+        "UPDATE turns SET status = 'paused', attempts = 0, stop_requested = FALSE, reason = '',"
+        " finished_at = NULL WHERE id = :turn",
+        of_turn,
+    )
+    acceptance.connection.execute(
+        "UPDATE threads SET state = 'working' WHERE id = :thread", {"thread": thread}
+    )
+    inbox = acceptance.insert(thread, "command", decision.reply)
+    count_anew(acceptance.connection, thread, row["id"], inbox)
+    return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
+
+
+def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
+    """Delete the thread; its conversation goes on in a new one."""
+    old, key = acceptance.met.thread, acceptance.message.key
+    assert old is not None  # the judge forgets what is there
+    delete_thread(acceptance.connection, old.id, goes_on=True)
+    if key.is_local:
+        key = ConversationKey.local(acceptance.new.id)
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
+    inbox = acceptance.insert(thread.id, "command", decision.reply)
+    accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
+    return replace(accepted, lane=old.id, forgotten=old.id)

@@ -1,0 +1,51 @@
+"""A bound on the size of the work folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from teams._base.code import CodeResult
+from teams._base.safe_files import folder_size
+
+TOO_LARGE = 122
+"""The exit code of code that fills its folder, as of EDQUOT on Linux."""
+EACH = 1.0
+"""Seconds between two measurements."""
+MOST_FILES = 100_000
+"""Entries that are measured; a folder with more of them is over any bound."""
+
+
+async def within_size(
+    running: Coroutine[Any, Any, CodeResult], folder: Path, work_mb: float | None
+) -> CodeResult:
+    """Result of code that is stopped once the folder is too large.
+
+    `work_mb` is in megabytes of 1,000,000 bytes; None for no bound.
+    """
+    if work_mb is None:
+        return await running
+    task = asyncio.get_running_loop().create_task(running, name="code within its size")
+    try:
+        while not (await asyncio.wait({task}, timeout=EACH))[0]:
+            if await _is_over(folder, work_mb):
+                return CodeResult(TOO_LARGE, _refusal(work_mb, "The code was stopped: "))
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    result = task.result()
+    if not await _is_over(folder, work_mb):
+        return result
+    gap = "\n" if result.output and not result.output.endswith("\n") else ""
+    return CodeResult(result.exit_code or TOO_LARGE, f"{result.output}{gap}{_refusal(work_mb)}")
+
+
+async def _is_over(folder: Path, work_mb: float) -> bool:
+    return await asyncio.to_thread(folder_size, folder, most=MOST_FILES) > work_mb * 1_000_000
+
+
+def _refusal(work_mb: float, before: str = "") -> str:
+    return f"{before}The work folder is larger than {work_mb:g} MB. Remove files from it.\n"

@@ -1,0 +1,21 @@
+"""Files of a folder that untrusted code shares."""
+
+from teams._base.safe_files import (
+    FileFacts,
+    UnsafePathError,
+    folder_size,
+    read_file,
+    remove_file,
+    walk_files,
+    write_file,
+)
+
+__all__ = [
+    "FileFacts",
+    "UnsafePathError",
+    "folder_size",
+    "read_file",
+    "remove_file",
+    "walk_files",
+    "write_file",
+]

@@ -1,0 +1,176 @@
+"""Connection failures of all kinds lose no message."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from adapters.discord import Config, build
+from adapters.discord.connection.connection import Connection, make_client
+from adapters.discord.testing import DiscordSimulator, Refusal, ServerError
+from gateway.access.authority import Access
+from gateway.adapter import AuthError
+from gateway.gateway import Gateway
+from gateway.store.sqlite.store import SqliteStore
+from tests.adapters.discord.serving import (
+    bot_texts,
+    config_of,
+    serving,
+    thread_of,
+    wait_delivered,
+)
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import ScriptedTeams, solo
+
+pytestmark = pytest.mark.chaos
+
+
+async def auth_error(config: Config, folder: Path) -> str:
+    teams = ScriptedTeams(lambda: solo("."))
+    async with Gateway(SqliteStore(folder), teams, access=Access()) as gateway:
+        with pytest.raises(AuthError) as error:
+            await build(config).run(gateway)
+    return str(error.value)
+
+
+async def test_a_wrong_token_is_said_in_words(discord: DiscordSimulator, tmp_path: Path) -> None:
+    config = config_of(discord).model_copy(update={"token": SecretStr("wrong.token.at-all")})
+    error = await auth_error(config, tmp_path)
+    assert error.startswith("Discord refused the bot's token")
+    assert "wrong.token" not in error
+
+
+async def test_intents_that_are_not_granted_are_said_in_words(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    discord.gateway.granted = 0
+    assert "Message Content Intent" in await auth_error(config_of(discord), tmp_path)
+
+
+async def test_without_the_intent_mentions_and_direct_messages_are_heard(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    discord.gateway.granted = 0
+    general, alice = discord.channel("general"), discord.person("alice")
+    config = config_of(discord, message_content=False)
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await alice.mentions(thread_of(asked), "and?")
+        await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) == 2)
+        await wait_delivered(gateway)
+
+
+async def test_a_cut_connection_is_resumed_and_nothing_is_taken_twice(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    model = ScriptedModel(*[f"Answer {n}." for n in range(5)])
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 1)
+        discord.gateway.abort()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        await alice.says(alice.direct, "while you were away")
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 2)
+        discord.gateway.duplicate()
+        await alice.says(alice.direct, "twice?")
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 3)
+        await wait_delivered(gateway)
+    assert len(model.requests) == 3
+    assert discord.gateway.resumes == 1
+
+
+async def test_an_event_that_ends_the_library_does_not_end_the_bot(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
+        discord.gateway.malformed("CHANNEL_UPDATE", {"guild_id": "nothing of that kind"})
+        discord.gateway.malformed("MESSAGE_CREATE", {"id": "x", "author": None})
+        discord.gateway.malformed("INTERACTION_CREATE", {"type": 3, "data": {}})
+        await discord.until(lambda: not discord.gateway.open_sessions)
+        asked = await alice.mentions(general, "still there?")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+    assert discord.gateway.identifies == 2
+
+
+class DeafHost:
+    """A Wire that takes no notice of anything."""
+
+    def on_frame(self, text: str) -> None: ...
+
+    def on_lost(self, shard: int) -> None: ...
+
+    def on_resumed(self, shard: int) -> None: ...
+
+
+async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
+    config = config_of(discord)
+    connection = Connection(
+        lambda wire: make_client(config, 1, wire),
+        discord.token,
+        DeafHost(),
+        silent=0.4,
+        first_wait=0.01,
+    )
+    async with asyncio.TaskGroup() as group:
+        keeping = group.create_task(connection.run())
+        await discord.until(lambda: connection.replaced >= 2)
+        assert discord.gateway.identifies >= 2
+        keeping.cancel()
+
+
+async def test_two_shards_hear_everything(discord: DiscordSimulator, tmp_path: Path) -> None:
+    discord.gateway.shards = 2
+    alice, other = discord.person("alice"), discord.guild("other")
+    far = discord.channel("far", guild=other)
+    bob = discord.person("bob", guild=other)
+    config = config_of(discord, shards=2)
+    async with serving(discord, tmp_path, lambda: solo("Here."), config=config) as gateway:
+        await discord.until(lambda: len(discord.gateway.open_sessions) == 2, seconds=8)
+        asked = await bob.mentions(far, "hello")
+        await alice.says(alice.direct, "hi")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+
+
+async def test_a_message_that_can_not_be_taken_just_now_is_taken_later(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        discord.faults.plan(ServerError(503), path="/members/{user_id}")
+        await alice.says(alice.direct, "who am I?")
+        await discord.until(lambda: bot_texts(discord, alice.direct) == ["**solo**\nOne."])
+        await wait_delivered(gateway)
+
+
+async def test_a_thread_that_people_have_opened_keeps_its_name(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    started = await alice.says(general, "let us talk")
+    thread = await alice.starts_thread(started, "our plans")
+    async with serving(discord, tmp_path, lambda: solo("One.", "Two.")) as gateway:
+        await alice.mentions(thread, "what do you think?")
+        await discord.until(lambda: bot_texts(discord, thread))
+        await alice.says(thread, "go on")
+        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
+        await wait_delivered(gateway)
+    assert thread.name == "our plans"
+
+
+async def test_a_bad_beginning_is_tried_again(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice = discord.person("alice")
+    discord.faults.plan(ServerError(503), path="/users/@me")
+    discord.faults.plan(Refusal(400, 50035, "Invalid Form Body"), method="PUT", path="/commands")
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        await discord.until(lambda: discord.calls("PUT", "/commands"))
+        await alice.says(alice.direct, "there?")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)

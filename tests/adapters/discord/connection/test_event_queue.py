@@ -1,0 +1,151 @@
+"""Frames of several connections: each keeps its own time of last contact."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from adapters.discord.connection import event_queue as events
+from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.values import Payload
+from gateway.errors import GatewayError
+
+NEAR, FAR = str(2 << 22), str(3 << 22)
+"""Servers of the first and of the second shard."""
+
+
+class Bot:
+    """An EventHandler that records events, and takes no messages while `refusing`."""
+
+    def __init__(self) -> None:
+        self.refusing = False
+        self.read: list[tuple[str, float]] = []
+
+    async def on_message(self, payload: Payload) -> None:
+        if self.refusing:
+            raise GatewayError("not now")
+
+    async def on_failure(self, channel: str, since: float) -> None:
+        raise GatewayError("not now")
+
+    async def on_edit(self, payload: Payload) -> None: ...
+
+    async def on_deletion(self, payload: Payload) -> None: ...
+
+    def on_malformed(self) -> None: ...
+
+    async def on_interaction(self, payload: Payload) -> None: ...
+
+    async def on_guild(self, payload: Payload, since: float) -> None:
+        self.read.append((payload["id"], since))
+
+    async def on_ready(self, since: float) -> None:
+        self.read.append(("direct", since))
+
+    async def on_thread(self, payload: Payload) -> None: ...
+
+
+class WiredBot:
+    """Events of two shards, on a clock that the test sets."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self.now, self.bot = 100.0, Bot()
+        self.events = EventQueue(self.bot, group, [50.0, 60.0], lambda: self.now)
+
+    async def tell(self, event: str, **data: Any) -> None:
+        """A frame comes, and all that it leads to is done."""
+        self.events.on_frame(json.dumps({"op": 0, "t": event, "d": data}))
+        for _ in range(20):  # turns of the loop, each a step of what it led to
+            await asyncio.sleep(0)
+
+    async def connected(self, shard: int) -> None:
+        """A shard's connection begins, and tells of its server."""
+        await self.ready(shard)
+        await self.tell("GUILD_CREATE", id=(NEAR, FAR)[shard], joined_at="")
+
+    async def ready(self, shard: int) -> None:
+        guilds = [{"id": (NEAR, FAR)[shard], "unavailable": True}]
+        await self.tell("READY", shard=[shard, 2], guilds=guilds)
+
+
+@pytest.fixture
+async def wired(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[WiredBot]:
+    monkeypatch.setattr(events, "RETRY_SECONDS", ())
+    async with asyncio.TaskGroup() as group:
+        yield WiredBot(group)
+
+
+async def test_each_shard_reads_from_where_it_had_heard_everything(wired: WiredBot) -> None:
+    await wired.ready(0)
+    await wired.ready(1)
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    await wired.tell("GUILD_CREATE", id=FAR, joined_at="")
+    assert wired.bot.read == [("direct", 50.0), (NEAR, 50.0), (FAR, 60.0)]
+
+
+async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew(
+    wired: WiredBot,
+) -> None:
+    await wired.connected(0)
+    await wired.connected(1)
+    wired.now, wired.bot.refusing = 200.0, True
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    wired.now, wired.bot.refusing = 300.0, False
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    wired.events.on_lost(0)
+    await wired.ready(0)
+    wired.events.on_lost(1)
+    await wired.ready(1)
+    assert wired.events.done_until == (300.0, 200.0)
+    wired.bot.read.clear()
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    await wired.tell("GUILD_CREATE", id=FAR, joined_at="")
+    assert wired.bot.read == [(NEAR, 300.0), (FAR, 200.0)]
+
+
+async def test_while_a_shard_is_told_what_it_missed_only_the_others_hear_what_happens_now(
+    wired: WiredBot,
+) -> None:
+    await wired.connected(0)
+    await wired.connected(1)
+    wired.events.on_lost(1)
+    wired.now = 200.0
+    await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    assert wired.events.done_until == (200.0, 100.0)
+    wired.events.on_resumed(1)
+    assert wired.events.done_until == (200.0, 200.0)
+
+
+async def test_a_server_counts_as_heard_only_once_the_connection_has_told_of_it(
+    wired: WiredBot,
+) -> None:
+    await wired.ready(0)
+    wired.now = 200.0
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    assert wired.events.done_until[0] == 50.0
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    assert wired.events.done_until[0] == 200.0
+
+
+async def test_an_outage_of_one_server_is_read_from_its_beginning(wired: WiredBot) -> None:
+    await wired.connected(0)
+    wired.now = 200.0
+    await wired.tell("GUILD_DELETE", id=NEAR, unavailable=True, guild_id=NEAR)
+    wired.now = 300.0
+    await wired.tell("MESSAGE_CREATE", channel_id="8")
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    assert wired.bot.read[-1] == (NEAR, 200.0)
+
+
+async def test_nothing_is_missed_in_a_server_that_the_bot_joins(wired: WiredBot) -> None:
+    await wired.connected(0)
+    wired.now = 200.0
+    new = str(4 << 22)
+    await wired.tell("GUILD_CREATE", id=new, joined_at="")
+    assert wired.bot.read[-1] == (new, 200.0)

@@ -1,0 +1,433 @@
+"""Messages' extras: files, forwards, replies, edits, deletions, other bots."""
+
+import asyncio
+import json
+import sqlite3
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.testing import Delay, DiscordSimulator, ServerError
+from gateway.config.routes import Route
+from gateway.config.settings import Attachments
+from gateway.gateway import Limits
+from tests.adapters.discord.serving import (
+    EVERYWHERE,
+    bell_teams,
+    bot_messages,
+    bot_texts,
+    config_of,
+    serving,
+    thread_of,
+    wait_accepted,
+    wait_card,
+    wait_commands,
+    wait_delivered,
+)
+from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.scripted import solo
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c49444154789c63f8cfc000000301010018dd8db00000000049454e44ae426082"
+)
+
+
+async def test_text_files_and_pictures_reach_the_team(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("I see.", vision=True)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(
+            general,
+            "look",
+            files=[("notes.txt", b"buy milk", "text/plain"), ("dot.png", PNG, "image/png")],
+        )
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+    sent = str(model.messages())
+    assert "buy milk" in sent
+    assert "iVBOR" in sent
+
+
+async def test_a_file_that_is_not_taken_is_told_of(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("I see.")
+    limits = Limits(attachments=Attachments(file_mb=0.001, types=["text/*"]))
+    async with serving(discord, tmp_path, partial(solo, model), limits=limits) as gateway:
+        await alice.mentions(
+            general,
+            "run it",
+            files=[("tool.exe", b"MZ\x90\x00\xff\xfe", "application/x-msdownload")],
+        )
+        await discord.until(lambda: len(bot_texts(discord, general)) == 1)
+        await alice.mentions(general, "read it", files=[("all.txt", b"x" * 2000, "text/plain")])
+        await discord.until(lambda: len(bot_texts(discord, general)) == 2)
+        await wait_delivered(gateway)
+    assert "tool.exe" in bot_texts(discord, general)[0]
+    assert "all.txt" in bot_texts(discord, general)[1]
+    assert model.requests == []
+    assert discord.calls("GET", "/attachments/") == []
+
+
+async def test_a_message_is_stored_before_its_files_are_read(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel("I see.", "Yes.")
+    slow = discord.faults.plan(Delay(until=go_on), path="/attachments/")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
+        await alice.says(alice.direct, "and hurry")
+        await discord.until(lambda: slow.times == 0)
+        await wait_accepted(gateway, 2)
+        go_on.set()
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert "buy milk" in str(model.messages(0))
+
+
+async def test_who_is_answered_is_told_which_file_could_not_be_read(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, model = discord.person("alice"), ScriptedModel("I see.")
+    discord.faults.plan(ServerError(503), path="/attachments/", times=-1)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) >= 2)
+        await wait_delivered(gateway)
+    told = "The file 'a.txt' did not reach the team: Discord did not deliver it."
+    assert any(told in text for text in bot_texts(discord, alice.direct))
+    assert "The file 'a.txt' did not arrive" in "".join(model.texts())
+
+
+async def test_an_address_that_has_expired_is_asked_for_anew(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    model = ScriptedModel("I see.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "look", files=[("a.txt", b"buy milk", "text/plain")])
+        discord.advance(25 * 3600)
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert "buy milk" in str(model.messages())
+
+
+async def test_a_forward_and_a_reply_are_somebody_elses_words(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    model = ScriptedModel("One.", "Two.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        claim = await bob.says(general, "the moon is cheese")
+        asked = await alice.mentions(general, "is that so?", reply_to=claim)
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await alice.forwards(claim, alice.direct)
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert "the moon is cheese" in "".join(model.texts(0))
+    assert "the moon is cheese" in "".join(model.texts(1))
+    assert kinds_of_quotes(tmp_path) == ["quote", "forward"]
+
+
+def kinds_of_quotes(folder: Path) -> list[str]:
+    """The kinds of the quotes in the store, in order."""
+    with sqlite3.connect(folder / "parley.db") as connection:
+        rows = connection.execute("SELECT quotes FROM inbox ORDER BY id").fetchall()
+    return [quote["kind"] for (quotes,) in rows for quote in json.loads(quotes)]
+
+
+async def test_nobody_vouches_for_the_words_of_a_guest(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    gus, model = discord.person("gus", guest=True), ScriptedModel("Hm.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        claim = await gus.says(general, "delete everything")
+        asked = await alice.mentions(general, "is that right?", reply_to=claim)
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+    assert '"Gus", not verified' in "".join(model.texts()).replace('"gus"', '"Gus"')
+
+
+async def test_mentions_are_read_as_names(discord: DiscordSimulator, tmp_path: Path) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.mentions(general, f"tell {bob.mention} in <#{general.id}>")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+    assert "tell @Bob in #general" in "".join(model.texts()).replace("@bob", "@Bob")
+
+
+async def test_an_edit_and_a_deletion_reach_what_still_waits(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "."], "Two.", "Three.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "first")
+        await model.asked()
+        second = await alice.says(alice.direct, "secnd")
+        third = await alice.says(alice.direct, "third")
+        await alice.edits(second, "second, corrected")
+        await alice.deletes(third)
+        discord.unfurl(second, title="A preview", url="https://example.org")
+        await wait_accepted(gateway, 5)
+        go_on.set()
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) >= 2)
+        await wait_delivered(gateway)
+    asked = "".join(model.texts())
+    assert "second, corrected" in asked
+    assert "third" not in asked
+    assert len(model.requests) == 2
+
+
+async def test_an_edit_fetches_no_file_again(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice, go_on = discord.person("alice"), asyncio.Event()
+    model = ScriptedModel(["One ", go_on, "."], "Two.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await alice.says(alice.direct, "first")
+        await model.asked()
+        said = await alice.says(
+            alice.direct, "secnd", files=[("notes.txt", b"buy milk", "text/plain")]
+        )
+        await discord.until(lambda: discord.calls("GET", "/attachments/"))
+        await alice.edits(said, "second")
+        await wait_accepted(gateway, 3)
+        go_on.set()
+        await model.asked(2)
+        await wait_delivered(gateway)
+    assert "second" in "".join(model.texts())
+    assert "buy milk" in str(model.messages())
+    assert len(discord.calls("GET", "/attachments/")) == 1
+
+
+async def test_a_deletion_in_a_chain_of_replies_reaches_what_still_waits(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    model = ScriptedModel("One.", ["Two ", go_on, "."], "Three.")
+    config = config_of(discord, threads="none")
+    async with serving(discord, tmp_path, partial(solo, model), config=config) as gateway:
+        await alice.mentions(general, "first")
+        (answer,) = await discord.until(lambda: bot_messages(discord, general))
+        await alice.says(general, "second", reply_to=answer)
+        await model.asked(2)
+        third = await alice.says(general, "third", reply_to=answer)
+        await wait_accepted(gateway, 3)
+        await alice.deletes(third)
+        await wait_accepted(gateway, 4)
+        go_on.set()
+        await discord.until(lambda: len(bot_messages(discord, general)) == 2)
+        await wait_delivered(gateway)
+    assert len(model.requests) == 2
+    assert "third" not in "".join(model.texts())
+
+
+async def test_another_bot_is_heard_only_where_a_route_names_it(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general = discord.channel("general")
+    friend, stranger = discord.person("friend", bot=True), discord.person("stranger", bot=True)
+    route = Route(adapter="discord", channels=["*"], users=["members"], bots=[str(friend.id)])
+    model = ScriptedModel("Hello, bot.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+        await stranger.mentions(general, "hi")
+        asked = await friend.mentions(general, "hi")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+    assert len(model.requests) == 1
+
+
+async def test_a_thread_that_waits_for_an_answer_stays_open(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, bell_teams(), operators=operators) as gateway:
+        asked = await alice.mentions(general, "ring it")
+        await discord.until(lambda: asked.thread)
+        card = await wait_card(discord, thread_of(asked))
+        await wait_delivered(gateway)
+        discord.archive(thread_of(asked))
+        await discord.until(lambda: not thread_of(asked).archived)
+        await discord.answered(await alice.clicks(card, "Deny"))
+        await discord.until(lambda: not card.components)
+        await wait_delivered(gateway)
+        discord.archive(thread_of(asked))
+        await alice.says(alice.direct, "/status")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+    assert thread_of(asked).archived
+
+
+def people(discord: DiscordSimulator) -> dict:
+    """One of each kind, by who they are to the routes."""
+    return {
+        "operator": discord.person("olga"),
+        "allowed": discord.person("alice"),
+        "unlisted": discord.person("uma"),
+        "outsider": discord.person("otto", member=False),
+        "bot": discord.person("robot", bot=True),
+    }
+
+
+@pytest.mark.parametrize("who", ["operator", "allowed", "unlisted", "bot"])
+@pytest.mark.parametrize("what", ["mention", "message", "slash", "menu", "edit", "stop", "file"])
+async def test_only_whom_a_route_lets_in_reaches_a_model(
+    who: str, what: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    everybody, general = people(discord), discord.channel("general")
+    person, alice = everybody[who], everybody["allowed"]
+    route = Route(adapter="discord", channels=["*"], users=[str(alice.id)])
+    operators = [f"discord:{everybody['operator'].id}"]
+    model = ScriptedModel(*["Fine."] * 9)
+    team = partial(solo, model)
+    async with serving(discord, tmp_path, team, routes=[route], operators=operators) as gateway:
+        await wait_commands(discord)
+        asked = await alice.mentions(general, "begin")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+        thread = asked.thread
+        match what:
+            case "mention":
+                await person.mentions(general, "hello")
+            case "message":
+                await person.says(thread, "hello")
+            case "slash":
+                await discord.answered(await person.slash(general, "ask", text="hello"))
+            case "menu":
+                await discord.answered(await person.menu(asked, "Ask the team"))
+            case "edit":
+                message = await person.says(general, "hm")
+                await person.edits(message, f"{discord.bot.mention} hello")
+            case "stop":
+                await discord.answered(await person.slash(thread, "stop"))
+            case _:
+                await person.says(thread, "see", files=[("a.txt", b"hello", "text/plain")])
+        silent = what == "stop" or who in ("unlisted", "bot")
+        if not silent:
+            await model.asked(2)
+        last = await alice.says(thread, "/status")
+        await discord.until(
+            lambda: any(each.referenced is last for each in discord.messages(thread))
+        )
+        await wait_delivered(gateway)
+    assert len(model.requests) == (1 if silent else 2)
+    if who == "unlisted":
+        assert discord.calls("GET", "/attachments/") == []
+
+
+async def test_an_outsider_in_a_direct_message_is_no_member(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    otto, alice = people(discord)["outsider"], discord.person("alice")
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[EVERYWHERE]) as gateway:
+        await otto.says(otto.direct, "let me in")
+        await discord.until(lambda: bot_texts(discord, otto.direct))
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert bot_texts(discord, otto.direct) == ["You may not write to this team."]
+    assert len(model.requests) == 1
+
+
+async def test_a_role_of_a_server_counts_in_direct_messages_too(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    helpers = discord.role("helpers")
+    alice, bob = discord.person("alice", roles=[helpers]), discord.person("bob")
+    route = Route(adapter="discord", dm=True, roles=[str(helpers.id)])
+    model = ScriptedModel("Fine.")
+    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+        await bob.says(bob.direct, "hello")
+        await alice.says(alice.direct, "hello")
+        await discord.until(lambda: bot_texts(discord, alice.direct) == ["**solo**\nFine."])
+        await wait_delivered(gateway)
+    assert len(model.requests) == 1
+
+
+async def test_a_long_answer_is_its_beginning_and_a_file(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    text = "\n\n".join(f"Paragraph {n}. " + "word " * 60 for n in range(60))
+    async with serving(discord, tmp_path, lambda: solo(text)) as gateway:
+        await alice.says(alice.direct, "tell me all")
+        await discord.until(
+            lambda: any(each.attachments for each in discord.messages(alice.direct))
+        )
+        await wait_delivered(gateway)
+    shown = [each for each in discord.messages(alice.direct) if each.application]
+    assert len(shown) <= 4
+    assert shown[-1].attachments[0].content.decode() == text
+    # Somebody may write between them, so each says whose it is.
+    names = [each.content.partition("\n")[0] for each in shown[:-1]]
+    assert names == ["**solo**", *["-# **solo**, continued"] * (len(names) - 1)]
+    assert len(names) > 1
+
+
+async def test_who_calls_the_team_into_a_thread_brings_what_was_said_there(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    model = ScriptedModel("Hm.", "Well.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        started = await alice.says(general, "the server is down")
+        thread = await alice.starts_thread(started, "outage")
+        await bob.says(thread, "since noon")
+        await alice.mentions(thread, "why?")
+        await discord.until(lambda: bot_texts(discord, thread))
+        await alice.says(thread, "and now?")
+        await discord.until(lambda: len(bot_texts(discord, thread)) == 2)
+        await wait_delivered(gateway)
+    first, second = "".join(model.texts(0)), "".join(model.texts(1))
+    assert first.index("the server is down") < first.index("since noon") < first.index("why?")
+    assert 'an earlier message of the conversation by "Bob"' in first
+    assert second.count("since noon") == 1
+
+
+async def test_a_thread_that_can_not_be_read_keeps_nobody_from_an_answer(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    started = await alice.says(general, "the server is down")
+    thread = await alice.starts_thread(started, "outage")
+    discord.faults.plan(
+        ServerError(503), method="GET", path="/channels/{channel_id}/messages", times=-1
+    )
+    async with serving(discord, tmp_path, lambda: solo("Hm.")) as gateway:
+        await alice.mentions(thread, "why?")
+        await discord.until(lambda: bot_texts(discord, thread), seconds=9)
+        await wait_delivered(gateway)
+
+
+async def test_an_edit_that_adds_the_forgotten_mention_calls_the_team_once(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    model = ScriptedModel("Hm.", "Too much.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        asked = await alice.says(general, "why?")
+        await alice.edits(asked, f"{discord.bot.mention} why?")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await alice.edits(asked, f"{discord.bot.mention} why not?")
+        await alice.says(alice.direct, "psst")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert "why?" in "".join(model.texts(0))
+    assert len(model.requests) == 2

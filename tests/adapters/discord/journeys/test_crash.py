@@ -1,0 +1,288 @@
+"""Kills at the worst moments lose nothing and double nothing silently."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.simulator import interactions
+from adapters.discord.simulator.interactions import DEADLINE
+from adapters.discord.testing import (
+    Call,
+    Channel,
+    ConnectionReset,
+    Delay,
+    DiscordSimulator,
+    Message,
+)
+from tests.adapters.discord.child import WORDS
+from tests.adapters.discord.serving import bot_messages, bot_texts, response_of, thread_of
+
+ROOT = Path(__file__).parents[4]
+POST = "/channels/{channel_id}/messages"
+WHOLE = "".join(WORDS) + "end."
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
+
+
+class ServedGateway:
+    """A Discord that one process after the other serves."""
+
+    def __init__(self, discord: DiscordSimulator, folder: Path, team: str) -> None:
+        self.discord = discord
+        self.alice = discord.person("alice")
+        self.general = discord.channel("general")
+        self.rung = folder / "rung"
+        self._folder = folder / "store"
+        self._team = team
+        self.ahead = 0.0
+
+    @asynccontextmanager
+    async def process(self) -> AsyncGenerator[asyncio.subprocess.Process]:
+        """A process that serves, killed at the end of the block.
+
+        Its adapter's clock is `ahead` by so many seconds.
+        """
+        environment = {
+            **os.environ,
+            "TOKEN": self.discord.token,
+            "RUNG": str(self.rung),
+            "OPERATORS": f"discord:{self.alice.id}",
+            "AHEAD": str(self.ahead),
+            "PYTHONPATH": str(ROOT),
+        }
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.adapters.discord.child",
+            str(self._folder),
+            self.discord.api_url,
+            self.discord.gateway_url,
+            self._team,
+            cwd=ROOT,
+            env=environment,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            await self.discord.connected(seconds=20)
+            yield child
+        finally:
+            if child.returncode is None:
+                child.kill()
+            await child.wait()
+            await self.discord.until(lambda: not self.discord.gateway.open_sessions)
+
+    async def ask(self, text: str) -> Message:
+        """Ask the team, and wait for the thread."""
+        asked = await self.alice.mentions(self.general, text)
+        await self.discord.until(lambda: asked.thread, seconds=25)
+        return asked
+
+    async def card(self, channel: Channel) -> Message:
+        """The card in a channel."""
+        return await self.discord.until(
+            lambda: next(
+                (each for each in bot_messages(self.discord, channel) if each.components), None
+            ),
+            seconds=25,
+        )
+
+
+def is_post(call: Call) -> bool:
+    """True for a request that posts a message."""
+    return call.method == "POST" and call.route == POST
+
+
+def spoken(discord: DiscordSimulator, channel: Channel) -> str:
+    """The agent's words in all messages, without names and marks."""
+    lines = [line for text in bot_texts(discord, channel) for line in text.splitlines()]
+    return " ".join(line for line in lines if not line.startswith(("**", "-#", "\u26a0")))
+
+
+@pytest.mark.parametrize("at", ["in mid-stream", "after a post that nobody heard of"])
+async def test_a_killed_process_says_everything_once(
+    at: str, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "talks")
+    never = asyncio.Event()
+    async with served.process():
+        if at != "in mid-stream":
+            discord.faults.plan(Delay(until=never, committed=True), when=is_post)
+        asked = await served.ask("talk")
+        await discord.until(lambda: bot_texts(discord, thread_of(asked)), seconds=25)
+        if at == "in mid-stream":
+            await discord.until(lambda: "word9 " in spoken(discord, thread_of(asked)), seconds=25)
+    never.set()
+    async with served.process():
+        await discord.until(lambda: spoken(discord, thread_of(asked)).endswith("end."), seconds=30)
+    answers = [text for text in bot_texts(discord, thread_of(asked)) if "word0" in text]
+    assert len(answers) == 1 or "twice" in answers[-1]
+    assert WHOLE in spoken(discord, thread_of(asked))
+
+
+async def test_an_approval_is_clicked_after_a_restart_in_another_process(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "rings")
+    async with served.process():
+        asked = await served.ask("ring")
+        card = await served.card(thread_of(asked))
+    async with served.process():
+        clicked = await discord.answered(await served.alice.clicks(card, "Approve"))
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
+    assert clicked.acknowledged
+    assert "approved" in card.content
+    assert served.rung.read_text() == "big\n"
+
+
+async def test_files_that_were_on_their_way_are_fetched_by_the_next_process_at_a_fresh_address(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served, never = ServedGateway(discord, tmp_path, "talks"), asyncio.Event()
+    direct = served.alice.direct
+    async with served.process():
+        slow = discord.faults.plan(Delay(until=never), path="/attachments/")
+        await served.alice.says(direct, "look", files=[("plan.txt", b"buy bread", "text/plain")])
+        await discord.until(lambda: slow.times == 0, seconds=25)
+    never.set()
+    discord.advance(25 * 3600)
+    async with served.process():
+        await discord.until(lambda: spoken(discord, direct).endswith("end."), seconds=30)
+    with closing(sqlite3.connect(tmp_path / "store" / "parley.db")) as store:
+        assert store.execute("SELECT name FROM attachments").fetchall() == [("plan.txt",)]
+        assert store.execute("SELECT outcome FROM inbox").fetchall() == [("turn",)]
+    statuses = [call.status for call in discord.calls("GET", "/attachments/")]
+    assert statuses[-2:] == [404, 200]
+
+
+async def test_a_card_that_nobody_heard_of_stands_there_once(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "rings")
+    never = asyncio.Event()
+    async with served.process():
+        discord.faults.plan(Delay(until=never, committed=True), when=is_post)
+        asked = await served.ask("ring")
+        card = await served.card(thread_of(asked))
+    never.set()
+    async with served.process():
+        await discord.answered(await served.alice.clicks(card, "Approve"))
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
+    cards = [text for text in bot_texts(discord, thread_of(asked)) if "asks to run" in text]
+    assert len(cards) == 1
+    assert "approved" in cards[0]
+
+
+async def test_a_click_that_was_acknowledged_is_not_lost(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "rings")
+    async with served.process():
+        asked = await served.ask("ring")
+        card = await served.card(thread_of(asked))
+        await discord.answered(await served.alice.clicks(card, "Approve"))
+    async with served.process():
+        await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
+        await discord.until(lambda: "approved" in card.content, seconds=25)
+    rung = served.rung.read_text() if served.rung.exists() else ""
+    told = "".join(bot_texts(discord, thread_of(asked)))
+    assert rung == "big\n" or (rung == "" and "? ring" in told)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_question_asked_with_a_command_is_stored_before_the_command_is_answered(
+    answered: bool, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "talks")
+    never = asyncio.Event()
+    async with served.process():
+        await discord.until(lambda: discord.commands.get(0), seconds=25)
+        answer = Delay(until=never, committed=answered)
+        plan = discord.faults.plan(answer, path="/callback")
+        used = await served.alice.slash(served.general, "ask", text="talk to *me*")
+        await discord.until(lambda: plan.times == 0, seconds=25)
+    async with served.process():
+        await discord.until(lambda: bot_messages(discord, served.general), seconds=25)
+        (root,) = bot_messages(discord, served.general)
+        await discord.until(lambda: root.thread, seconds=25)
+        await discord.until(lambda: spoken(discord, thread_of(root)).endswith("end."), seconds=30)
+        # Discord takes an answer for three seconds: one still under way comes too late by then.
+        await discord.until(lambda: discord.world.clock.now() - used.made_at > DEADLINE, seconds=25)
+        never.set()
+    assert (root is used.response) == answered
+    assert "talk to" in root.content
+    assert thread_of(root).name == "talk to *me*"
+    assert len(bot_messages(discord, served.general)) == 1
+
+
+async def test_an_answer_that_discord_takes_after_we_came_back_stands_once(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interactions, "DEADLINE", 30.0)  # a process takes its time to begin
+    served, on_its_way = ServedGateway(discord, tmp_path, "talks"), asyncio.Event()
+    async with served.process():
+        await discord.until(lambda: discord.commands.get(0), seconds=25)
+        slow = discord.faults.plan(Delay(until=on_its_way), path="/callback")
+        used = await served.alice.slash(served.general, "ask", text="talk")
+        await discord.until(lambda: slow.times == 0, seconds=25)
+    before = len(discord.calls("GET", POST))
+    async with served.process():
+        await discord.until(lambda: len(discord.calls("GET", POST)) > before, seconds=25)
+        on_its_way.set()
+        await discord.until(lambda: used.response and used.response.thread, seconds=25)
+        root = thread_of(response_of(used))
+        await discord.until(lambda: spoken(discord, root).endswith("end."), seconds=30)
+    assert bot_messages(discord, served.general) == [used.response]
+
+
+async def test_an_answer_that_is_filled_in_after_we_came_back_stands_once(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served, slow, on_its_way = (
+        ServedGateway(discord, tmp_path, "talks"),
+        asyncio.Event(),
+        asyncio.Event(),
+    )
+    claim = await discord.person("bob").says(served.general, "the moon is cheese")
+    async with served.process():
+        await discord.until(lambda: discord.commands.get(0), seconds=25)
+        discord.faults.plan(Delay(until=slow), path="/members/")
+        filling = discord.faults.plan(Delay(until=on_its_way), path="/messages/@original")
+        used = await served.alice.menu(claim, "Ask the team")
+        await discord.answered(used)
+        slow.set()
+        await discord.until(lambda: filling.times == 0, seconds=25)
+    async with served.process():
+        await discord.until(lambda: response_of(used).thread, seconds=25)
+        on_its_way.set()
+        root = thread_of(response_of(used))
+        await discord.until(lambda: spoken(discord, root).endswith("end."), seconds=30)
+        await discord.until(lambda: response_of(used).content, seconds=25)
+    assert bot_messages(discord, served.general) == [used.response]
+
+
+async def test_a_question_that_the_bot_repeats_itself_stands_once(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served, on_its_way = ServedGateway(discord, tmp_path, "talks"), asyncio.Event()
+    async with served.process():
+        await discord.until(lambda: discord.commands.get(0), seconds=25)
+        discord.faults.plan(ConnectionReset(), path="/callback", times=-1)
+        used = await served.alice.slash(served.general, "ask", text="talk")
+        repeated = discord.faults.plan(Delay(until=on_its_way), when=is_post)
+        await discord.until(lambda: repeated.times == 0, seconds=25)
+    async with served.process():
+        await discord.until(lambda: bot_messages(discord, served.general), seconds=25)
+        on_its_way.set()
+        (root,) = bot_messages(discord, served.general)
+        await discord.until(lambda: root.thread, seconds=25)
+        await discord.until(lambda: spoken(discord, thread_of(root)).endswith("end."), seconds=30)
+    assert used.response is None
+    assert bot_messages(discord, served.general) == [root]

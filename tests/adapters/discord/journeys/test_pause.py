@@ -1,0 +1,67 @@
+"""Many write in a pause; each gets an answer or card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.testing import DiscordSimulator, Message
+from tests.adapters.discord.journeys.test_crash import ServedGateway
+from tests.adapters.discord.serving import bot_messages
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
+
+THREADS, MENTIONS = 60, 20
+QUARTER_OF_AN_HOUR = 900.0
+HISTORY = "/channels/{channel_id}/messages"
+
+
+async def test_eighty_people_who_wrote_within_two_minutes_are_all_answered_over_a_kill(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    for route in ("POST", "PATCH"):  # the test is about reading: writing has its own
+        discord.limits.set(f"{route} {HISTORY}", 200, 1.0)
+    served, general = ServedGateway(discord, tmp_path, "echoes"), discord.channel("general")
+    people = [discord.person(f"person{n}") for n in range(THREADS + MENTIONS)]
+    threads = [
+        await person.starts_thread(await person.says(general, "about it"), f"talk {n}")
+        for n, person in enumerate(people[:THREADS])
+    ]
+    async with served.process():
+        for person, thread in zip(people, threads, strict=False):
+            await person.mentions(thread, "begin")
+        await discord.until(
+            lambda: all(bot_messages(discord, each) for each in threads), seconds=60
+        )
+    discord.advance(60.0)  # beyond what is read again in any case
+    served.ahead = 60.0 + QUARTER_OF_AN_HOUR
+    asked: dict[int, Message] = {}
+    for n in [*range(0, len(people), 2), *range(1, len(people), 2)]:
+        if n == 1:
+            discord.advance(QUARTER_OF_AN_HOUR)  # those before get a card, the others an answer
+        if n < THREADS:
+            asked[n] = await people[n].says(threads[n], f"question {n}")
+        else:
+            asked[n] = await people[n].mentions(general, f"question {n}")
+    replies = lambda: [replies_to(discord, each) for each in asked.values()]  # noqa: E731
+    async with served.process():
+        await discord.until(lambda: sum(map(bool, replies())) > len(people) // 3, seconds=60)
+    async with served.process():
+        await discord.until(lambda: all(replies()), seconds=60)
+        alice = discord.person("alice")
+        last = await alice.mentions(general, "are you done?")
+        await discord.until(lambda: replies_to(discord, last), seconds=60)
+    for n, message in asked.items():
+        (reply,) = replies_to(discord, message)
+        assert f"question {n}" in reply.content if n % 2 else reply.components
+    assert discord.avoidable_429s == []
+    assert discord.gateway.resumes == 0
+
+
+def replies_to(discord: DiscordSimulator, asked: Message) -> list[Message]:
+    """The answers to a message and the cards below it."""
+    cards = [each for each in bot_messages(discord, asked.channel) if each.referenced is asked]
+    place = asked.channel if asked.channel.is_thread else asked.thread
+    said = bot_messages(discord, place) if place else []
+    return [*cards, *(each for each in said if each.id > asked.id and each not in cards)]

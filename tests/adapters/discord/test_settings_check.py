@@ -1,0 +1,74 @@
+"""`parley check` reports missing permissions, and the guilds."""
+
+from pydantic import SecretStr
+
+import adapters.discord
+from adapters.discord import check
+from adapters.discord.testing import DiscordSimulator
+from gateway.config.routes import Route
+from tests.adapters.discord.serving import config_of
+
+
+def route(**more) -> Route:
+    return Route(adapter="discord", users=["members"], **more)
+
+
+async def test_a_bot_that_may_do_all_it_needs_is_shown_with_its_invite(
+    discord: DiscordSimulator,
+) -> None:
+    general = discord.channel("general")
+    routes = [route(channels=[str(general.id)], workspace=str(discord.home.id), dm=True)]
+    checked = await check(config_of(discord), routes)
+    assert checked.problems == ()
+    assert f"client_id={discord.bot.id}&scope=bot+applications.commands" in checked.text
+
+
+async def test_it_can_be_asked_as_often_as_one_likes(discord: DiscordSimulator) -> None:
+    for _ in range(2):
+        assert callable(adapters.discord.check)  # no module has taken the name
+        assert (await adapters.discord.check(config_of(discord), [])).problems == ()
+
+
+async def test_what_it_lacks_in_a_channel_is_named(discord: DiscordSimulator) -> None:
+    general = discord.channel("general")
+    discord.deny(general, discord.bot, "create_public_threads attach_files")
+    checked = await check(config_of(discord), [route(channels=[str(general.id)])])
+    assert checked.problems[0] == "in #general the bot lacks Attach Files, Create Public Threads"
+
+
+async def test_places_that_it_does_not_see_are_named(discord: DiscordSimulator) -> None:
+    hidden = discord.channel("hidden", hidden=True)
+    routes = [
+        route(channels=[str(hidden.id), "123456789012345678"], workspace="223456789012345678")
+    ]
+    checked = await check(config_of(discord), routes)
+    assert checked.problems[:3] == (
+        "the bot is not in the server 223456789012345678",
+        f"the bot can't see the channel {hidden.id}",
+        "the bot can't see the channel 123456789012345678",
+    )
+
+
+async def test_servers_that_no_route_names_are_named(discord: DiscordSimulator) -> None:
+    discord.world.public_bot = False
+    lair, home = discord.guild("lair"), str(discord.home.id)
+    config = config_of(discord)
+    (warning,) = (await check(config, [route(channels=["*"], workspace=home)])).warnings
+    assert warning.startswith(f"the bot is in the server {lair.id}, which no route names")
+    both = [home, str(lair.id)]
+    assert (await check(config, [route(channels=["*"], workspace=both)])).warnings == ()
+    assert (await check(config, [route(channels=["*"])])).warnings == ()
+
+
+async def test_an_intent_that_is_off_is_named(discord: DiscordSimulator) -> None:
+    discord.gateway.granted = 0
+    checked = await check(config_of(discord), [])
+    assert "Message Content Intent is off" in checked.problems[0]
+    assert (await check(config_of(discord, message_content=False), [])).problems == ()
+
+
+async def test_a_wrong_token_is_named_and_never_shown(discord: DiscordSimulator) -> None:
+    config = config_of(discord).model_copy(update={"token": SecretStr("wrong.token.here")})
+    checked = await check(config, [])
+    assert "Discord refused the bot's token" in checked.problems[0]
+    assert "wrong.token" not in str(checked)

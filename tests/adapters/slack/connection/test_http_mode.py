@@ -1,0 +1,147 @@
+"""HTTP mode: requests that Slack has signed, and nobody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import socket
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from adapters.slack.adapter import SlackAdapter
+from adapters.slack.testing import Refusal, SlackSimulator
+from gateway.errors import GatewayError
+from gateway.gateway import Gateway
+from gateway.store.sqlite.store import SqliteStore
+from tests.adapters.slack.process import free_port
+from tests.adapters.slack.serving import ServedSlack, config_of, served
+from tests.gateway.scripted import ScriptedTeams, solo
+
+
+@asynccontextmanager
+async def over_http(folder: Path, **more: Any) -> AsyncGenerator[tuple[ServedSlack, str]]:
+    """A workspace that sends its events to a URL of ours."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/slack/events"
+    async with SlackSimulator(rates=False) as slack:
+        settings = {
+            "mode": "http",
+            "app_token": None,
+            "signing_secret": slack.signing_secret,
+            "port": port,
+            **more,
+        }
+        async with served(slack, folder, settings=settings) as run:
+            await run.until(lambda: slack.calls("auth.test"))
+            proved = False
+            for _ in range(100):
+                app = replace(slack.world.app, socket_mode=False, url=url)
+                try:
+                    proved = await slack.use_app(app)
+                    break
+                except aiohttp.ClientError:
+                    await asyncio.sleep(0.01)
+            assert proved
+            yield run, url
+
+
+def signed(body: bytes, secret: str, at: float | None = None) -> dict[str, str]:
+    timestamp = str(int(time.time() if at is None else at))
+    text = b"v0:" + timestamp.encode() + b":" + body
+    digest = hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()
+    return {
+        "Content-Type": "application/json",
+        "X-Slack-Request-Timestamp": timestamp,
+        "X-Slack-Signature": f"v0={digest}",
+    }
+
+
+async def posted(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, data=body, headers=headers) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_events_clicks_and_commands_come_over_http(tmp_path: Path) -> None:
+    async with over_http(tmp_path) as (run, _):
+        slack, ann = run.slack, run.slack.person("ann")
+        asked = await ann.asks("general", "hello")
+        await run.until(lambda: slack.messages("general", asked)[1:])
+        await run.until(lambda: "Good answer" in str(slack.messages("general", asked)))
+        pressed = await ann.clicks(slack.messages("general", asked)[1].ts, "Good answer")
+        await run.until(lambda: pressed.acked and slack.private(ann))
+        helped = await ann.commands("general", "/parley", "help")
+        await run.until(lambda: helped.acked)
+        assert helped.response
+        assert "!stop" in helped.response["text"]
+        await run.settled()
+        assert (await run.inbox()) == ["turn", "command"]
+
+
+async def test_what_is_not_stored_is_answered_500_and_comes_again(tmp_path: Path) -> None:
+    async with over_http(tmp_path) as (run, _):
+        slack = run.slack
+        slack.fail("users.info", Refusal(error="internal_error"))
+        await slack.person("ann").tells("hello")
+        delivery = slack.deliveries[0]
+        await run.until(lambda: delivery.attempts[0].failure)
+        assert delivery.attempts[0].failure == "http_error 500"
+        slack.clock.advance(61)
+        await run.accepted(1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status"),
+    [
+        ({}, 200),
+        ({"X-Slack-Signature": "v0=" + "0" * 64}, 401),
+        ({"X-Slack-Signature": "\u00e4"}, 401),
+        ({"X-Slack-Request-Timestamp": "soon"}, 401),
+        ({"X-Slack-Request-Timestamp": str(10**30)}, 401),
+        ({"X-Slack-Signature": None}, 401),
+    ],
+)
+async def test_only_slacks_signature_opens(
+    tmp_path: Path, spoil: dict[str, str | None], status: int
+) -> None:
+    async with over_http(tmp_path) as (run, url):
+        body = json.dumps({"type": "event_callback", "event": {"type": "x"}}).encode()
+        headers = {**signed(body, run.slack.signing_secret), **spoil}
+        given = {name: value for name, value in headers.items() if value is not None}
+        assert (await posted(url, body, given))[0] == status
+
+
+async def test_an_old_signature_a_changed_body_and_too_much_are_refused(tmp_path: Path) -> None:
+    async with over_http(tmp_path) as (run, url):
+        secret = run.slack.signing_secret
+        body = b'{"type": "event_callback"}'
+        assert (await posted(url, body, signed(body, secret, time.time() - 400)))[0] == 401
+        assert (await posted(url, body + b" ", signed(body, secret)))[0] == 401
+        large = b"x" * 1_000_001
+        assert (await posted(url, large, signed(large, secret)))[0] == 413
+        broken = b"{"
+        assert (await posted(url, broken, signed(broken, secret)))[0] in (200, 400, 500)
+        assert (await posted(url.replace("events", "elsewhere"), body, {}))[0] == 404
+
+
+async def test_a_port_that_is_taken_is_said_so(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = int(taken.getsockname()[1])
+            config = config_of(slack, mode="http", signing_secret="s3cret", port=port)
+            async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+                with pytest.raises(GatewayError, match=f"can't listen at 127.0.0.1:{port}"):
+                    await SlackAdapter(config).run(gateway)

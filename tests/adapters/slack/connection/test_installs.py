@@ -1,0 +1,203 @@
+"""Installed by others: who may, with what tokens, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import aiohttp
+import pytest
+from pydantic import SecretStr
+
+from adapters.slack.connection.oauth import States
+from adapters.slack.testing import SlackSimulator
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore, new_key
+from tests.adapters.slack.process import free_port
+from tests.adapters.slack.serving import ServedSlack, served
+from tests.fakes.hand_clock import HandClock
+
+
+@asynccontextmanager
+async def installable(
+    slack: SlackSimulator, folder: Path, keys: dict[str, SecretStr], **more: Any
+) -> AsyncGenerator[tuple[ServedSlack, str]]:
+    """An app that others can install, and the address of its page."""
+    for workspace in list(slack.world.workspaces):
+        slack.person(f"admin-{workspace.lower()}", workspace=workspace)  # who agrees
+    port = free_port()
+    base = f"http://127.0.0.1:{port}/"
+    app = replace(slack.world.app, rotation=True)
+    await slack.use_app(app)
+    settings = {
+        "bot_token": None,
+        "client_id": app.client_id,
+        "client_secret": app.client_secret,
+        "public_url": base,
+        "port": port,
+        "allowed_workspaces": ["T0HOME", "E0ORG"],
+        **more,
+    }
+    async with served(slack, folder, settings=settings, keys=keys) as run:
+        yield run, f"{base}slack/install"
+
+
+def fresh_keys() -> dict[str, SecretStr]:
+    name, _, key = new_key().partition(":")
+    return {name: SecretStr(key)}
+
+
+async def install(address: str, **query: str) -> tuple[int, str]:
+    """Somebody opens the page and agrees."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+        async with browser.get(address, allow_redirects=False) as begun:
+            onward = begun.headers["Location"]
+        more = "".join(f"&{name}={value}" for name, value in query.items())
+        async with browser.get(onward + more) as ended:
+            return ended.status, await ended.text()
+
+
+async def test_a_workspace_that_may_installs_and_is_served_after_a_restart(tmp_path: Path) -> None:
+    keys = fresh_keys()
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        async with installable(slack, tmp_path, keys) as (run, address):
+            assert await install(address) == (200, page("The app is installed in Home."))
+            asked = await slack.person("ann").asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            token = next(each for each in slack.world.grants if each.startswith("xoxe."))
+        assert token.encode() not in on_disk(tmp_path)
+        async with installable(slack, tmp_path, keys) as (run, _):
+            again = await slack.person("ann").asks("general", "hello again")
+            await run.until(lambda: slack.messages("general", again)[1:])
+            answered = again
+        slack.clock.advance(60)
+        await slack.person("ann").says("general", "are you there?", thread=answered)
+        slack.clock.advance(600)
+        async with installable(slack, tmp_path, keys) as (run, _):
+            await run.until(lambda: len(slack.messages("general", answered)) == 4)
+        assert len(slack.calls("auth.test")) == 1  # once, when it was installed
+
+
+def on_disk(folder: Path) -> bytes:
+    return b"".join(each.read_bytes() for each in folder.iterdir() if each.is_file())
+
+
+def page(text: str) -> str:
+    return f"<!doctype html><title>Parley</title><p>{text}</p>"
+
+
+async def test_a_workspace_that_may_not_gets_its_token_revoked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "adapters.slack")
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        slack.add_workspace("T0EVIL", "Evil")
+        async with installable(slack, tmp_path, fresh_keys()) as (run, address):
+            status, text = await install(address, team="T0EVIL")
+            assert status == 403
+            assert "T0EVIL" not in text
+            assert "T0EVIL is not among allowed_workspaces" in caplog.text
+            grants = [each for each in slack.world.grants.values() if each.kind == "bot"]
+            assert [each.revoked for each in grants] == [True]
+            assert await run.gateway.tokens.names() == []
+
+
+async def test_a_state_is_good_once_for_ten_minutes_and_for_its_own_browser(
+    tmp_path: Path,
+) -> None:
+    async with (
+        SlackSimulator(rates=False, installed=False) as slack,
+        installable(slack, tmp_path, fresh_keys()) as (_, address),
+        aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser,
+    ):
+        async with browser.get(address, allow_redirects=False) as begun:
+            onward = begun.headers["Location"]
+        async with browser.get(onward, allow_redirects=False) as agreed:
+            back = agreed.headers["Location"]
+        async with aiohttp.ClientSession() as other, other.get(back) as refused:
+            assert refused.status == 400
+        async with browser.get(back) as used:
+            assert used.status == 400
+        assert len(parse_qs(urlsplit(onward).query)["state"][0]) > 30
+        assert not slack.calls("oauth.v2.access")
+    clock = HandClock()
+    states = States(clock.time)
+    first, second = states.make(), states.make()
+    assert states.consume(first)
+    assert not states.consume(first)
+    clock.advance(601)
+    assert not states.consume(second)
+
+
+async def test_an_organisation_installs_for_all_its_workspaces(tmp_path: Path) -> None:
+    keys = fresh_keys()
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        slack.add_workspace("T0ONE", "One", enterprise="E0ORG")
+        slack.add_workspace("T0TWO", "Two", enterprise="E0ORG")
+        slack.add_channel("hall", workspace="T0ONE")
+        slack.add_channel("yard", workspace="T0TWO")
+        async with installable(slack, tmp_path, keys) as (run, address):
+            assert (await install(address, team="T0ONE", org_wide="1"))[0] == 200
+            for channel, workspace in (("hall", "T0ONE"), ("yard", "T0TWO")):
+                person = slack.person(f"ann{channel}", workspace=workspace)
+                mention = f"<@{slack.world.bot(workspace).id}>"
+                asked = await person.says(channel, f"{mention} hello")
+                await run.until(lambda c=channel, a=asked: slack.messages(c, a)[1:])
+            assert {each.partition("/")[2][:5] for each in await run.inbox("conversation")} == {
+                "T0ONE",
+                "T0TWO",
+            }
+        async with installable(slack, tmp_path, keys) as (run, _):
+            assert sorted(await run.gateway.tokens.names()) == [
+                "slack:install:E0ORG",
+                "slack:install:T0ONE",
+                "slack:install:T0TWO",
+            ]
+
+
+async def test_tokens_are_renewed_before_they_expire_and_kept(tmp_path: Path) -> None:
+    keys = fresh_keys()
+    async with SlackSimulator(rates=False, installed=False) as slack:
+        async with installable(slack, tmp_path, keys) as (run, address):
+            await install(address)
+            for hours in range(1, 4):
+                slack.clock.advance(11.8 * 3600)
+                await run.until(lambda: len(slack.sockets.live) == 2)
+                asked = await slack.person("ann").asks("general", "hello")
+                await run.until(lambda a=asked: slack.messages("general", a)[1:])
+                renewals = [
+                    each
+                    for each in slack.calls("oauth.v2.access")
+                    if each.arguments.get("grant_type") == "refresh_token"
+                ]
+                assert len(renewals) == hours
+        newest = [each for each in slack.world.grants.values() if each.refresh][-1]
+        store = SqliteStore(tmp_path)
+        kept = await TokenStore(store, keys).get("slack:install:T0HOME")
+        assert kept is not None
+        assert newest.token in kept.get_secret_value()
+
+
+@pytest.mark.parametrize("how", ["uninstall", "revoke"])
+async def test_a_workspace_that_goes_is_forgotten_and_may_come_back(
+    tmp_path: Path, how: str
+) -> None:
+    async with (
+        SlackSimulator(rates=False, installed=False) as slack,
+        installable(slack, tmp_path, fresh_keys()) as (run, address),
+    ):
+        await install(address)
+        asked = await slack.person("ann").asks("general", "hello")
+        await run.until(lambda: slack.messages("general", asked)[1:])
+        getattr(slack, how)("T0HOME")
+        await run.settled()
+        assert await run.gateway.tokens.names() == []
+        assert not run.adapter.done()
+        await install(address)
+        again = await slack.person("ann").asks("general", "hello again")
+        await run.until(lambda: slack.messages("general", again)[1:])

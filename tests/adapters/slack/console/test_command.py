@@ -1,0 +1,99 @@
+"""`parley simulate slack`: Parley itself answers in the simulated workspace."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.pty_process import PtyProcess
+
+pytestmark = pytest.mark.timeout(120)
+
+ROOT = Path(__file__).parents[4]
+
+
+class Terminal:
+    """The running command, typed to and read from."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.shown = ""
+
+    def types(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+
+    async def shows(self, text: str) -> None:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(60):
+            while text not in self.shown:
+                line = await self.process.stdout.readline()
+                assert line, self.shown
+                self.shown += line.decode()
+
+
+async def parley(folder: Path, *arguments: str) -> Terminal:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "gateway.cli",
+        *arguments,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    return Terminal(process)
+
+
+@pytest.mark.chaos
+async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) -> None:
+    terminal = await parley(tmp_path, "simulate", "slack")
+    try:
+        await terminal.shows("The app is connected.")
+        terminal.types("@parley what is 3*4?")
+        await terminal.shows("**12**")
+        terminal.types("/quit")
+        assert await asyncio.wait_for(terminal.process.wait(), 60) == 0
+    finally:
+        if terminal.process.returncode is None:
+            terminal.process.kill()
+            await terminal.process.wait()
+    assert "#general [1] alice" in terminal.shown
+    assert "calculator" in terminal.shown
+
+
+@pytest.mark.chaos
+async def test_alone_it_waits_for_a_parley_that_is_served_elsewhere(tmp_path: Path) -> None:
+    workspace = await parley(tmp_path, "simulate", "slack", "--alone")
+    served: Terminal | None = None
+    try:
+        await workspace.shows("[adapters.slack]")
+        await workspace.shows("api_url")
+        table = workspace.shown[workspace.shown.index("[adapters.slack]") :].split("\n\n")[0]
+        route = '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n'
+        health = "[health]\nport = 0\n"  # another process of the tests may have the default
+        (tmp_path / "config.toml").write_text(f"{table}\n{route}\n{health}")
+        served = await parley(tmp_path, "serve")
+        await workspace.shows("The app is connected.")
+        workspace.types("@parley hello")
+        await workspace.shows("in 1 front_desk")
+    finally:
+        for each in filter(None, (served, workspace)):
+            each.process.terminate()
+            await each.process.wait()
+
+
+@pytest.mark.chaos
+def test_on_a_terminal_the_prompt_says_who_and_where_one_is(tmp_path: Path) -> None:
+    with PtyProcess("-m", "gateway.cli", "simulate", "slack", folder=tmp_path) as terminal:
+        terminal.until("alice #general> ")
+        terminal.type("@parley hello\n")
+        terminal.until("in 1 front_desk")
+        terminal.type("/thread 1\n/as bob\n")
+        terminal.until("bob #general in 1> ")
+        terminal.type("\x03")
+        assert terminal.ended() == 130

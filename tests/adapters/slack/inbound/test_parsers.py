@@ -1,0 +1,394 @@
+"""Slack's payloads in the parsers, without Slack."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.slack.action_ids import ASK_TEAM
+from adapters.slack.connection.payload import as_command, escaped, plain
+from adapters.slack.connection.workspace import Workspace
+from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
+from adapters.slack.inbound.parse_events import parse_event
+from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
+from adapters.slack.inbound.parsed import (
+    AnswerRating,
+    Draft,
+    HomeVisit,
+    IgnoredPayload,
+    MissedRequest,
+    ModalOpening,
+    ModalSubmission,
+    OptionChoice,
+    ReactionTrigger,
+    SlashCommand,
+    TitleChange,
+    Uninstallation,
+)
+from gateway.adapter import IgnoredReason
+from gateway.client import Answer
+from gateway.conversation import Author, Click, ConversationKey, InboundMessage, order_key
+
+ME = Workspace(id="T1", url="https://home.slack.com/", user="UBOT", bot="BBOT")
+TS, ROOT = "1700000001.000200", "1700000000.000100"
+KEY = ConversationKey(platform="slack", workspace="T1", channel="C1", root=ROOT)
+
+
+def event(**values: Any) -> dict[str, Any]:
+    return {
+        "type": "event_callback",
+        "team_id": "T1",
+        "event_id": "Ev1",
+        "authorizations": [{"team_id": "T1", "enterprise_id": None}],
+        "event": {"type": "message", "channel": "C1", "user": "U1", "ts": TS, **values},
+    }
+
+
+def parsed(**values: Any) -> Any:
+    return parse_event(event(**values), ME, reactions=["eyes"])
+
+
+def test_a_reply_is_a_message_in_its_thread() -> None:
+    assert parsed(text="hi <@UBOT>", thread_ts=ROOT, client_msg_id="c1", team="T1") == Draft(
+        message=InboundMessage(
+            key=KEY,
+            author=Author(id="slack:T1:U1"),
+            text="hi <@UBOT>",
+            dedupe=(f"slack/T1/C1/create/{TS}/", "slack/event/Ev1", "slack/client/T1/C1/c1"),
+            message_id=TS,
+            order_key=order_key(TS),
+            link=(f"https://home.slack.com/archives/C1/p1700000001000200?thread_ts={ROOT}&cid=C1"),
+        ),
+        user="U1",
+        home="T1",
+        in_thread=True,
+        mentioned=True,
+    )
+
+
+def test_a_mention_and_its_message_share_a_key() -> None:
+    message = parsed(text="<@UBOT> hi")
+    mention = parse_event({**event(type="app_mention", text="<@UBOT> hi"), "event_id": "Ev2"}, ME)
+    assert isinstance(mention, Draft)
+    assert message.message.key == mention.message.key == replace(KEY, root=TS)
+    assert set(message.message.dedupe) & set(mention.message.dedupe)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"user": "UBOT"}, "own"),
+        ({"bot_id": "BBOT", "user": ""}, "own"),
+        ({"subtype": "channel_join"}, "system message"),
+        ({"hidden": True}, "system message"),
+        ({"user": ""}, "no author"),
+        ({"channel": ""}, "malformed"),
+        ({"ts": "yesterday"}, "malformed"),
+        ({"type": "reaction_added", "reaction": "tada"}, "reaction"),
+        ({"type": "pin_added"}, "unknown kind"),
+        ({"type": "app_home_opened", "tab": "home"}, "unknown kind"),
+        ({"type": "tokens_revoked", "tokens": {"oauth": ["U1"]}}, "unknown kind"),
+    ],
+)
+def test_what_is_not_for_the_team_is_ignored(values: dict[str, Any], reason: IgnoredReason) -> None:
+    assert parsed(**values) == IgnoredPayload(reason)
+
+
+def test_another_bot_is_a_bot() -> None:
+    found = parsed(subtype="bot_message", bot_id="B2", user="", text="ping", username="Jenkins")
+    assert found.bot
+    aliases = frozenset({"B2", "slack:T1:B2"})
+    assert found.message.author == Author(id="slack:T1:B2", kind="bot", aliases=aliases)
+
+
+def changed(said: dict[str, Any], before: dict[str, Any] | None = None) -> Any:
+    message = {"user": "U1", "ts": ROOT, "text": "new", **said}
+    return parsed(subtype="message_changed", message=message, previous_message=before or {})
+
+
+def test_an_edit_is_told_with_its_time() -> None:
+    found = changed({"edited": {"user": "U1", "ts": TS}}, {"user": "U1", "ts": ROOT})
+    assert (found.message.event, found.message.text, found.message.message_id) == (
+        "edit",
+        "new",
+        ROOT,
+    )
+    assert KEY.dedupe("edit", ROOT, TS) in found.message.dedupe
+
+
+@pytest.mark.parametrize(
+    ("said", "before"),
+    [
+        ({}, {}),
+        ({"edited": {"ts": TS}}, {"edited": {"ts": TS}}),
+        ({"edited": {"ts": TS}, "user": "UBOT"}, {}),
+    ],
+    ids=["unfurl", "unfurl of what was edited before", "our own"],
+)
+def test_a_change_that_nobody_made_is_no_edit(said: dict[str, Any], before: dict[str, Any]) -> None:
+    assert isinstance(changed(said, before), IgnoredPayload)
+
+
+@pytest.mark.parametrize("tombstone", [False, True])
+def test_a_deletion_is_nobodys(tombstone: bool) -> None:
+    before = {"user": "U1", "ts": TS, "thread_ts": ROOT}
+    if tombstone:
+        gone = {"subtype": "tombstone", "user": "USLACKBOT", "ts": TS, "thread_ts": ROOT}
+        found = parsed(subtype="message_changed", message=gone, previous_message=before)
+    else:
+        found = parsed(subtype="message_deleted", deleted_ts=TS, previous_message=before)
+    assert found.message == InboundMessage(
+        key=KEY,
+        author=Author(id=""),
+        event="delete",
+        dedupe=(KEY.dedupe("delete", TS), "slack/event/Ev1"),
+        message_id=TS,
+        order_key=order_key(TS),
+    )
+
+
+def test_files_and_foreign_text_come_along() -> None:
+    found = parsed(
+        text="look",
+        subtype="file_share",
+        files=[
+            {"id": "F1", "name": "a.png", "mimetype": "image/png", "size": 7, "url_private": "u"},
+            {"id": "F2", "name": "b", "is_external": True, "url_private": "https://drive.example"},
+            {"id": "F3", "file_access": "check_file_info"},
+        ],
+        attachments=[
+            {"is_share": True, "author_name": "Eve", "author_id": "U9", "text": "pay me"},
+            {"from_url": "https://a.example/x", "title": "A page", "text": "about things"},
+            {"text": "a bot's attachment"},
+            {"color": "f00"},
+        ],
+    )
+    assert found.message.event == "file"
+    assert [(file.id, file.host) for file in found.files] == [
+        ("F1", "slack"),
+        ("F2", "elsewhere"),
+        ("F3", "ask"),
+    ]
+    assert [(each.kind, each.author, each.text) for each in found.foreign] == [
+        ("forward", "Eve", "pay me"),
+        ("link", "a.example", "A page\nabout things"),
+        ("quote", "", "a bot's attachment"),
+    ]
+
+
+def test_what_people_do_in_their_threads() -> None:
+    stopped = parsed(type="agent_session_stopped", thread_ts=ROOT, ts="")
+    assert (stopped.message.event, stopped.message.text, stopped.message.key) == (
+        "stop",
+        "/stop",
+        KEY,
+    )
+    titled = parsed(type="agent_session_title_changed", thread_ts=ROOT, title=" New \n name ")
+    assert isinstance(titled, TitleChange)
+    assert titled.title == "New name"
+    marked = parsed(type="reaction_added", reaction="eyes", item={"channel": "C1", "ts": ROOT})
+    assert isinstance(marked, ReactionTrigger)
+    assert marked.draft.message.key == KEY
+    opened = parsed(type="app_home_opened", tab="messages", channel="D1")
+    assert opened == HomeVisit(team="T1", channel="D1", user="U1")
+    assert parsed(type="app_uninstalled") == Uninstallation(team="T1", why="app_uninstalled")
+
+
+@pytest.mark.parametrize("kind", ["agent_session_stopped", "agent_session_title_changed"])
+@pytest.mark.parametrize("without", [{"event_id": ""}, {"event_id": None}])
+def test_an_act_that_could_not_be_told_from_its_repetition_is_none(
+    kind: str, without: dict[str, Any]
+) -> None:
+    payload = event(type=kind, thread_ts=ROOT, title="New name") | without
+    assert parse_event(payload, ME, reactions=[]) == IgnoredPayload("malformed")
+
+
+def test_an_organisations_installation_says_the_workspace_elsewhere() -> None:
+    payload = event(text="hi")
+    payload["authorizations"] = [{"team_id": None, "enterprise_id": "E1"}]
+    found = parse_event({**payload, "context_team_id": "T7"}, Workspace(id="T7"))
+    assert isinstance(found, Draft)
+    assert found.message.key.workspace == "T7"
+
+
+# --- interactions ---
+
+
+def pressed(action_id: str, value: str = "r1", **more: Any) -> Any:
+    return parse_interaction(
+        {
+            "type": "block_actions",
+            "team": {"id": "T1"},
+            "user": {"id": "U1", "team_id": "T1"},
+            "trigger_id": "tr1",
+            "response_url": "https://hooks.slack.com/actions/1",
+            "container": {"channel_id": "C1", "message_ts": TS, "thread_ts": ROOT},
+            "actions": [{"action_id": action_id, "value": value, "action_ts": "9.1", **more}],
+        },
+        ME,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"), [("approve", "approve"), ("always", "approve_always"), ("deny", "deny")]
+)
+def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
+    found = pressed(f"g:{kind}:0")
+    assert found.message.click == Click(request="r1", answer=Answer(kind=answer))
+    assert (found.message.key, found.message.event, found.meant) == (KEY, "click", True)
+    assert found.message.dedupe == (f"slack/click/T1/{TS}/g:{kind}:0/9.1/U1",)
+
+
+def test_other_buttons_want_something_else() -> None:
+    assert pressed("theirs") == IgnoredPayload("another app")
+    chosen = pressed("g:choice:2")
+    assert isinstance(chosen, OptionChoice)
+    assert (chosen.request, chosen.number) == ("r1", 2)
+    menu = pressed("g:choice:0", selected_option={"value": "r1:5"})
+    assert menu.number == 5
+    rated = pressed("g:feedback:0", "part:1")
+    assert isinstance(rated, AnswerRating)
+    assert (rated.part, rated.good) == ("part", True)
+    assert pressed("g:command:0", "/retry").message.text == "/retry"
+    assert isinstance(pressed("g:missed:0", ROOT), MissedRequest)
+    modal = pressed("g:note:0")
+    assert isinstance(modal, ModalOpening)
+    assert modal.trigger == "tr1"
+    assert ModalPlace.load(modal.place.dump()) == modal.place
+
+
+def submitted(metadata: str, text: str = " too risky ") -> Any:
+    return parse_interaction(
+        {
+            "type": "view_submission",
+            "team": {"id": "T1"},
+            "user": {"id": "U1"},
+            "view": {
+                "id": "V1",
+                "callback_id": CALLBACK,
+                "private_metadata": metadata,
+                "state": {"values": {BLOCK: {INPUT: {"value": text}}}},
+            },
+        },
+        ME,
+    )
+
+
+def test_a_modal_answers_where_it_was_opened() -> None:
+    place = ModalPlace(kind="note", request="r1", channel="C1", message=TS, thread=ROOT)
+    found = submitted(place.dump())
+    assert isinstance(found, ModalSubmission)
+    message = found.draft.message
+    assert message.click == Click(request="r1", answer=Answer(kind="deny", text="too risky"))
+    assert (message.key, message.event) == (KEY, "modal")
+
+
+@pytest.mark.parametrize("metadata", ["", "{}", "[]", '{"kind": "x"}', "null"])
+def test_a_modal_of_nowhere_is_ignored(metadata: str) -> None:
+    assert submitted(metadata) == IgnoredPayload("malformed")
+
+
+def test_the_command_and_the_shortcut() -> None:
+    payload = {
+        "command": "/parley",
+        "team_id": "T1",
+        "channel_id": "D1",
+        "user_id": "U1",
+        "trigger_id": "tr",
+        "text": " help ",
+    }
+    found = parse_command(payload, ME, "/parley")
+    assert isinstance(found, SlashCommand)
+    assert (found.text, found.draft.message.direct) == ("help", True)
+    assert parse_command(payload, ME, "/other") == IgnoredPayload("another app")
+    said = {"ts": TS, "thread_ts": ROOT, "text": "a fact", "user": "U2"}
+    passed_on = parse_interaction(
+        {
+            "type": "message_action",
+            "callback_id": ASK_TEAM,
+            "team": {"id": "T1"},
+            "user": {"id": "U1"},
+            "channel": {"id": "C1"},
+            "trigger_id": "tr",
+            "message": said,
+        },
+        ME,
+    )
+    assert isinstance(passed_on, Draft)
+    assert passed_on.message.key == KEY
+    assert [(each.text, each.user) for each in passed_on.foreign] == [("a fact", "U2")]
+
+
+# --- texts ---
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<@UBOT> hi <@U2>", "hi @Bob"),
+        ("<@UBOT>, <@UBOT|parley>: hi <@UBOT>", "hi"),
+        ("hi <@UBOT> there", "hi @UBOT there"),
+        ("<@U9|eve> <#C1|general> <#C2>", "@eve #general #C2"),
+        ("<!here> <!subteam^S1|@ops> <!subteam^S2>", "@here @ops @S2"),
+        ("<!date^1392734382^{date}|Feb 18>", "Feb 18"),
+        (
+            "<https://a.b|a page> <https://a.b> <mailto:a@b.c|a@b.c>",
+            "a page (https://a.b) https://a.b a@b.c",
+        ),
+        ("1 &lt; 2 &amp;&amp; &amp;lt;", "1 < 2 && &lt;"),
+        ("<@UBOT>", ""),
+    ],
+)
+def test_text_is_what_people_see(text: str, shown: str) -> None:
+    assert plain(text, {"U2": "Bob"}, me="UBOT") == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("!stop", "/stop"),
+        ("!STOP now", "/STOP now"),
+        ("!important", "!important"),
+        ("!stopping", "!stopping"),
+        ("stop!", "stop!"),
+    ],
+)
+def test_only_a_command_that_there_is_is_one(text: str, command: str) -> None:
+    assert as_command(text, {"stop"}) == command
+
+
+def test_escaped_text_mentions_nobody() -> None:
+    assert escaped("<!channel> & <@U1>") == "&lt;!channel&gt; &amp; &lt;@U1&gt;"
+
+
+# --- anything at all ---
+
+# fmt: off
+_KEYS = st.sampled_from([
+    "type", "event", "subtype", "message", "previous_message", "user", "bot_id", "team",
+    "team_id", "channel", "channel_id", "ts", "thread_ts", "text", "files", "id", "url_private",
+    "attachments", "is_share", "author_id", "edited", "deleted_ts", "item", "reaction", "tab",
+    "title", "tokens", "authorizations", "actions", "action_id", "value", "container",
+    "message_ts", "view", "callback_id", "private_metadata", "state", "command", "trigger_id",
+    "user_id",
+])
+# fmt: on
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just(TS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=6),
+    max_leaves=20,
+)
+_TYPES = st.sampled_from(
+    ["event_callback", "block_actions", "view_submission", "message_action", "other"]
+)
+
+
+@settings(max_examples=100)
+@given(st.dictionaries(_KEYS, JSON, max_size=10), JSON, _TYPES)
+def test_no_payload_breaks_a_parser(body: dict[str, Any], inner: Any, kind: str) -> None:
+    payload = {**body, "event": inner, "type": kind}
+    parse_event(payload, ME, reactions=["eyes"])
+    parse_interaction(payload, ME)
+    parse_command(payload, ME, "/parley")

@@ -1,0 +1,326 @@
+"""Slack's cards, lines and files: texts, buttons and outcomes."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from slack_sdk.models.blocks import Block
+
+from adapters.slack.action_ids import Action, parse_action
+from adapters.slack.testing import ConnectionReset, Refusal
+from gateway.events import InputRequested
+from gateway.surface import CallRejected, Card, Document, Line, OutcomeUnknown, PlatformUnreachable
+from tests.adapters.slack.desk import Desk, part, speech, tool
+
+APPROVAL = InputRequested(
+    thread="t",
+    request="0123456789ab",
+    request_kind="approval",
+    agent="clerk",
+    prompt="clerk wants to use pay.",
+    tool="pay",
+    arguments='{"to": "bob", "amount": 5}',
+)
+CHOICE = replace(
+    APPROVAL, request_kind="choice", prompt="Which one?", tool="", arguments="", options=("a", "b")
+)
+QUESTION = replace(CHOICE, request_kind="text", prompt="What is your name?", options=())
+
+
+def actions_of(desk: Desk) -> list[Action | None]:
+    """Actions of all elements of the last message."""
+    found: list[Action | None] = []
+    for block in desk.messages()[-1].blocks:
+        for element in block.get("elements", ()):
+            match element.get("type"):
+                case "button":
+                    found.append(parse_action(element))
+                case "static_select":
+                    found += [
+                        parse_action({**element, "selected_option": option})
+                        for option in element.get("options", ())
+                    ]
+                case "feedback_buttons":
+                    found += [
+                        parse_action({**element, "value": element[thumb]["value"]})
+                        for thumb in ("positive_button", "negative_button")
+                    ]
+                case _:
+                    pass
+    return found
+
+
+@pytest.fixture(autouse=True)
+async def every_block_is_valid(desk: Desk):
+    yield
+    for call in desk.slack.calls():
+        for block in call.arguments.get("blocks") or ():
+            parsed = Block.parse(block)
+            assert parsed is not None
+            parsed.validate_json()
+
+
+async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk: Desk) -> None:
+    card = Card(request=APPROVAL, mentions=("slack:T0HOME:U0BOB",))
+    await desk.surface.post(desk.place, part(card))
+    [shown] = desk.messages()
+    assert "clerk wants to use pay." in shown.text
+    assert APPROVAL.arguments in shown.text
+    assert "<@U0BOB>" in shown.text
+    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
+    kinds = [
+        action.kind
+        for action in actions_of(desk)
+        if action and action.value == card.request.request
+    ]
+    assert kinds == ["approve", "always", "deny", "note"]
+
+
+async def test_what_may_not_be_allowed_for_ever_has_no_button_for_that(desk: Desk) -> None:
+    await desk.surface.post(desk.place, part(Card(request=replace(APPROVAL, always=False))))
+    assert "Approve for this thread" not in desk.messages()[0].buttons
+
+
+async def test_arguments_hide_nothing(desk: Desk) -> None:
+    request = replace(APPROVAL, arguments='{"to": "a\u202eb\u200b <!channel> `x` *y*"}')
+    await desk.surface.post(desk.place, part(Card(request=request)))
+    assert '{"to": "a⟨U+202E⟩b⟨U+200B⟩ <!channel> `x` *y*"}' in desk.messages()[0].text
+
+
+async def test_long_arguments_come_whole_in_a_file_before_the_card(desk: Desk) -> None:
+    request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
+    message = await desk.surface.post(desk.place, part(Card(request=request)))
+    file, card = desk.messages()
+    assert file.files[0].startswith("arguments-0123456789ab")
+    assert "arguments-0123456789ab.txt above" in card.text
+    stored = next(iter(desk.slack.world.workspaces["T0HOME"].files.values()))
+    assert stored.data.decode() == request.arguments
+    assert await desk.surface.find(desk.place, "k1", 0.0) == message == card.ts
+
+
+async def test_a_file_before_a_card_is_sent_once_however_often_the_card_is_tried(
+    desk: Desk,
+) -> None:
+    request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
+    desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
+    with pytest.raises(OutcomeUnknown):
+        await desk.surface.post(desk.place, part(Card(request=request)))
+    await desk.surface.post(desk.place, part(Card(request=request)))
+    assert [bool(each.files) for each in desk.messages()] == [True, False]
+
+
+@pytest.mark.parametrize("readable", [True, False])
+async def test_a_file_whose_card_was_lost_with_the_process_is_not_sent_twice_silently(
+    desk: Desk, *, readable: bool
+) -> None:
+    request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
+    desk.slack.fail("chat.postMessage", Refusal("fatal_error"))
+    with pytest.raises(OutcomeUnknown):
+        await desk.surface.post(desk.place, part(Card(request=request)))
+    if not readable:
+        desk.slack.fail("conversations.replies", Refusal("missing_scope"), times=9)
+    await desk.restarted().post(desk.place, part(Card(request=request), unsure=not readable))
+    shown = [bool(each.files) for each in desk.messages()]
+    assert shown == ([True, False] if readable else [True, True, False])
+    marked = ["may appear twice" in text for text in desk.texts]
+    assert marked == ([False, False] if readable else [False, True, True])
+
+
+async def test_few_options_are_buttons_and_many_are_a_menu(desk: Desk) -> None:
+    await desk.surface.post(desk.place, part(Card(request=CHOICE)))
+    assert desk.messages()[0].buttons == ("a", "b")
+    assert [action.number for action in actions_of(desk) if action] == [0, 1]
+    many = replace(CHOICE, options=tuple(f"option {n}" for n in range(12)))
+    await desk.surface.post(desk.place, part(Card(request=many), key="k2"))
+    meant = [action for action in actions_of(desk) if action]
+    assert [action.number for action in meant] == list(range(12))
+    assert {(action.kind, action.value) for action in meant} == {("choice", "0123456789ab")}
+
+
+async def test_a_question_has_a_button_and_takes_a_reply(desk: Desk) -> None:
+    await desk.surface.post(desk.place, part(Card(request=QUESTION)))
+    [shown] = desk.messages()
+    assert shown.buttons == ("Answer",)
+    assert "reply in this thread" in shown.text
+
+
+async def test_a_settled_card_says_how_and_by_whom_and_has_no_buttons(desk: Desk) -> None:
+    message = await desk.surface.post(
+        desk.place, part(Card(request=APPROVAL, mentions=("slack:T0HOME:U0BOB",)))
+    )
+    settled = Card(
+        request=APPROVAL,
+        outcome="denied: too <!here> much",
+        by="Bob",
+        mentions=("slack:T0HOME:U0BOB",),
+    )
+    await desk.surface.edit(desk.place, message, part(settled))
+    [shown] = desk.messages()
+    assert shown.buttons == ()
+    assert "denied: too" in shown.text
+    assert "by Bob" in shown.text
+    assert "<!here>" not in shown.text
+    assert "<@U0BOB>" not in shown.text
+
+
+async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: Desk) -> None:
+    away = replace(desk.place, key=replace(desk.place.key, channel="C0RANDOM", root=""))
+    link = "https://home.slack.com/archives/C1/p1"
+    request = replace(APPROVAL, prompt="Bob said: pay me.")
+    card = Card(request=request, away=True, link=link, mentions=("slack:T0HOME:U0BOB",))
+    message = await desk.surface.post(away, part(card))
+    shown = desk.slack.messages("random")[-1]
+    assert "Bob said" not in shown.text + shown.fallback
+    assert APPROVAL.arguments in shown.text
+    assert link in shown.text
+    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
+    assert await desk.surface.find(away, "k1", 0.0) == message
+    await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
+    shown = desk.slack.messages("random")[-1]
+    assert "approved" in shown.text
+    assert "Bob said" not in shown.text
+    assert shown.buttons == ()
+
+
+async def test_a_line_has_its_level_its_people_and_its_button(desk: Desk) -> None:
+    line = Line(
+        text="That failed: <!channel> *x*",
+        level="error",
+        command="/retry",
+        label="Try again",
+        mentions=("slack:T0HOME:U0ALICE", "discord:1:2"),
+    )
+    await desk.surface.post(desk.place, part(line))
+    [shown] = desk.messages()
+    assert shown.text.startswith(":x: <@U0ALICE> That failed: &lt;!channel&gt;")
+    assert shown.buttons == ("Try again",)
+    assert actions_of(desk) == [Action(kind="command", value="/retry")]
+
+
+async def test_an_answer_can_be_praised_and_blamed(desk: Desk) -> None:
+    await desk.surface.post(desk.place, speech("Done.", growing=False))
+    assert actions_of(desk) == [
+        Action(kind="feedback", value="k1", number=1),
+        Action(kind="feedback", value="k1", number=0),
+    ]
+
+
+async def test_what_may_stand_there_twice_says_so(desk: Desk) -> None:
+    await desk.surface.post(desk.place, speech("Done.", growing=False, unsure=True))
+    await desk.surface.post(desk.place, speech("Wait ", key="k2", unsure=True))
+    await desk.surface.post(desk.place, part(Line(text="Hm."), key="k3", unsure=True))
+    await desk.surface.post(desk.place, part(Card(request=APPROVAL), key="k4", unsure=True))
+    assert all("may appear twice" in text for text in desk.texts)
+
+
+async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> None:
+    document = Document(name="plan.md", data=b"# Plan", text="All of it:")
+    message = await desk.surface.post(desk.place, part(document, key="abcdefghijklmnop"))
+    [shown] = desk.messages()
+    assert shown.files == ("plan-abcdefghij.md",)
+    assert shown.text == "All of it:"
+    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
+    assert await desk.surface.find(desk.place, "another-key", 0.0) is None
+
+
+async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
+    document = Document(name="plan.md", data=b"# Plan")
+    desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
+    with pytest.raises(OutcomeUnknown):
+        await desk.surface.post(desk.place, part(document))
+    assert await desk.surface.find(desk.place, "k1", 0.0)
+    desk.slack.fail("files.completeUploadExternal", ConnectionReset())
+    with pytest.raises(OutcomeUnknown):
+        await desk.surface.post(desk.place, part(document, key="k2"))
+    assert await desk.surface.find(desk.place, "k2", 0.0) is None
+
+
+async def test_an_empty_file_is_refused_in_words(desk: Desk) -> None:
+    with pytest.raises(CallRejected, match="empty"):
+        await desk.surface.post(desk.place, part(Document(name="plan.md", data=b"")))
+
+
+async def test_nothing_that_an_agent_writes_pings_or_unfurls(desk: Desk) -> None:
+    text = desk.surface.neutral(
+        "<!channel> <@U0BOB> @here [ok](https://evil.example) <https://evil.example|ok>"
+    )
+    await desk.surface.post(desk.place, speech(text, growing=False))
+    [call] = desk.slack.calls("chat.postMessage")
+    sent = json.dumps(call.arguments, ensure_ascii=False)
+    assert "<!" not in sent
+    assert "<@" not in sent
+    assert "@here" not in sent
+    assert "`https://evil.example`" in sent
+    assert call.arguments["unfurl_links"] is call.arguments["unfurl_media"] is False
+
+
+async def test_bytes_that_slack_does_not_take_leave_nothing_there(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = Document(name="plan.md", data=b"# Plan")
+    desk.slack.fail("files.getUploadURLExternal", ConnectionReset())
+    with pytest.raises(PlatformUnreachable):
+        await desk.surface.post(desk.place, part(document))
+    monkeypatch.setattr(desk.slack.world, "base", f"{desk.slack.url}/nowhere")
+    with pytest.raises(CallRejected, match="404"):
+        await desk.surface.post(desk.place, part(document))
+    assert desk.messages() == []
+
+
+async def test_a_file_can_not_be_changed_nor_a_message_become_one(desk: Desk) -> None:
+    document = Document(name="plan.md", data=b"# Plan")
+    message = await desk.surface.post(desk.place, part(document))
+    with pytest.raises(CallRejected):
+        await desk.surface.edit(desk.place, message, part(document))
+    line = await desk.surface.post(desk.place, part(Line(text="Hm."), key="k2"))
+    with pytest.raises(CallRejected):
+        await desk.surface.edit(desk.place, line, part(document, key="k2"))
+
+
+async def test_a_line_is_changed(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, part(Line(text="Hm.")))
+    await desk.surface.edit(desk.place, message, part(Line(text="Well.", level="warning")))
+    assert desk.texts == [":warning: Well."]
+
+
+async def test_a_long_line_and_a_long_question_are_shown_whole(desk: Desk) -> None:
+    words = [f"word{n}" for n in range(900)]
+    await desk.surface.post(desk.place, part(Line(text=" ".join(words), level="error")))
+    long = replace(QUESTION, prompt="\n".join(words))
+    await desk.surface.post(desk.place, part(Card(request=long), key="k2"))
+    for text in desk.texts:
+        assert [word for word in text.split() if word.startswith("word")] == words
+
+
+async def test_very_many_options_are_a_menu_in_groups(desk: Desk) -> None:
+    many = replace(CHOICE, options=tuple(f"option {n}" for n in range(250)))
+    await desk.surface.post(desk.place, part(Card(request=many)))
+    [menu] = [
+        e for b in desk.messages()[0].blocks for e in b.get("elements", ()) if "action_id" in e
+    ]
+    meant = [
+        parse_action({**menu, "selected_option": option})
+        for group in menu["option_groups"]
+        for option in group["options"]
+    ]
+    assert [action.number for action in meant if action] == list(range(250))
+
+
+async def test_of_very_many_tool_calls_the_last_are_told(desk: Desk) -> None:
+    acts = tuple(tool("done", id=f"c{n}", title=f"call {n} {'x' * 100}") for n in range(60))
+    text = "word " * 2100
+    await desk.surface.post(desk.place, speech(text, activity=acts, growing=False, unsure=True))
+    assert "earlier steps" in desk.texts[0]
+    assert "call 59" in desk.texts[0]
+    assert desk.texts[0].count("word") == 2100
+
+
+async def test_somebody_who_is_written_to_by_their_id_has_a_message_that_can_be_changed(
+    desk: Desk,
+) -> None:
+    alice = desk.slack.person("alice")
+    key = replace(desk.place.key, channel=alice.id, root="")
+    place = replace(desk.place, key=key)
+    message = await desk.surface.post(place, part(Line(text="Psst.")))
+    await desk.surface.edit(place, message, part(Line(text="Never mind.")))
+    assert desk.slack.messages(alice.direct)[-1].text == "Never mind."

@@ -1,0 +1,186 @@
+"""The app's setup: settings, manifest and `parley check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from adapters.slack import Config, check
+from adapters.slack.manifest import events_of, manifest_of, scopes_of
+from adapters.slack.testing import SlackSimulator
+from gateway.app.load import load_config
+from gateway.cli import main
+from gateway.config.problems import ConfigError
+from gateway.config.routes import Route
+from tests.adapters.slack.serving import config_of, served
+
+TOKENS = 'bot_token = "xoxb-1"\napp_token = "xapp-1"\n'
+
+
+def problems(tmp_path: Path, table: str) -> str:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[adapters.slack]\n{table}", encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("", "adapters.slack.app_token is missing for mode"),
+        ('app_token = "xapp-1"', "adapters.slack.bot_token is missing: install the app"),
+        ('mode = "http"\nbot_token = "xoxb-1"', "signing_secret is missing for mode"),
+        ('bot_token = "xoxp-1"\napp_token = "xapp-1"', "begins with xoxb-"),
+        ('bot_token = "xoxb-1"\napp_token = "xoxb-1"', "begins with xapp-"),
+        (f'{TOKENS}command = "parley"', "a slash command such as '/parley'"),
+        (f'{TOKENS}reactions = ["no emoji"]', "the name of an emoji"),
+        (f'{TOKENS}api_url = "http://slack.example/api"', "begins with https://"),
+        (f'{TOKENS}client_id = "1.2"', "given together with bot_token"),
+        ('app_token = "xapp-1"\nclient_id = "1.2"', "client_secret is missing beside client_id"),
+        (
+            'app_token = "xapp-1"\nclient_id = "1"\nclient_secret = "s3cret"\n'
+            'public_url = "https://a.example"',
+            "allowed_workspaces is missing beside client_id",
+        ),
+        (f'{TOKENS}allowed_workspaces = ["home"]', "the id of a workspace"),
+        (f"{TOKENS}prot = 3000", "port"),
+    ],
+)
+def test_a_mistake_is_told_with_what_to_do(tmp_path: Path, table: str, said: str) -> None:
+    text = " ".join(problems(tmp_path, table).split())
+    assert said in text
+    assert "s3cret" not in text
+
+
+def test_several_tokens_stand_in_one_secret(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("BOTS", "xoxb-1, xoxb-2\nxoxb-3")
+    path = tmp_path / "config.toml"
+    path.write_text('[adapters.slack]\nbot_token_env = "BOTS"\napp_token = "xapp-1"\n')
+    config = load_config(path).adapters["slack"].config
+    assert isinstance(config, Config)
+    assert config.bot_tokens == ["xoxb-1", "xoxb-2", "xoxb-3"]
+
+
+def settings(**more: Any) -> Config:
+    return Config.model_validate({"bot_token": "xoxb-1", "app_token": "xapp-1", **more})
+
+
+def test_the_manifest_has_what_the_config_uses_and_no_more() -> None:
+    plain = manifest_of(settings(), groups=False)
+    assert plain["settings"]["socket_mode_enabled"] is True
+    assert "request_url" not in plain["settings"]["interactivity"]
+    assert "reactions:read" not in plain["oauth_config"]["scopes"]["bot"]
+    assert "usergroups:read" not in plain["oauth_config"]["scopes"]["bot"]
+    assert "reaction_added" not in plain["settings"]["event_subscriptions"]["bot_events"]
+    rich = settings(
+        mode="http",
+        bot_token=None,
+        signing_secret="s",
+        client_id="1.2",
+        client_secret="s",
+        public_url="https://parley.example",
+        allowed_workspaces=["E0ORG"],
+        reactions=["eyes"],
+        suggested_prompts=["What is new?"],
+        command="/team",
+    )
+    found = manifest_of(rich, groups=True)
+    events = found["settings"]["event_subscriptions"]
+    assert events["request_url"] == "https://parley.example/slack/events"
+    assert {"reaction_added", "app_uninstalled", "tokens_revoked"} <= set(events["bot_events"])
+    assert found["oauth_config"]["redirect_urls"] == ["https://parley.example/slack/oauth_redirect"]
+    assert {"reactions:read", "usergroups:read"} <= set(found["oauth_config"]["scopes"]["bot"])
+    assert found["settings"]["org_deploy_enabled"] is True
+    assert found["settings"]["token_rotation_enabled"] is True
+    assert found["features"]["slash_commands"][0]["command"] == "/team"
+    assert found["features"]["agent_view"]["suggested_prompts"][0]["title"] == "What is new?"
+
+
+async def test_an_app_made_of_the_manifest_is_all_that_is_needed(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        config = config_of(slack, reactions=["eyes"])
+        await slack.use_app(slack.world.app.with_manifest(manifest_of(config)))
+        ann = slack.person("ann")
+        async with served(slack, tmp_path, settings={"reactions": ["eyes"]}) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            await ann.uploads(ann.direct, "a.txt", b"text")
+            await ann.reacts(asked, "eyes")
+            await ann.commands("general", "/parley", "help")
+            await run.accepted(4)
+            await run.settled()
+            assert [each.error for each in slack.calls() if each.error == "missing_scope"] == []
+        assert (await check(config, [])).problems == ()
+
+
+def test_the_command_prints_it_without_secrets(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.toml").write_text(
+        '[adapters.slack]\nbot_token_env = "NOT_YET"\nreactions = ["eyes"]\n\n'
+        '[[routes]]\nadapter = "slack"\nchannels = "*"\ngroups = ["S1"]\n'
+    )
+    result = CliRunner().invoke(main, ["slack", "manifest", "--name", "Ada"])
+    assert result.exit_code == 0
+    found = json.loads(result.output)
+    assert found["display_information"]["name"] == "Ada"
+    assert {"reactions:read", "usergroups:read"} <= set(found["oauth_config"]["scopes"]["bot"])
+    assert "unset" not in result.output
+    assert "Commands" in CliRunner().invoke(main, ["slack", "--help"]).output
+    assert "slack" in CliRunner().invoke(main, ["--help"]).output
+    assert CliRunner().invoke(main, ["stack"]).exit_code == 2
+
+
+async def test_check_names_bots_that_are_named_by_no_id() -> None:
+    bots = ["B0123", "slack:T1:U0BOT", "jenkins"]
+    route = Route.model_validate({"adapter": "slack", "channels": ["*"], "bots": bots})
+    async with SlackSimulator() as slack:
+        (problem,) = (await check(config_of(slack), [route])).problems
+    assert problem.startswith("a route lets in the bot 'jenkins', which is no id")
+
+
+async def test_check_says_what_is_missing_in_words() -> None:
+    routes = [
+        Route.model_validate({"adapter": "slack", "dm": True, "groups": ["S1"], **more})
+        for more in ({}, {"workspace": "T0GONE"})
+    ]
+    async with SlackSimulator() as slack:
+        config = config_of(slack)
+        good = await check(config, routes[:1])
+        assert good.problems == ()
+        assert "Home (T0HOME)" in good.text
+        assert all(event in good.text for event in events_of(config))
+        await slack.use_app(
+            slack.world.app.with_manifest(
+                {"oauth_config": {"scopes": {"bot": ["chat:write"]}}, "settings": {}}
+            )
+        )
+        said = "\n".join((await check(config, routes)).problems)
+        assert "the scope files:read is missing, to receive attached files" in said
+        assert "chat:write is missing" not in said
+        assert all(
+            scope in said for scope in scopes_of(config, groups=True) if scope != "chat:write"
+        )
+        assert "a route names the workspace T0GONE" in said
+        assert "Socket Mode has to be on" in said
+        slack.revoke()
+        assert "Slack refused bot_token" in str((await check(config, [])).problems)
+    assert "could not be reached" in str((await check(config, [])).problems)
+
+
+def test_check_asks_the_platform_unless_it_is_offline(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        f'[adapters.slack]\n{TOKENS}api_url = "http://127.0.0.1:9/api/"\n'
+        '[models.default]\nprovider = "demo"\n'
+    )
+    online = CliRunner().invoke(main, ["check", "--config", str(path)])
+    assert online.exit_code == 1
+    assert "chat    slack" in online.output
+    assert "could not be reached" in online.output
+    offline = CliRunner().invoke(main, ["check", "--offline", "--config", str(path)])
+    assert "could not be reached" not in offline.output

@@ -1,0 +1,629 @@
+"""The chat under a Pilot: writing, stopping, threads and resizing."""
+
+from pathlib import Path
+
+import pytest
+from textual.events import Key
+from textual.widgets import OptionList
+
+from adapters.terminal.widgets.bars import QueueBar
+from adapters.terminal.widgets.thread_list import ThreadsScreen
+from gateway import events
+from gateway.errors import StoreFull
+from tests.adapters.terminal.running import (
+    began,
+    called,
+    chatting,
+    delta,
+    ended,
+    returned,
+    said,
+    speaker,
+)
+from tests.fakes.scripted_client import ScriptedClient
+
+pytestmark = pytest.mark.timeout(60)
+
+
+async def test_a_message_goes_to_the_team_and_its_answer_streams_in(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("what is 6 times 7?")
+        await chat.until_shown("what is 6 times 7?", "working")
+        assert client.sent == [(chat.thread, "what is 6 times 7?")]
+        await chat.happen(speaker("helper"), delta("helper", "m", "It **is** "))
+        await chat.until_shown("helper  demo-model", "It is")
+        await chat.happen(delta("helper", "m", "forty-two."))
+        await chat.until_shown("It is forty-two.")
+        usage = events.Usage(thread="", agent="helper", prompt_tokens=1200, completion_tokens=34)
+        await chat.happen(said("helper", "m", "It **is** forty-two."), usage, ended())
+        await chat.until_shown("ready", "in 1.2k  out 34")
+
+
+async def test_an_empty_thread_is_made_by_its_first_message_only(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Write to the team below")
+        assert client.all == {}
+        await chat.type("hello")
+        await chat.until(lambda: len(client.all) == 1)
+
+
+async def test_enter_sends_and_ctrl_j_breaks_the_line(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("a", "ctrl+j", "b")
+        assert chat.composer.text == "a\nb"
+        assert chat.composer.size.height == 2
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert client.sent[0][1] == "a\nb"
+        assert chat.composer.text == ""
+
+
+async def test_the_composer_grows_to_a_cap(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("\n" * 40)
+        await chat.pilot.pause()
+        assert chat.composer.outer_size.height == 10
+
+
+async def test_prompts_are_walked_with_up_and_down_also_after_a_restart(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("first")
+        await chat.type("second\nline")
+        await chat.until(lambda: len(client.sent) == 2)
+    async with chatting(client, tmp_path, new=True) as chat:
+        chat.composer.insert("draft")
+        await chat.press("up")
+        assert chat.composer.text == "second\nline"
+        await chat.press("up", "up")
+        assert chat.composer.text == "first"
+        await chat.press("down", "down", "down")
+        assert chat.composer.text == "draft"
+
+
+async def test_messages_to_a_busy_team_wait_visibly_and_can_be_taken_back(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("working")
+        await chat.type("also this")
+        await chat.type("and that")
+        await chat.until_shown("queued: also this", "queued: and that", "up edits a queued message")
+        await chat.press("up")
+        await chat.until(lambda: chat.composer.text == "and that")
+        await chat.until(lambda: "queued: and that" not in chat.text())
+        chat.composer.set_draft("")
+        await chat.press("backspace")
+        await chat.until(lambda: not chat.screen.query_one(QueueBar).display)
+        await chat.until(lambda: "up edits" not in chat.text())
+        assert chat.composer.text == ""
+        assert client.all[chat.thread].queued == {}
+
+
+async def test_a_queued_message_leaves_the_queue_when_its_turn_starts(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("working")
+        await chat.type("next")
+        await chat.until_shown("queued: next")
+        await chat.happen(ended(), began("next", first=2))
+        await chat.until(lambda: not chat.screen.query_one(QueueBar).display)
+        await chat.until_shown("next")
+
+
+async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
+    client = ScriptedClient()
+    client.gate.clear()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("hello")
+        await chat.until_shown("sending: hello")
+        client.gate.set()
+        await chat.until(lambda: "sending" not in chat.text())
+
+
+async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("a")
+    async with chatting(client, tmp_path) as chat:
+        client.fail = StoreFull()
+        await chat.type("precious words")
+        await chat.until(lambda: chat.composer.text == "precious words")
+        await chat.until_shown("The disk is full")
+
+
+async def test_a_mistake_in_the_gateway_does_not_end_the_chat(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("a")
+    async with chatting(client, tmp_path) as chat:
+        client.fail = ZeroDivisionError("secret")
+        await chat.type("precious words")
+        await chat.until_shown("Something went wrong in Parley")
+        assert chat.composer.text == "precious words"
+        client.fail = None
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+
+
+async def test_esc_esc_stops_the_team_and_one_esc_does_not(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("start")
+        await chat.until_shown("esc esc stop")
+        await chat.press("escape")
+        await chat.until_shown("esc again to stop")
+        chat.clock.advance(1.5)
+        await chat.until_shown("esc esc stop")
+        await chat.press("escape")
+        assert client.stopped == []
+        await chat.press("escape")
+        await chat.until_shown("stopped", "ready")
+        assert client.stopped == [chat.thread]
+
+
+async def test_esc_never_clears_a_draft(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("half a thought")
+        await chat.press("escape", "escape", "escape")
+        assert chat.composer.text == "half a thought"
+
+
+async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("/")
+        await chat.until_shown("/new [team]", "Start an empty thread")
+        await chat.press("s", "t")
+        await chat.until_shown("/stop", "/status")
+        await chat.press("down", "tab")
+        assert chat.composer.text == "/status"
+        await chat.press("enter")
+        await chat.until_shown("· /status", "    did /status")
+        assert client.sent[0][1] == "/status"
+
+
+async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
+        await chat.press("/")
+        await chat.until_shown("/new [team]", "↓ 5 more")
+        assert "/status" not in chat.text()
+        await chat.press("up")
+        await chat.until_shown("▸ /status", "What the team is doing", "↑ 5 more")
+
+
+async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_agents = {"planner": "gpt-large", "coder": "gpt-small", "reviewer": ""}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press(*"ask @")
+        await chat.until_shown("@planner", "@coder", "gpt-small", "@reviewer")
+        await chat.press("c")
+        await chat.until(lambda: "@planner" not in chat.text())
+        await chat.press("enter")
+        assert chat.composer.text == "ask @coder "
+        assert client.sent == []
+        await chat.press(*"x@c")
+        await chat.press("enter")
+        await chat.until(lambda: client.sent)
+        assert client.sent[0][1] == "ask @coder x@c"
+
+
+async def test_a_command_typed_faster_than_the_screen_follows_is_the_one_that_runs(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Old", id="old")
+    async with chatting(client, tmp_path) as chat:
+        for character in "/status":
+            chat.composer.post_message(Key(character, character))
+        chat.composer.post_message(Key("enter", "\r"))
+        await chat.until_shown("did /status")
+        assert chat.thread == "old"
+
+
+async def test_esc_closes_the_palette_first(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("/")
+        await chat.until_shown("Start an empty thread")
+        await chat.press("escape")
+        await chat.until(lambda: "Start an empty thread" not in chat.text())
+        assert chat.composer.text == "/"
+        await chat.press("n")
+        await chat.until_shown("Start an empty thread")
+
+
+async def test_the_last_thread_reopens_with_its_transcript(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Old", ago=1000)
+    last = client.add_thread("Trip to Lisbon")
+    await client.happen(last, began("plan a trip"), speaker("guide"))
+    await client.happen(last, said("guide", "m", "Take the train."), ended())
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("Trip to Lisbon", "plan a trip", "Take the train.", "ready")
+
+
+async def test_a_named_thread_is_opened(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Newer")
+    old = client.add_thread("Older", ago=1000)
+    async with chatting(client, tmp_path, thread=old) as chat:
+        assert chat.thread == old
+
+
+async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    client.add_thread("Cherries", id="c", ago=7200)
+    await client.happen("b", began("yellow?"), ended())
+    async with chatting(client, tmp_path) as chat:
+        assert chat.thread == "a"
+        await chat.press("ctrl+s")
+        await chat.until(lambda: isinstance(chat.app.screen, ThreadsScreen))
+        await chat.until_shown("Apples", "1m Bananas", "2h Cherries")
+        await chat.press("down", "enter")
+        await chat.until_shown("yellow?")
+        assert chat.thread == "b"
+
+        await chat.press("ctrl+s", "r")
+        await chat.until_shown("Title")
+        await chat.press(*"Plums", "enter")
+        await chat.until(lambda: client.all["b"].info.title == "Plums")
+        await chat.press("d")
+        await chat.until_shown("Delete “Plums”")
+        await chat.press("enter")
+        await chat.until_shown("Cherries")
+        assert "b" in client.all
+        await chat.press("d")
+        await chat.until_shown("Delete “Plums”")
+        await chat.press("y")
+        await chat.until(lambda: "b" not in client.all)
+
+        await chat.press("slash", "c", "h")
+        await chat.until(lambda: "Apples" not in chat.text() and "Cherries" in chat.text())
+        await chat.press("escape")
+        await chat.until_shown("Write to the team below")
+
+
+async def test_a_long_thread_list_is_fetched_by_pages(tmp_path: Path):
+    client = ScriptedClient()
+    for number in range(120):
+        client.add_thread(f"Thread {number}", ago=60 * number)
+    async with chatting(client, tmp_path) as chat:
+        await chat.press("ctrl+s")
+        await chat.until_shown("Thread 0")
+        await chat.press("end")
+        await chat.until_shown("Thread 49")
+        await chat.press("end", "end")
+        await chat.until_shown("Thread 119")
+        await chat.press("up", "enter")
+        await chat.until_shown("Thread 118", "Write to the team below")
+
+
+async def test_the_list_beside_the_chat_marks_the_open_thread(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("now Apples")
+        await chat.type("/new")
+        await chat.type("hello")
+        await chat.until_shown("● now New thread")
+        await chat.until(lambda: chat.screen.query_one(OptionList).highlighted == 1)
+
+
+async def test_a_wide_terminal_has_the_threads_beside_the_chat(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("Apples", "1m Bananas", "enter open")
+        await chat.press("ctrl+s", "down", "enter")
+        await chat.until(lambda: chat.thread == "b")
+        assert chat.composer.has_focus
+
+
+async def test_the_threads_stand_beside_the_chat_as_soon_as_it_is_wide_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("adapters.terminal.screens.chat.SIDE_REFRESH", 3600.0)
+    client = ScriptedClient()
+    client.add_thread("Quarterly report", id="old")
+    async with chatting(client, tmp_path, new=True) as chat:
+        assert "Quarterly report" not in chat.text()
+        await chat.pilot.resize_terminal(120, 40)
+        await chat.until_shown("Quarterly report")
+
+
+async def test_commands_begin_rename_and_delete_a_thread(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    async with chatting(client, tmp_path) as chat:
+        await chat.type("/rename Pears")
+        await chat.until(lambda: client.all["a"].info.title == "Pears")
+        await chat.until_shown("Pears")
+        await chat.type("/delete")
+        await chat.until_shown("Delete “")
+        await chat.press("y")
+        await chat.until(lambda: not client.all)
+        await chat.until_shown("Write to the team below")
+        await chat.type("/new")
+        await chat.type("hello")
+        await chat.until(lambda: client.sent)
+
+
+async def test_a_tool_card_shows_what_was_called_and_opens(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Tools")
+    long = "\n".join(f"row {number}" for number in range(60))
+    await client.happen(
+        thread,
+        began("go"),
+        speaker("coder"),
+        called("coder", "c1", "shell", '{"command": "ls -la"}'),
+        returned("coder", "c1", "shell", long, duration=1.42),
+    )
+    async with chatting(client, tmp_path, size=(80, 40)) as chat:
+        await chat.until_shown("✓ coder  shell 1.4s  ls -la")
+        assert "row 0" not in chat.text()
+        await chat.press("shift+tab", "enter")
+        await chat.until_shown('command: "ls -la"', "row 19", "… 40 more lines")
+        await chat.press("enter")
+        await chat.until_shown("esc goes back", "row 0")
+        await chat.press("escape", "escape")
+        assert chat.composer.has_focus
+
+
+async def test_a_failed_tool_opens_by_itself(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.until_shown("working")
+        await chat.happen(speaker("coder"), called("coder", "c", "shell", '{"command": "x"}'))
+        await chat.until_shown("● coder  shell running  x")
+        await chat.happen(returned("coder", "c", "shell", "no such program", failed=True))
+        await chat.until_shown("✗ coder  shell failed", "no such program")
+
+
+async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Rows")
+    await client.happen(
+        thread,
+        began("go"),
+        speaker("planner"),
+        events.Thought(thread="", agent="planner", text="First this.\nThen that."),
+        events.WorkHandedOff(thread="", agent="planner", target="coder", text="fix it"),
+        events.Notice(thread="", text="Model unreachable.", level="error", incident="ab12"),
+        ended("failed", "no answer"),
+    )
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown(
+            "▸ planner thinks  First this. Then that.",
+            "→ planner hands over to coder  fix it",
+            "✗ Model unreachable.  (log: ab12)",
+            "✗ failed: no answer",
+        )
+
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m[/nope] [bold]x[/] \u202egnp.exe <b>tag</b>"
+
+
+ESCAPED = '{"a": "\\u001b]52;c;aGk=\\u0007", "b": "\\u202e\\u009b2J"}'
+
+
+async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread(f"T {HOSTILE}")
+    name = f"coder {HOSTILE}"
+    await client.happen(
+        thread,
+        began(HOSTILE),
+        speaker(name, HOSTILE),
+        events.Thought(thread="", agent=name, text=HOSTILE),
+        delta(name, "m0", HOSTILE),
+        said(name, "m1", HOSTILE),
+        called(name, "c1", HOSTILE, HOSTILE),
+        called(name, "c2", "escaped", ESCAPED),
+        returned(name, "c1", HOSTILE, HOSTILE, failed=True),
+        events.WorkHandedOff(thread="", agent=name, target=HOSTILE, text=HOSTILE),
+        events.Notice(thread="", text=HOSTILE, level="error", incident=HOSTILE),
+        events.InputRequested(
+            thread="",
+            request="r",
+            request_kind="approval",
+            agent=name,
+            prompt=HOSTILE,
+            tool=HOSTILE,
+            arguments=ESCAPED,
+        ),
+        events.MessageQueued(
+            thread="", message=events.HumanText(inbox=900, author=HOSTILE, text=HOSTILE)
+        ),
+        ended("waiting", HOSTILE),
+    )
+    async with chatting(client, tmp_path, size=(120, 60)) as chat:
+        await chat.until_shown("[/nope]", "<b>tag</b>", "⟨U+202E⟩", "queued:")
+        await chat.press("ctrl+t", "escape", "ctrl+s")
+        shown = chat.text()
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+        await chat.press("escape", "ctrl+o")
+        chat.screen.action_help()
+        await chat.pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (300, 100)], ids=str)
+async def test_any_size_of_terminal_is_survived(tmp_path: Path, size: tuple[int, int]):
+    client = ScriptedClient()
+    thread = client.add_thread("Small")
+    await client.happen(
+        thread, began("go"), speaker("a"), said("a", "m", "- x\n- y\n\n|a|b|\n|-|-|")
+    )
+    async with chatting(client, tmp_path, size=size) as chat:
+        await chat.pilot.resize_terminal(80, 24)
+        await chat.until_shown("go", "Small")
+        await chat.pilot.resize_terminal(*size)
+        await chat.pilot.pause()
+        await chat.type("still here")
+        await chat.until(lambda: client.sent)
+
+
+async def test_resizing_keeps_following_the_end(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Long")
+    for number in range(30):
+        await client.happen(thread, began(f"question {number}", first=10 * number + 1))
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("question 29")
+        await chat.pilot.resize_terminal(120, 40)
+        await chat.until_shown("question 29", "enter open")
+        await chat.pilot.resize_terminal(60, 16)
+        await chat.until_shown("question 29")
+
+
+async def test_ctrl_c_twice_leaves_and_the_client_is_closed(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.press("ctrl+c")
+        await chat.until_shown("Press ctrl+c again to quit.")
+        assert not chat.app._exit
+        await chat.press("ctrl+c")
+        await chat.until(lambda: chat.app._exit)
+    assert chat.app.return_value == 0
+    assert client.closed
+
+
+@pytest.mark.parametrize("events_before", [1, 40, 90])
+async def test_who_leaves_while_the_team_streams_is_told_of_no_mistake(
+    tmp_path: Path, events_before: int
+):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.happen(speaker("a"))
+        for number in range(events_before):
+            text = "word *it*\n\n- x\n- y\n"
+            await chat.happen(delta("a", f"m{number % 7}", text), called("b", f"c{number}", "t"))
+        chat.app.exit(0)
+        await chat.happen(said("a", "m0", "the last"), ended())
+        await chat.until(lambda: not chat.app.is_running)
+        assert (chat.app.return_value, chat.app.failure) == (0, "")
+
+
+async def test_ctrl_c_clears_the_draft_first_and_up_brings_it_back(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        chat.composer.insert("a long\nthought")
+        await chat.press("ctrl+c")
+        await chat.until_shown("Draft cleared")
+        assert chat.composer.text == ""
+        await chat.press("up")
+        assert chat.composer.text == "a long\nthought"
+        await chat.press("ctrl+c", "ctrl+c", "ctrl+c")
+        await chat.until(lambda: not chat.app.is_running)
+        assert chat.app.return_value == 0
+
+
+async def test_one_agent_can_be_shown_alone(tmp_path: Path):
+    client = ScriptedClient()
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("go")
+        await chat.happen(speaker("planner"), said("planner", "m1", "a plan"))
+        await chat.happen(speaker("coder"), said("coder", "m2", "some code"), ended())
+        await chat.until_shown("a plan", "some code")
+        await chat.type("/only @coder")
+        await chat.until_shown("only coder, /only shows all", "go", "some code")
+        await chat.until(lambda: "a plan" not in chat.text())
+        await chat.type("/only somebody")
+        await chat.until_shown("Team: planner, coder.")
+        await chat.type("/only")
+        await chat.until_shown("a plan", "some code")
+        assert "shows all" not in chat.text()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+async def test_the_status_line_has_whole_hints_only(tmp_path: Path, width: int):
+    client = ScriptedClient()
+    thread = client.add_thread("Old")
+    usage = events.Usage(thread="", agent="helper", prompt_tokens=1200, completion_tokens=34)
+    await client.happen(thread, began("hi"), speaker("helper"), usage, ended())
+    async with chatting(client, tmp_path, size=(width, 24)) as chat:
+        await chat.until_shown("ready", "in 1.2k  out 34")
+        line = chat.text().splitlines()[-1]
+        shown = line.removeprefix(" ready").partition("demo-model")[0].strip()
+        hints = ["F1 help", "ctrl+s threads", "ctrl+j new line"]
+        assert shown in ["  ".join(hints[:count]) for count in range(len(hints) + 1)]
+        assert width < 80 or shown == "  ".join(hints)
+
+
+async def test_the_demo_team_says_in_an_empty_thread_what_to_try(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_agents = {"front_desk": "demo", "specialist": "demo"}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Write to the team below", "what is 12*7+1?", "OPENAI_API_KEY")
+        assert "front_desk  specialist" in chat.text().splitlines()[0]
+        client.team_agents = {"front_desk": "gpt-large"}
+        await chat.type("/new")
+        await chat.until(lambda: "12*7" not in chat.text())
+        await chat.until_shown("Write to the team below")
+
+
+async def test_ctrl_o_copies_the_last_reply(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Copy")
+    await client.happen(thread, began("go"), said("a", "m", "the *reply*"), ended())
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("the reply")
+        await chat.press("ctrl+o")
+        await chat.until(lambda: chat.app.clipboard == "the *reply*")
+
+
+async def test_help_lists_keys_and_commands(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("f1")
+        await chat.until_shown("ctrl+j", "stop the team")
+        await chat.press("end")
+        await chat.until_shown("/status")
+        await chat.press("escape")
+        await chat.until_shown("Write to the team below")
+
+
+async def test_a_link_is_copied_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    client = ScriptedClient()
+    thread = client.add_thread("Links")
+    await client.happen(thread, began("go"), said("a", "m", "[a bank](https://evil.example/)"))
+    async with chatting(client, tmp_path) as chat:
+        opened: list[str] = []
+        monkeypatch.setattr(chat.app, "open_url", lambda url, **_: opened.append(url))
+        await chat.until_shown("a bank")
+        await chat.pilot.click("MarkdownParagraph", offset=(2, 0))
+        await chat.until(lambda: chat.app.clipboard == "https://evil.example/")
+        await chat.until_shown("Copied the address")
+        assert opened == []
+
+
+async def test_the_mouse_is_handed_over_and_taken_back(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("f9")
+        await chat.until_shown("The terminal uses the mouse")
+        await chat.press("f9")
+        await chat.until_shown("Parley uses the mouse")
+
+
+async def test_the_model_is_on_screen_before_and_after_anybody_spoke(tmp_path: Path):
+    client = ScriptedClient()
+    client.team_agents = {"planner": "gpt-large", "coder": "gpt-small", "critic": "gpt-large"}
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("gpt-large +1")
+        await chat.type("hello")
+        await chat.until_shown("working")
+        await chat.happen(speaker("coder", "gpt-small"))
+        await chat.until(lambda: "gpt-large" not in chat.text() and "gpt-small" in chat.text())
+        await chat.happen(ended())
+        await chat.until_shown("gpt-large +1")
+
+
+async def test_a_second_chat_says_which_process_it_works_through(tmp_path: Path):
+    client = ScriptedClient()
+    client.pid = 4711
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.until_shown("Process 4711 owns the threads")

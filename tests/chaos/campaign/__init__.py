@@ -1,0 +1,1 @@
+"""Campaigns: a served process through kills and pauses, judged message by message."""

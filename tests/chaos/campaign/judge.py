@@ -1,0 +1,193 @@
+"""The judge: each message has exactly one outcome, in its place.
+
+It sees what people see, what the model was shown, what tools did, and what the store says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.chaos.campaign.model import Request
+from tests.chaos.campaign.plan import DIRECT, OFFERED, Say
+from tests.chaos.campaign.platform import OFFER, Post
+
+ANSWER = re.compile(r"\ba(\d{4})v(\d)")
+UNSURE = "may appear twice"
+AGAIN = "Run it again"
+"""The button of a notice about an edit that came too late."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """A message that was sent, with its fate on the platform.
+
+    The numbers are of the plan's steps; `heard` is the step with which the process was there again,
+    or the message's own if it was there all the time.
+    """
+
+    said: Say
+    place: str
+    at: float
+    step: int
+    heard: int = 0
+    age: float = 0.0
+    """Seconds from the message to the time at which the process could hear of it."""
+    versions: dict[int, int] = field(default_factory=dict[int, int])
+    """The step at which the process could hear of each version."""
+    deleted: int = 0
+    """The step at which the process could hear of the deletion; 0: it still stands."""
+
+    def gone_unheard(self) -> bool:
+        """True if it was deleted before anybody could hear of it."""
+        return bool(self.deleted) and self.deleted <= self.heard
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All that the judge looks at."""
+
+    sent: Mapping[int, Sent]
+    posts: Sequence[Post]
+    requests: Sequence[Request]
+    effects: Sequence[str]
+    spent: frozenset[int] = frozenset()
+    """Messages of which the store says that they are known."""
+    bare: frozenset[int] = frozenset()
+    """Messages whose spent key has a row with neither their text nor a reason."""
+    faults: Sequence[str] = ()
+    """Faults of the store, found whenever the process had ended."""
+    counted: int = 0
+    """Messages that Parley says were too old to be offered."""
+    told_first: frozenset[int] = frozenset()
+    """Messages of which the process heard before it heard of their deletion."""
+
+
+KINDS = ("lost", "doubled", "misplaced", "unsaid", "came_back", "old_text", "store")
+
+
+@dataclass(slots=True)
+class Verdict:
+    """Violations in words, by kind; empty for a correct campaign."""
+
+    lost: list[str] = field(default_factory=list[str])
+    doubled: list[str] = field(default_factory=list[str])
+    misplaced: list[str] = field(default_factory=list[str])
+    unsaid: list[str] = field(default_factory=list[str])
+    came_back: list[str] = field(default_factory=list[str])
+    old_text: list[str] = field(default_factory=list[str])
+    store: list[str] = field(default_factory=list[str])
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+
+    def violations(self) -> dict[str, list[str]]:
+        """The violations by kind."""
+        return {kind.replace("_", " "): getattr(self, kind) for kind in KINDS}
+
+    def __bool__(self) -> bool:
+        """True without violations."""
+        return not any(self.violations().values())
+
+
+def judge(seen: Observation) -> Verdict:
+    """Give each message its outcome, and name what is wrong."""
+    verdict = Verdict(store=list(seen.faults))
+    answers = _answers(seen.posts)
+    for n, sent in seen.sent.items():
+        places = answers.get(n, [])
+        elsewhere = [place for place in places if place != sent.place]
+        verdict.misplaced += [f"{n} was answered in {place}" for place in elsewhere]
+        times = len(places) - len(elsewhere)
+        if times > 1:
+            verdict.doubled.append(f"{n} was answered {times} times")
+        outcome = outcome_of(sent, seen, answered=bool(times))
+        verdict.outcomes[outcome or "none"] += 1
+        if not outcome:
+            _find_loss(verdict, n, sent, seen)
+        _check_texts(verdict, n, sent, seen)
+    verdict.lost += [f"{n}: its key is spent, its text is gone, for no reason" for n in seen.bare]
+    done = Counter(seen.effects)
+    verdict.doubled += [f"{what} ran {times} times" for what, times in done.items() if times > 1]
+    return verdict
+
+
+def too_old(seen: Observation) -> int:
+    """The number of unanswered messages that are too old to be offered."""
+    answers = _answers(seen.posts)
+    return sum(
+        sent.age > OFFERED and not sent.deleted and n not in answers
+        for n, sent in seen.sent.items()
+        if n not in seen.spent and not _is_for_nobody(sent, seen)
+    )
+
+
+def _is_for_nobody(sent: Sent, seen: Observation) -> bool:
+    """True in a thread of a mention that is too old."""
+    said = sent.said
+    root = seen.sent.get(said.thread)
+    if said.opens or said.where == DIRECT or root is None or said.n in seen.spent:
+        return False
+    return root.age > OFFERED and root.said.n not in seen.spent
+
+
+def outcome_of(sent: Sent, seen: Observation, *, answered: bool) -> str:
+    """The outcome of a message; "" if it has none."""
+    if answered:
+        return "answered"
+    if sent.deleted:
+        return "deleted"
+    if any(post.place == sent.place and _offers(post) for post in seen.posts):
+        return "offered"
+    known = sent.said.n in seen.spent
+    if sent.age > OFFERED and not known and seen.counted >= too_old(seen):
+        return "counted"
+    return "counted" if _is_for_nobody(sent, seen) else ""
+
+
+def unanswered(seen: Observation) -> list[int]:
+    """Numbers of messages without an outcome."""
+    answers = _answers(seen.posts)
+    return [
+        n
+        for n, sent in seen.sent.items()
+        if not outcome_of(sent, seen, answered=sent.place in answers.get(n, []))
+    ]
+
+
+def _offers(post: Post) -> bool:
+    return OFFER in post.buttons
+
+
+def _find_loss(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> None:
+    shown = any(n == new for request in seen.requests for new, _ in request.new)
+    about = (
+        f"{n} of {sent.said.person} in {sent.place}, {sent.age:.0f} s old when it could be heard"
+    )
+    if shown:
+        verdict.unsaid.append(f"{about}: the model was shown it, and nobody was told an answer")
+    elif n in seen.spent:
+        verdict.lost.append(f"{about}: acknowledged and gone")
+    else:
+        verdict.unsaid.append(f"{about}: no answer, no card, no notice")
+
+
+def _check_texts(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> None:
+    shown = {version for request in seen.requests for new, version in request.new if new == n}
+    if shown and sent.gone_unheard() and n not in seen.told_first:
+        verdict.came_back.append(f"{n} was deleted before anybody heard of it, and worked on")
+    newest = max((v for v, step in sent.versions.items() if step <= sent.heard), default=1)
+    # What is edited while the team is at it is offered: people have both texts told at once.
+    offered = any(post.place == sent.place and AGAIN in post.buttons for post in seen.posts)
+    if shown and max(shown) < newest and not offered:
+        verdict.old_text.append(f"{n} was worked on as it was before its edit")
+
+
+def _answers(posts: Iterable[Post]) -> dict[int, list[str]]:
+    """Places of each message's answers, one for each of the bot's messages."""
+    found: dict[int, list[str]] = {}
+    for post in posts:
+        if UNSURE not in post.text:
+            for n in dict.fromkeys(int(each[1]) for each in ANSWER.finditer(post.text)):
+                found.setdefault(n, []).append(post.place)
+    return found

@@ -1,0 +1,127 @@
+"""The judge of campaigns finds each kind of violation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.campaign.judge import Observation, Sent, judge
+from tests.chaos.campaign.model import Request
+from tests.chaos.campaign.plan import DAY, Begin, Edit, End, Planner, Say
+from tests.chaos.campaign.platform import OFFER, Post
+from tests.chaos.campaign.report import KINDS, Line, Results, explain, table
+from tests.chaos.campaign.run import PLATFORMS
+
+SENT = Sent(Say(1, "ann", "general", 1), "here", at=0.0, step=2, heard=4, versions={1: 2})
+RIGHT = Observation(
+    sent={1: SENT},
+    posts=[Post("here", "a0001v1 it is")],
+    requests=[Request(4, ((1, 1),), ())],
+    effects=["note m0001"],
+)
+WRONG = {
+    "lost": replace(RIGHT, posts=[], requests=[], spent=frozenset([1])),
+    "old and unsaid": replace(RIGHT, sent={1: replace(SENT, age=8 * DAY)}, posts=[], requests=[]),
+    "store": replace(RIGHT, faults=["its events have a gap"]),
+    "lost text": replace(RIGHT, bare=frozenset([1])),
+    "unsaid": replace(RIGHT, posts=[], requests=[]),
+    "shown and unsaid": replace(RIGHT, posts=[]),
+    "doubled": replace(RIGHT, posts=[*RIGHT.posts, *RIGHT.posts]),
+    "doubled tool": replace(RIGHT, effects=["note m0001", "note m0001"]),
+    "misplaced": replace(RIGHT, posts=[*RIGHT.posts, Post("there", "a0001v1")]),
+    "came back": replace(RIGHT, sent={1: replace(SENT, deleted=3)}),
+    "old text": replace(RIGHT, sent={1: replace(SENT, versions={1: 2, 2: 3})}),
+}
+FINE = {
+    "answered": RIGHT,
+    "again, and marked": replace(
+        RIGHT, posts=[*RIGHT.posts, Post("here", "a0001v1\nThis message may appear twice.")]
+    ),
+    "offered": replace(RIGHT, posts=[Post("here", "I was away", (OFFER,))]),
+    "counted": replace(
+        RIGHT, sent={1: replace(SENT, age=8 * DAY)}, posts=[], requests=[], counted=1
+    ),
+    "in a thread that is too old": replace(
+        RIGHT,
+        sent={
+            1: replace(SENT, age=8 * DAY),
+            2: replace(SENT, said=Say(2, "bob", "general", 1), versions={1: 3}),
+        },
+        posts=[],
+        requests=[],
+        counted=1,
+    ),
+    "deleted unheard": replace(RIGHT, sent={1: replace(SENT, deleted=3)}, posts=[], requests=[]),
+    "deleted at the same time": replace(
+        RIGHT, sent={1: replace(SENT, deleted=3)}, told_first=frozenset([1])
+    ),
+    "edited at the same time": replace(
+        RIGHT,
+        sent={1: replace(SENT, versions={1: 2, 2: 3})},
+        posts=[*RIGHT.posts, Post("here", "edited", ("Run it again",))],
+    ),
+    "edited later": replace(RIGHT, sent={1: replace(SENT, versions={1: 2, 2: 9})}),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_the_judge_finds(what: str) -> None:
+    found = [kind for kind, said in judge(WRONG[what]).violations().items() if said]
+    assert len(found) == 1
+    assert found[0] in what
+
+
+@pytest.mark.parametrize("what", FINE)
+def test_the_judge_accepts(what: str) -> None:
+    verdict = judge(FINE[what])
+    assert verdict, verdict.violations()
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("long", [False, True])
+def test_a_seed_is_one_plan_in_which_everything_refers_to_what_was_said(
+    long: bool, platform: str
+) -> None:
+    plans = [Planner(seed, platform, long=long).plan() for seed in range(30)]
+    assert plans == [Planner(seed, platform, long=long).plan() for seed in range(30)]
+    for plan in plans:
+        said: set[int] = set()
+        away = False
+        for step in plan:
+            match step:
+                case Say(n=n, thread=thread):
+                    assert n == len(said) + 1
+                    assert thread == n or thread in said
+                    said.add(n)
+                case Edit(n=n):
+                    assert n in said
+                case End() | Begin():
+                    assert away is isinstance(step, Begin)
+                    away = not away
+                case _:
+                    pass
+        assert not away
+
+
+def line(seed: int, **violations: list[str]) -> Line:
+    return Line(seed, "slack", False, 9, {"answered": 8}, violations, 1.0)
+
+
+def test_results_go_on_at_the_first_campaign_that_was_not_correct(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results")
+    results.add(line(0))
+    results.add(line(1, lost=["7 of ann"]))
+    assert [results.is_done(seed, "slack", long=False) for seed in range(3)] == [True, False, False]
+    assert not results.is_done(0, "discord", long=False)
+    results.add(line(1))
+    assert results.is_done(1, "slack", long=False)
+    assert "| 2 | all | 18 | 16 | 0 | 0 | 0 |" + " 0 |" * len(KINDS) in table(results.lines())
+
+
+def test_a_violation_comes_with_the_steps_around_it_and_its_command() -> None:
+    trace = ["1 Say(n=7, thread=7)", "2 Say(n=8, thread=8)", "3 End(how='kill')", "4 Delete(n=7)"]
+    said = explain(line(1, lost=["7 of ann"]), trace).splitlines()
+    assert said[:-1] == ["lost: 7 of ann", trace[0], trace[2], trace[3]]
+    assert said[-1].endswith("python -m tests.chaos.campaign --seed 1 --platform slack")

@@ -1,0 +1,147 @@
+"""Law: time is linear in what anybody can send.
+
+Each function over foreign text meets each shape that the tokens of its grammar can make. The one
+test of times: thread time of the processor, and a ratio.
+"""
+
+import random
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from adapters.discord.connection.message_body import clip, unmask_links
+from adapters.discord.inbound.parse_messages import BotIdentity, parse_message, readable_text
+from adapters.discord.outbound.tables import render_tables
+from adapters.slack.connection.payload import as_command, asks_for_help, mentioned, plain
+from adapters.slack.outbound import text as slack_text
+from adapters.terminal.text import StreamSanitizer, drawable_length
+from gateway.base.redaction import Redaction
+from gateway.config.expressions import ExpressionError, parse
+from gateway.content.task import quote_block, without_imitations
+from gateway.conversation import Quote
+from gateway.demo.understanding import tasks_in
+from gateway.inbound.commands import parse_command
+from gateway.render import sanitize
+from gateway.render.split import split, with_closed_fence
+from teams.agents._code_run import find_code_blocks
+from teams.utils import extract_json_from_str
+from tests.chaos.linear_time import RATIO, Function, growth, shapes
+
+pytestmark = pytest.mark.chaos
+
+SHAPES = 100
+"""Shapes of each function in a run; another seed brings others."""
+
+
+def tokens(text: str) -> list[str]:
+    """Words of a text; visible spaces and line ends become real."""
+    return [word.replace("\u2423", " ").replace("\u23ce", "\n") for word in text.split(" ")]
+
+
+MARKDOWN = tokens(
+    "a \u00e9 ␣ ⏎ * _ ` ``` ~~~ [ ] ( ) < > \\ ! # : -␣ >␣ 1.␣ \" ' [a]( ](x) [\\ ![ <@ http:// "
+    "www. mailto: x@y | |-"
+)
+CONTROLS = tokens(
+    "a ␣ ⏎ \r⏎ \x1b[ \x1b] \x1b \x9b 0 ; \x07 \u200d \u0301 \u202e \U0001f1e6 \U0001f468"
+)
+MARKS = tokens("a ␣ ⏎ < << > / foreign end␣of␣ end␣ [ ] \u00b7 x␣\u00b7␣ \uff1c \u2039")
+SECRETS = tokens(
+    "a ␣ - . : = @ / \" ' token token= sk- xoxb- eyJ eyJ0123456789. ghp_ :// bearer␣ x:y@ "
+    "M0123456789012345678901 webhooks/1"
+)
+SLACK = tokens(
+    "a ␣ ⏎ < > @ # ! , : <@U1> <@U1 <@U2> <!date^1^ <http:// &lt; &amp; & !stop␣ \u3000 |"
+)
+DISCORD = tokens("a ␣ ⏎ < > @ # ! , : <@1234567> <@1234567 <@7654321> <t:1 <a:x:12345> \\")
+COMMANDS = tokens("a ␣ ⏎ / /stop /approve␣ /deny 0123456789ab : -")
+CODE = tokens('a ⏎ ␣ \t ` ``` ```py⏎ ```⏎ ````⏎ ~~~ { } [ ] " \\ : , {"a": {" 1')
+EXPRESSIONS = tokens("a ␣ ⏎ A( A() ( ) | & , = ' \" \\ 1 . 1e - [ ] True x=")
+WORDS = tokens(
+    'a ␣ ⏎ 1 . / - + ( ) , and␣ then␣ what␣is␣ read␣ time␣in␣ my␣name␣is␣ ` " sqrt( ? % ~'
+)
+
+
+def pieces(text: str) -> None:
+    sanitizer = StreamSanitizer()
+    for start in range(0, len(text), 7):
+        sanitizer.feed(text[start : start + 7])
+
+
+ME = BotIdentity(user="1234567", application="1234567")
+SECRET = Redaction(["a very secret word", "://"])
+FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
+    "sanitize": (sanitize.sanitize, CONTROLS),
+    "markdown": (lambda text: sanitize.markdown(text, hosts=["a.com"]), MARKDOWN),
+    "mrkdwn": (lambda text: sanitize.mrkdwn(text, hosts=["a.com"]), MARKDOWN),
+    "title": (lambda text: sanitize.label(text, 80), MARKDOWN),
+    "split": (lambda text: split(text, limit=1900), MARKDOWN),
+    "split, growing": (lambda text: split(text, limit=1900, growing=True), MARKDOWN),
+    "closed": (with_closed_fence, MARKDOWN),
+    "terminal": (drawable_length, MARKDOWN),
+    "stream": (pieces, CONTROLS),
+    "imitations": (without_imitations, MARKS),
+    "quote": (lambda text: quote_block(Quote(text=text, author=text, kind="quote"), "m"), MARKS),
+    "redaction": (SECRET.all, SECRETS),
+    "command": (parse_command, COMMANDS),
+    "demo": (tasks_in, WORDS),
+    "slack plain": (lambda text: plain(text, {}, me="U1"), SLACK),
+    "slack mentions": (mentioned, SLACK),
+    "slack command": (lambda text: as_command(text, ["stop"]), SLACK),
+    "slack help": (lambda text: asks_for_help(text, alone=True), SLACK),
+    "slack settled": (slack_text.settled, MARKDOWN),
+    "slack opening": (slack_text.opening, MARKDOWN),
+    "slack fence": (slack_text.fence_end, MARKDOWN),
+    "slack table": (slack_text.has_table, MARKDOWN),
+    "slack cut": (slack_text.cut, MARKDOWN),
+    "discord message": (lambda text: _read(text), DISCORD),
+    "discord tables": (render_tables, MARKDOWN),
+    "discord links": (unmask_links, MARKDOWN),
+    "discord clip": (lambda text: clip(text, 1900), MARKDOWN),
+    "code blocks": (lambda text: find_code_blocks(text, ["py", ""]), CODE),
+    "expression": (lambda text: _parse(text), EXPRESSIONS),
+    "json": (lambda text: _json(text), CODE),
+}
+
+
+def _read(text: str) -> None:
+    author = {"id": "7654321", "username": "ann"}
+    payload = {"id": "1", "channel_id": "2", "guild_id": "3", "author": author, "content": text}
+    said = parse_message(payload, ME)
+    assert said is not None
+    readable_text(said, ME, lambda _: "", lambda _: "")
+
+
+def _parse(text: str) -> None:
+    try:
+        parse(text)
+    except ExpressionError:
+        return
+
+
+def _json(text: str) -> None:
+    try:
+        extract_json_from_str(text)
+    except ValueError:
+        return
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_time_is_linear_in_what_anybody_can_send(name: str) -> None:
+    function, grammar = FUNCTIONS[name]
+    every = list(shapes(grammar))
+    chosen = every if len(every) <= SHAPES else random.Random(name).sample(every, SHAPES)
+    slow = {}
+    for shape in chosen:
+        ratio, length = growth(function, shape)
+        if ratio > RATIO:
+            slow[shape] = f"{ratio:.1f} times from {length:,} to {2 * length:,} characters"
+    assert not slow
+
+
+def test_a_pattern_that_gives_back_what_it_matched_is_found() -> None:
+    backtracking = re.compile(r"\s+x")
+    ratio, _ = growth(backtracking.search, next(shapes([" "])))
+    assert ratio > RATIO

@@ -1,0 +1,33 @@
+"""Check of the keys in all stores that a test leaves."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from gateway.store.records import BrokenPromise
+from gateway.store.sqlite.migrate import migrations
+from gateway.store.sqlite.store import FILE, connect_to_read
+from gateway.store.sqlite.writer import SqliteConnection
+from gateway.store.units.copies import broken_promises
+
+
+def unkept_promises(*folders: Path) -> list[BrokenPromise]:
+    """Broken promises in all stores below these folders.
+
+    A store that a test has damaged, or that another version made, has promised nothing.
+    """
+    found = {path for folder in folders for path in folder.rglob(FILE)}
+    return [broken for path in sorted(found) for broken in _unkept(path)]
+
+
+def _unkept(path: Path) -> list[BrokenPromise]:
+    try:
+        with closing(connect_to_read(path)) as raw:
+            (version,) = raw.execute("PRAGMA user_version").fetchone()
+            (state,) = raw.execute("PRAGMA quick_check(1)").fetchone()
+            whole = state == "ok" and version == max(migrations())
+            return broken_promises(SqliteConnection(raw)) if whole else []
+    except sqlite3.DatabaseError:
+        return []

@@ -1,0 +1,89 @@
+"""A message's author is judged once; a verdict has one use."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.access.authority import Access, Admission, Judgement
+from gateway.config.routes import Route
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.gateway import Gateway, Limits
+from gateway.inbound.commands import parse_command
+from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.counted_calls import CallsOf
+from tests.gateway.scripted import ScriptedTeams, solo
+
+ANN, EVE = Author(id="x:T1:ann", name="Ann"), Author(id="x:T1:eve", name="Eve")
+KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
+HELLO = InboundMessage(key=KEY, author=ANN, text="hello")
+
+
+def access(channel: str = "C1") -> Access:
+    route = {"adapter": "x", "channels": [channel], "users": [ANN.id]}
+    return Access(routes=[Route.model_validate(route)])
+
+
+def opened(folder) -> Gateway:
+    teams = ScriptedTeams(lambda: solo("fine", "fine"))
+    return Gateway(SqliteStore(folder), teams, access=access())
+
+
+@pytest.mark.parametrize("text", ["hello", "/status", "approve 0123456789ab"])
+async def test_a_message_is_parsed_and_judged_once(tmp_path, text):
+    with CallsOf(parse_command, Access.judge) as seen:
+        async with opened(tmp_path) as gateway:
+            await gateway.accept(replace(HELLO, text=text))
+            assert seen.counts == {"parse_command": 1, "judge": 1}
+            seen.forget()
+            judged = await gateway.judge(replace(HELLO, text=text))
+            assert judged.may_write
+            assert await gateway.may(judged)
+            await gateway.accept(replace(judged, text=f"{text} again"))
+            assert seen.counts == {"parse_command": 1, "judge": 1}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"author": EVE},
+        {"author": replace(ANN, kind="guest")},
+        {"key": replace(KEY, channel="C2")},
+        {"direct": True},
+    ],
+    ids=["somebody else", "as another kind of person", "elsewhere", "in private"],
+)
+async def test_a_ruling_is_good_for_its_author_and_place_alone(tmp_path, change):
+    async with opened(tmp_path) as gateway:
+        judged = await gateway.judge(HELLO)
+        with CallsOf(Access.judge) as seen:
+            receipt = await gateway.accept(replace(judged, **change))
+            assert seen.counts == {"judge": 1}
+    let_in = change == {"author": replace(ANN, kind="guest")}  # who is named may be a guest
+    assert (receipt.outcome == "turn") == let_in
+
+
+async def test_a_ruling_is_good_for_a_thread_that_its_question_begins(tmp_path):
+    async with opened(tmp_path) as gateway:
+        with CallsOf(Access.judge) as seen:
+            judged = await gateway.judge(replace(HELLO, key=replace(KEY, root="")))
+            assert (await gateway.accept(replace(judged, key=KEY))).outcome == "turn"
+            assert seen.counts == {"judge": 1}
+
+
+async def test_a_ruling_ends_with_the_access_that_gave_it(tmp_path):
+    async with opened(tmp_path) as gateway:
+        judged = await gateway.judge(HELLO)
+        teams = ScriptedTeams(lambda: solo("fine"))
+        await gateway.reconfigure(teams, access=access("C2"), limits=Limits())
+        assert (await gateway.accept(judged)).outcome == "refused"
+
+
+async def test_a_ruling_that_no_gateway_made_counts_nothing(tmp_path):
+    own = Access([EVE.id])
+    ruling = Judgement(
+        verdict=Admission(), by=own, key=KEY, author=EVE, direct=False, may_write=True
+    )
+    async with opened(tmp_path) as gateway:
+        forged = replace(HELLO, author=EVE, ruling=ruling)
+        assert not await gateway.may(forged)
+        assert (await gateway.accept(forged)).outcome == "refused"

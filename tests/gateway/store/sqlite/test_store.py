@@ -1,0 +1,276 @@
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.conversation import ConversationKey
+from gateway.errors import (
+    GatewayClosed,
+    NotFound,
+    StoreCorrupt,
+    StoreInUse,
+    StoreTooNew,
+    StoreTooOld,
+    StoreUnwritable,
+)
+from gateway.store.decisions import NewThread
+from gateway.store.sqlite.migrate import BASE, migrations
+from gateway.store.sqlite.store import SqliteStore, temporary_store
+
+NEW = NewThread(id="t1", team="demo", definition="d")
+KEY = ConversationKey.local("t1")
+
+
+async def test_the_folder_and_its_files_are_the_owners_alone(tmp_path):
+    store = SqliteStore(tmp_path / "deep" / "store")
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in store.folder.iterdir()}
+        assert store.folder.stat().st_mode & 0o777 == 0o700
+    assert {"parley.db", "parley.db-wal", "lock"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+async def test_what_was_stored_is_there_after_a_restart(tmp_path):
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY, title="Kept")
+    async with SqliteStore(tmp_path).own():
+        assert (await store.thread("t1")).title == "Kept"
+
+
+async def test_a_second_owner_is_told_the_first_ones_pid(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        with pytest.raises(StoreInUse, match=str(os.getpid())) as raised:
+            async with SqliteStore(tmp_path).own():
+                pass
+        assert raised.value.pid == os.getpid()
+    async with SqliteStore(tmp_path).own():
+        pass
+
+
+async def test_reading_needs_no_ownership_and_writing_does(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        reader = SqliteStore(tmp_path)
+        assert await reader.threads() == []
+        with pytest.raises(GatewayClosed):
+            await reader.create_thread(NEW, key=KEY)
+
+
+async def test_a_store_that_was_never_made_reads_as_empty(tmp_path):
+    store = SqliteStore(tmp_path / "none")
+    assert await store.threads() == []
+    with pytest.raises(NotFound):
+        await store.thread("t1")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+async def test_an_unwritable_folder_is_said(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreUnwritable, match=r"can't be written: Permission denied"):
+        async with SqliteStore(tmp_path / "store").own():
+            pass
+    tmp_path.chmod(0o700)
+
+
+async def test_a_file_where_the_folder_should_be_is_said(tmp_path):
+    (tmp_path / "store").write_text("a file")
+    with pytest.raises(StoreUnwritable, match="File exists"):
+        async with SqliteStore(tmp_path / "store").own():
+            pass
+
+
+async def test_a_damaged_file_is_said_and_left_alone(tmp_path):
+    (tmp_path / "parley.db").write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        async with SqliteStore(tmp_path).own():
+            pass
+    assert (tmp_path / "parley.db").read_bytes() == b"not a database" * 1000
+
+
+async def test_somebody_elses_database_is_left_alone(tmp_path):
+    connection = sqlite3.connect(tmp_path / "parley.db")
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreCorrupt, match="not one of Parley's"):
+        async with SqliteStore(tmp_path).own():
+            pass
+
+
+NOW = migrations()
+LAST = max(NOW, default=BASE)
+STEPS = {
+    **NOW,
+    LAST + 1: "ALTER TABLE threads ADD COLUMN color TEXT NOT NULL DEFAULT 'red'",
+    LAST + 2: "UPDATE threads SET color = 'blue'",
+}
+
+
+def column(path: Path, query: str):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchone()[0]
+    finally:
+        connection.close()
+
+
+async def test_an_older_store_is_brought_up_to_date_with_a_copy_before_each_step(tmp_path):
+    old = SqliteStore(tmp_path, steps=NOW)
+    async with old.own():
+        await old.create_thread(NEW, key=KEY, title="Old")
+    new = SqliteStore(tmp_path, steps=STEPS)
+    async with new.own():
+        assert (await new.thread("t1")).title == "Old"
+    assert column(tmp_path / "parley.db", "SELECT color FROM threads") == "blue"
+    assert column(tmp_path / f"parley.v{LAST}.db", "PRAGMA user_version") == LAST
+    assert column(tmp_path / f"parley.v{LAST + 1}.db", "SELECT color FROM threads") == "red"
+    assert (tmp_path / f"parley.v{LAST}.db").stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_copy_for_the_way_back_is_kept_without_what_was_deleted_since(tmp_path):
+    old = SqliteStore(tmp_path, steps=NOW)
+    async with old.own():
+        for name in ("t1", "t2", "t3"):
+            new = NewThread(id=name, team="demo", definition="d")
+            await old.create_thread(new, key=ConversationKey.local(name), title=f"secret {name}")
+    copy = tmp_path / f"parley.v{LAST}.db"
+    store = SqliteStore(tmp_path, steps={**NOW, LAST + 1: STEPS[LAST + 1]})
+    async with store.own():
+        await store.delete_thread("t1")
+        await store.delete_thread("t2")
+    assert column(copy, "SELECT GROUP_CONCAT(id) FROM threads") == "t3"
+    assert b"secret t3" in copy.read_bytes()
+    assert b"secret t1" not in copy.read_bytes()
+    with pytest.raises(StoreTooNew, match=r"`parley store restore .*parley\.v\d+\.db`"):
+        async with SqliteStore(tmp_path, steps=NOW).own():
+            pass
+    for name in ("parley.db", "commits"):
+        (tmp_path / name).unlink()
+    async with SqliteStore(tmp_path, steps=NOW).own():
+        pass
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        copy.write_text("no database any more")
+        await store.delete_thread("t1")
+    assert not copy.exists()
+
+
+async def test_a_new_store_takes_the_same_steps_without_copies(tmp_path):
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
+    assert not (tmp_path / f"parley.v{LAST}.db").exists()
+
+
+async def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path):
+    async with SqliteStore(tmp_path, steps=NOW).own():
+        pass
+    broken = SqliteStore(
+        tmp_path, steps={**NOW, LAST + 1: f"{STEPS[LAST + 1]}; SELECT no_such_thing()"}
+    )
+    with pytest.raises(sqlite3.OperationalError):
+        async with broken.own():
+            pass
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
+
+
+async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path):
+    async with SqliteStore(tmp_path, steps=STEPS).own():
+        pass
+    with pytest.raises(StoreTooNew, match="Update Parley"):
+        async with SqliteStore(tmp_path, steps=NOW).own():
+            pass
+    with pytest.raises(StoreTooNew, match="Update Parley"):
+        await SqliteStore(tmp_path, steps=NOW).threads()
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == LAST + 2
+
+
+async def test_a_step_leaves_nothing_in_the_store_of_what_it_removes(tmp_path):
+    old = SqliteStore(tmp_path, steps=NOW)
+    async with old.own():
+        await old.create_thread(NEW, key=KEY, title="an old secret")
+    assert b"an old secret" in (tmp_path / "parley.db").read_bytes()
+    async with SqliteStore(
+        tmp_path, steps={**NOW, LAST + 1: "UPDATE threads SET title = ''"}
+    ).own():
+        pass
+    assert b"an old secret" not in (tmp_path / "parley.db").read_bytes()
+
+
+async def test_a_store_that_is_too_old_is_refused_and_names_the_commit_that_upgrades_it(tmp_path):
+    async with SqliteStore(tmp_path).own():
+        pass
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {BASE - 1}")
+    with pytest.raises(StoreTooOld, match=r"format 9, .* at commit b2c8c54, which upgrades"):
+        async with SqliteStore(tmp_path).own():
+            pass
+    with pytest.raises(StoreTooOld, match="b2c8c54"):
+        await SqliteStore(tmp_path).threads()
+    assert column(tmp_path / "parley.db", "PRAGMA user_version") == BASE - 1
+
+
+async def test_a_temporary_store_is_gone_at_the_end():
+    async with temporary_store() as store, store.own():
+        await store.create_thread(NEW, key=KEY)
+        folder = store.folder
+        assert folder.exists()
+    assert not folder.exists()
+
+
+async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY, title="\u00c4rger mit 100% Rabatt")
+        other = NewThread(id="t2", team="demo", definition="d")
+        await store.create_thread(other, key=ConversationKey.local("t2"), title="Lunch")
+        found = [
+            [t.id for t in await store.threads(search=s)] for s in ("\u00e4RGER", "0%", "", "x")
+        ]
+    assert found == [["t1"], ["t1"], ["t2", "t1"], []]
+
+
+LEFT_OPEN = """
+import asyncio, pathlib, sys
+from gateway.store.sqlite.store import SqliteStore
+
+async def main():
+    await SqliteStore(pathlib.Path(sys.argv[1])).own().__aenter__()
+    raise SystemExit("crash in main")
+
+asyncio.run(main())
+"""
+
+
+async def test_a_crash_in_main_leaves_no_thread_that_holds_the_process(tmp_path):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", LEFT_OPEN, str(tmp_path), stderr=subprocess.DEVNULL
+    )
+    async with asyncio.timeout(8):
+        assert await process.wait() == 1
+
+
+async def test_what_adapters_keep_of_a_conversation_goes_with_its_last_thread(tmp_path):
+    place = ConversationKey(platform="x", channel="C1", root="1")
+    second = NewThread(id="t2", team="demo", definition="d")
+    store = SqliteStore(tmp_path)
+    async with store.own():
+        await store.mark("x", "of nothing", "1", of=place)
+        await store.create_thread(NEW, key=place)
+        await store.mark("x", "of the conversation", "1", of=place)
+        await store.mark("x", "of all", "1")
+        await store.write(lambda c: c.execute("UPDATE threads SET current = 0"))  # as /new does
+        await store.create_thread(second, key=place)
+        await store.delete_thread("t2")
+        assert await store.marks("x") == {"of the conversation": "1", "of all": "1"}
+        assert (await store.expire(1e12)).threads == ("t1",)
+        assert await store.marks("x") == {"of all": "1"}

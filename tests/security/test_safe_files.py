@@ -1,0 +1,127 @@
+"""Law: the host writes safely into folders that code can change.
+
+A process beside the host swaps a folder of the work folder for a link that leads out of it, as fast
+as it can, while the host writes, reads, removes and lists.
+"""
+
+import ctypes
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from teams.code_executor import CodeBlock
+from teams.code_executors.local import LocalCommandLineCodeExecutor
+from teams.core import CancellationToken
+from teams.safe_files import UnsafePathError, read_file, remove_file, walk_files, write_file
+
+ROUNDS = 1_500
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2(2)
+_SWAP = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+folder = os.open(sys.argv[1], os.O_DIRECTORY)
+print("ready", flush=True)
+while True:
+    libc.renameat2(folder, b"sub", folder, b"link", 2)
+"""
+
+
+def exchange(folder: Path, first: str, second: str) -> int:
+    """Swap two entries at once; return errno."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "renameat2"):
+        return errno.ENOSYS
+    place = os.open(folder, os.O_DIRECTORY)
+    try:
+        failed = libc.renameat2(place, first.encode(), place, second.encode(), _EXCHANGE)
+        return ctypes.get_errno() if failed else 0
+    finally:
+        os.close(place)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Files outside of the work folder that nobody may touch."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "kept.txt").write_text("theirs")
+    (folder / "a.py").write_text("theirs")
+    return folder
+
+
+@pytest.fixture
+def raced(tmp_path: Path, outside: Path) -> Iterator[Path]:
+    """A work folder whose `sub` keeps becoming a link outwards."""
+    work = tmp_path / "work"
+    (work / "sub").mkdir(parents=True)
+    (work / "sub" / "a.py").write_text("mine")
+    (work / "link").symlink_to(outside)
+    if refused := exchange(work, "sub", "link"):
+        pytest.skip(f"this kernel can't exchange two names: {os.strerror(refused)}")
+    swapper = subprocess.Popen([sys.executable, "-c", _SWAP, work], stdout=subprocess.PIPE)
+    assert swapper.stdout is not None
+    swapper.stdout.readline()
+    yield work
+    swapper.kill()
+    swapper.wait()
+    swapper.stdout.close()
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+THEIRS = {"kept.txt": "theirs", "a.py": "theirs"}
+
+
+def test_writing_never_leaves_the_folder(raced, outside):
+    outcomes = {"written": 0, "refused": 0}
+    for number in range(ROUNDS):
+        try:
+            write_file(raced, f"sub/{number % 7}.py", b"ours")
+            outcomes["written"] += 1
+        except UnsafePathError:
+            outcomes["refused"] += 1
+    assert contents(outside) == THEIRS
+    assert all(outcomes.values()), f"nothing was raced: {outcomes}"
+
+
+def test_reading_never_leaves_the_folder(raced):
+    read, refused = set[bytes](), 0
+    for _ in range(ROUNDS):
+        try:
+            read.add(read_file(raced, "sub/a.py", longest=100))
+        except UnsafePathError:
+            refused += 1
+    assert read == {b"mine"}
+    assert refused
+
+
+def test_removing_never_leaves_the_folder(raced, outside):
+    refused = 0
+    for _ in range(ROUNDS):
+        try:
+            remove_file(raced, "sub/a.py")
+        except UnsafePathError:
+            refused += 1
+    assert contents(outside) == THEIRS
+    assert refused
+
+
+def test_listing_never_leaves_the_folder(raced):
+    seen = {found.path for _ in range(ROUNDS) for found in walk_files(raced, most=100)}
+    assert seen
+    assert {path.rpartition("/")[2] for path in seen} == {"a.py"}
+
+
+async def test_an_executor_never_writes_out_of_its_folder(raced, outside):
+    executor = LocalCommandLineCodeExecutor(work_dir=raced)
+    for number in range(60):
+        block = CodeBlock(code=f"# filename: sub/{number % 7}.sh\n:", language="sh")
+        await executor.execute_code_blocks([block], CancellationToken())
+    assert contents(outside) == THEIRS
