@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
 
 THREADS, MENTIONS = 60, 20
 QUARTER_OF_AN_HOUR = 900.0
+CONTINUES = "was interrupted. It continues"
 HISTORY = "/channels/{channel_id}/messages"
 
 
@@ -60,8 +61,12 @@ async def test_eighty_people_who_wrote_within_two_minutes_are_all_answered_over_
 
 
 def replies_to(discord: DiscordSimulator, asked: Message) -> list[Message]:
-    """The answers to a message and the cards below it."""
+    """The answers to a message and the cards below it.
+
+    Who was answered when the process was killed is told that the answer continues: no reply.
+    """
     cards = [each for each in bot_messages(discord, asked.channel) if each.referenced is asked]
     place = asked.channel if asked.channel.is_thread else asked.thread
     said = bot_messages(discord, place) if place else []
-    return [*cards, *(each for each in said if each.id > asked.id and each not in cards)]
+    answers = [each for each in said if CONTINUES not in each.content]
+    return [*cards, *(each for each in answers if each.id > asked.id and each not in cards)]
