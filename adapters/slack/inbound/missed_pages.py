@@ -1,8 +1,9 @@
 """Pages of gaps: lists of channels, messages of channels and of threads.
 
 A channel is read from its newest message on, down to those that are older than what is offered:
-each shows whether its thread went on. Of threads that began before, those that the team is in are
-looked for, a page of the channel at a time. A thread that went on becomes a gap of its own.
+each shows whether its thread went on. Threads that began before are a place of their own, so that
+they hold up no later pause: those that the team is in are looked for, a page of the channel at a
+time. A thread that went on becomes a gap of its own.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from gateway.missed import DAY, MissedVerdict, OpenGap, ReadPage
 
 CONVERSATIONS = "users.conversations"
 KINDS = "public_channel,private_channel,mpim,im"
-LIST, OLDER = "list:", "older:"
-"""Beginnings of cursors: in the list of channels, and behind the part of a channel that is read."""
+LIST = "list:"
+"""The beginning of cursors in the list of channels."""
+OLDER = "older"
+"""Root in the name of the place that is a channel's older threads."""
 
 
 class MissedPages:
@@ -48,10 +51,10 @@ class MissedPages:
                 if error.code == "invalid_cursor" and gap.cursor:  # it has expired
                     return ReadPage(gap=gap.id, cursor="", newest=gap.newest)
                 raise
+        if gap.place.root == OLDER:
+            return await self._older(gap)
         if gap.place.root:
             return await self._thread(gap)
-        if gap.cursor.startswith(OLDER):
-            return await self._older(gap)
         return await self._channel(gap)
 
     async def _list(self, gap: OpenGap) -> ReadPage:
@@ -80,12 +83,12 @@ class MissedPages:
 
     async def _channel(self, gap: OpenGap) -> ReadPage:
         """Messages of a channel, from the newest on."""
-        floor = min(gap.since, gap.returned - self._host.missed.offer)
+        floor = self._floor(gap, gap.returned)
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
             channel=gap.place.channel,
-            oldest=f"{floor:.6f}",
+            oldest=floor,
             # Without an end, Slack gives the page that is next to `oldest`.
             latest=gap.cursor or f"{self._clock.time() + DAY:.6f}",
             limit=PAGE,
@@ -93,15 +96,17 @@ class MissedPages:
         said = sorted(tables_at(answer, "messages"), key=_at)
         found, further = await self._roots(gap, said)
         if said and text_at(answer, "response_metadata", "next_cursor"):
-            cursor: str | None = ts_at(said[0], "ts")
-            newest = _at(said[0])
-        else:
-            cursor, newest = await self._next_older(gap, f"{floor:.6f}")
-        return ReadPage(gap=gap.id, cursor=cursor, newest=newest, found=found, further=further)
+            cursor, newest = ts_at(said[0], "ts"), _at(said[0])
+            return ReadPage(gap=gap.id, cursor=cursor, newest=newest, found=found, further=further)
+        if older := await self._next_older(gap, self._floor(gap, gap.until)):
+            further[replace(gap.place, root=OLDER)] = float(older)
+        return ReadPage(gap=gap.id, cursor=None, found=found, further=further)
 
     async def _older(self, gap: OpenGap) -> ReadPage:
         """Messages of a channel from a known thread's root on down."""
-        root = gap.cursor.removeprefix(OLDER)
+        root = gap.cursor or await self._next_older(gap, self._floor(gap, gap.until))
+        if not root:
+            return ReadPage(gap=gap.id, cursor=None)
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
@@ -112,15 +117,19 @@ class MissedPages:
         )
         said = sorted(tables_at(answer, "messages"), key=_at)
         lowest = min([root, *(ts_at(each, "ts") for each in said[:1])], key=float)
-        cursor, newest = await self._next_older(gap, lowest)
+        older = await self._next_older(gap, lowest)
         further = {_thread(gap, each): news for each in said if (news := _news(each)) > gap.since}
-        return ReadPage(gap=gap.id, cursor=cursor, newest=newest, further=further)
+        newest = float(older or "0")
+        return ReadPage(gap=gap.id, cursor=older or None, newest=newest, further=further)
 
-    async def _next_older(self, gap: OpenGap, before: str) -> tuple[str | None, float]:
-        """The cursor of the next known thread below, and when it began."""
+    def _floor(self, gap: OpenGap, back: float) -> str:
+        """When a channel's oldest message was written that is offered after a return."""
+        return f"{min(gap.since, back - self._host.missed.offer):.6f}"
+
+    async def _next_older(self, gap: OpenGap, before: str) -> str:
+        """The root of the next known thread below, or ""."""
         known = await self._host.known_threads(gap.place, before=before, limit=1)
-        root = known[0].place.root if known else ""
-        return (f"{OLDER}{root}", float(root)) if root else (None, 0.0)
+        return known[0].place.root if known else ""
 
     async def _roots(
         self, gap: OpenGap, said: Sequence[Payload]

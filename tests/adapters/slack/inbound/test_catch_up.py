@@ -313,6 +313,28 @@ async def test_a_thread_of_long_ago_is_found_by_what_is_known(tmp_path: Path, ag
         assert any(call.text("latest") == asked.ts for call in slack.calls("conversations.history"))
 
 
+async def test_older_threads_that_are_still_looked_for_hold_up_no_later_pause(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        asked = await serve_once(slack, tmp_path)
+        slack.clock.advance(30 * 86_400)
+        store = SqliteStore(tmp_path)
+        async with store.own():  # nothing else was missed
+            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+        await away(slack, 60)
+        older = slack.faults.add(
+            ServerError(), lambda call: call.text("latest") == asked.ts, times=1000
+        )
+        async with served(slack, tmp_path):
+            await slack.until(lambda: older.times < 1000)
+        await away(slack, 60)
+        later = await slack.person("bob").asks("general", "and now?")
+        await away(slack, 600)
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: slack.messages("general", later)[1:])
+
+
 async def test_very_old_messages_are_counted(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack:
         asked = await serve_once(slack, tmp_path)
