@@ -38,6 +38,18 @@ redteam: .venv/dev ## Attack a served process; ARGS=--long takes minutes
 # Folders whose docstrings are checked.
 DOCUMENTED := .ci adapters benchmarks docs gateway requirements teams tests
 
+CLIENTS := tests/clients
+
+.PHONY: clients
+clients: .venv/dev ## Drive the simulators with @slack/bolt and discord.js, where Node.js is
+	@if command -v npm >/dev/null; then \
+		$(MAKE) $(CLIENTS)/node_modules/.package-lock.json && $(BIN)/pytest $(CLIENTS) $(ARGS); \
+	else echo "SKIPPED: @slack/bolt and discord.js need Node.js 20 and npm, which are not here."; fi
+
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
+	npm ci --prefix $(CLIENTS)
+	@touch $@
+
 .PHONY: lint
 lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff check
@@ -77,7 +89,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
 	rm -rf .venv .venv-lock benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html
+	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules
 
 # --- environments ----------------------------------------------------------------------------
 # install.py compares the lock file and pyproject.toml with what was installed last, by content,

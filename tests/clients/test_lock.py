@@ -1,0 +1,24 @@
+"""The lock of the clients in JavaScript: versions and hashes, no addresses."""
+
+import json
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LOCK = (HERE / "package-lock.json").read_text()
+
+
+def test_the_lock_names_each_package_by_version_and_hash_and_never_by_address():
+    packages = json.loads(LOCK)["packages"]
+    declared = json.loads((HERE / "package.json").read_text())["dependencies"]
+    assert packages.pop("")["dependencies"] == declared
+    assert {f"node_modules/{name}" for name in declared} <= packages.keys()
+    for name, package in packages.items():
+        assert package["version"], name
+        assert package["integrity"].startswith("sha512-"), name
+    assert "://" not in LOCK
+
+
+def test_the_clients_need_no_code_of_a_package_to_install():
+    assert not [
+        name for name, each in json.loads(LOCK)["packages"].items() if each.get("hasInstallScript")
+    ]
