@@ -304,10 +304,14 @@ class TurnFinished(_Event):
 
 @value
 class ThreadRenamed(_Event):
-    """The thread has a new title."""
+    """The thread has a new title.
+
+    `given` by a person, not taken from the first message.
+    """
 
     kind: Literal["thread_renamed"] = "thread_renamed"
     title: str
+    given: bool = False
 
 
 SessionEvent: TypeAlias = (

@@ -291,6 +291,10 @@ class BusySurface(Protocol):
 class RenameSurface(Protocol):
     """A surface whose threads have titles."""
 
-    async def rename(self, place: Place, title: str) -> None:
-        """Give the thread a title. Best effort, as `busy` is."""
+    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
+        """Give the thread a title. Best effort, as `busy` is.
+
+        One that was not `given` by a person comes from the first message, and need not replace
+        another.
+        """
         ...

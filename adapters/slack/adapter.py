@@ -35,6 +35,7 @@ from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock
 from gateway.base.describe import describe
+from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError, causes
 from gateway.surface import PlatformUnreachable
 
@@ -78,11 +79,15 @@ class SlackAdapter:
         if self._config.client_id:
             installs = Installations(self._config, host.tokens, clock=self._clock.time)
         clients = await self._signed_in(stack, host, installs)
-        surface = SlackSurface(clients, live_links=lambda: host.live_links)
+        surface = SlackSurface(
+            clients,
+            live_links=lambda: host.live_links,
+            remark=partial(host.remark, PLATFORM),
+        )
         await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(host.delivering(surface))
         async with asyncio.TaskGroup() as group:
-            service = _Service(self._config, host, clients, installs, group, self._clock)
+            service = _Service(self._config, host, clients, surface, installs, group, self._clock)
             await service.run()
 
     async def _signed_in(
@@ -108,6 +113,7 @@ class _Service:
         config: Config,
         host: AdapterHost,
         clients: SlackClients,
+        surface: SlackSurface,
         installs: Installations | None,
         group: asyncio.TaskGroup,
         clock: Clock,
@@ -115,6 +121,7 @@ class _Service:
         self._config = config
         self._host = host
         self._clients = clients
+        self._surface = surface
         self._installs = installs
         self._group = group
         self._clock = clock
@@ -274,6 +281,10 @@ class _Service:
 
     async def _set_mark(self, at: float) -> None:
         await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
+
+    def note_title(self, key: ConversationKey, title: str) -> None:
+        """Note the title that somebody gave a thread in Slack."""
+        self._surface.note_title(key, title)
 
     async def note_gap(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""

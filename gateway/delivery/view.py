@@ -56,8 +56,8 @@ class ThreadView:
     ) -> None:
         self.items: list[Item] = []
         self.seq = 0
-        self.title = ""
-        """The newest one, "" if it is not new."""
+        self.renamed: ThreadRenamed | None = None
+        """The newest title, None if it is not new."""
         self.busy: BusyState | None = None
         """The team's activity; None while nothing says so."""
         self.muted = muted
@@ -98,7 +98,7 @@ class ThreadView:
             case TurnFinished():
                 self._end(event)
             case ThreadRenamed():
-                self.title = event.title
+                self.renamed = event
             case _ if not self.muted:
                 self._show(event)
             case _:

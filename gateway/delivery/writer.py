@@ -138,11 +138,17 @@ class Writer:
         return Place(key=elsewhere or self._home.key, thread=self._home.thread, asker=asker)
 
     async def _show_title(self) -> None:
-        title = self._view.title
-        if title and title != self._renamed and isinstance(self._surface, RenameSurface):
-            self._renamed = title
-            place = self._place(None, self._view.asker)
-            await self._surface.rename(place, label(title, TITLE))
+        renamed = self._view.renamed
+        if (
+            renamed is None
+            or renamed.title in ("", self._renamed)
+            or not isinstance(self._surface, RenameSurface)
+        ):
+            return
+        self._renamed = renamed.title
+        place = self._place(None, self._view.asker)
+        title = label(renamed.title, TITLE)
+        await self._surface.rename(place, title, given=renamed.given)
 
     async def _rest(self) -> bool:
         """Note how far all is delivered; True if nothing is left."""

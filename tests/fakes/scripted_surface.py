@@ -223,6 +223,6 @@ class Surface(EditingSurface):
         self.board.busy.append(state)
         self.board.stir()
 
-    async def rename(self, place: Place, title: str) -> None:
+    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         self.board.titles.append(title)
         self.board.stir()

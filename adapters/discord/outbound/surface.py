@@ -239,7 +239,7 @@ class DiscordSurface:
         self._busy.pop(key, None)
         self._typing.pop(key, None)
 
-    async def rename(self, place: Place, title: str) -> None:
+    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Give the thread a title, if it has another one."""
         name = label(title, LONGEST_NAME)
         try:

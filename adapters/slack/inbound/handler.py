@@ -148,6 +148,10 @@ class Service(Protocol):
         """
         ...
 
+    def note_title(self, key: ConversationKey, title: str) -> None:
+        """Note the title that somebody gave a thread in Slack."""
+        ...
+
     async def note_gap(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         ...
@@ -380,6 +384,7 @@ class InboundHandler:
         self._reply(draft, NOTED)
 
     async def _handle_title(self, retitled: TitleChange) -> None:
+        self._service.note_title(retitled.draft.message.key, retitled.title)
         message = await self._drafts.with_author(retitled.draft)
         thread = await self._host.thread_at(message.key)
         if thread is None or thread.title == retitled.title:

@@ -121,6 +121,7 @@ class MessageStreams:
             "chunks": chunks,
             **name_of(speech, named=named),
         }
+        await self._statuses.open(place)
         try:
             answer = await self._calls.write(place, START, **arguments)
         except RateLimited:

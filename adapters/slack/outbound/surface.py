@@ -30,6 +30,7 @@ from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDAT
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
+from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
 from gateway.surface import (
     BusyState,
@@ -68,7 +69,8 @@ looked for, and so far back from there.
 class SlackSurface:
     """The surface of all workspaces of one app.
 
-    `live_links` gives the hosts whose links stay links.
+    `live_links` gives the hosts whose links stay links. `remark` tells the operator what Slack
+    warns of.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class SlackSurface:
         clients: SlackClients,
         *,
         live_links: Callable[[], Collection[str]] = frozenset,
+        remark: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
         call_seconds: float = CALL_SECONDS,
     ) -> None:
@@ -85,7 +88,7 @@ class SlackSurface:
         calls = Calls(clients, seconds=call_seconds)
         self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
         self._messages = Messages(self._calls)
-        self._statuses = ThreadStatuses(self._calls)
+        self._statuses = ThreadStatuses(self._calls, remark)
         self._streams = MessageStreams(self._calls, self._messages, self._statuses)
         self._files = Files(self._calls)
         self._lookup = MessageLookup(self._calls, self._messages, self._streams)
@@ -182,9 +185,13 @@ class SlackSurface:
         """Show that the team works, waits for people, or has ended."""
         await self._statuses.busy(place, state)
 
-    async def rename(self, place: Place, title: str) -> None:
+    async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Give the thread a title."""
-        self._statuses.rename(place, title)
+        self._statuses.rename(place, title, given=given)
+
+    def note_title(self, key: ConversationKey, title: str) -> None:
+        """Note the title that somebody gave a thread in Slack: it stays."""
+        self._statuses.note_title(key, title)
 
     @asynccontextmanager
     async def maintained(self) -> AsyncGenerator[None]:

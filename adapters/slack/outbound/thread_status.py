@@ -1,20 +1,28 @@
 """A thread's status and title in Slack.
 
 An app that is declared as an agent has sessions (agents.sessions.*), with a Stop button; another
-has the line of assistant.threads.*, which fades after two minutes. Nobody waits for these calls,
-and only that a status is taken away is tried again.
+has the line of assistant.threads.*, which fades after two minutes. A session is made by its first
+status, which carries its title: a stream would make it without one, and a title that comes later is
+ignored. Texts wait for that call alone, and at most AT_MOST seconds. Taking a status away and
+setting a title are tried again.
+
+See https://docs.slack.dev/ai/agent-sessions and the pages of both methods.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
+from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.rate_limits import PacedCalls
+from adapters.slack.outbound.session_titles import DesiredTitle, SessionTitles
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
+from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import (
@@ -38,6 +46,12 @@ AT_MOST = 4.0
 LASTS = 600.0
 """Seconds after which a session's status is set anew: Slack forgets it after about an hour."""
 TITLE = 200
+"""Characters of a title that Slack takes."""
+UNSTOPPABLE = "missing_agent_session_stopped_event_subscription"
+NO_STOP = (
+    "people in {team} see no Stop button: subscribe the app to the bot event agent_session_stopped "
+    "(Event Subscriptions; `parley slack manifest` prints all events)"
+)
 _STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
 _NOTE: dict[BusyState, str] = {
     "working": "is working\u2026",
@@ -49,16 +63,21 @@ _NOTE: dict[BusyState, str] = {
 class ThreadStatuses:
     """Statuses and titles."""
 
-    def __init__(self, calls: PacedCalls) -> None:
+    def __init__(self, calls: PacedCalls, remark: Callable[[str], None]) -> None:
         self._calls = calls
+        self._remark = remark
         self._plain: set[str] = set()
         """Workspaces in which the app has no sessions."""
-        self._titles: dict[str, tuple[Place, str]] = {}
+        self._unstoppable: set[str] = set()
+        """Workspaces that were said to have no Stop button."""
+        self._titles = SessionTitles()
         self._wake = asyncio.Event()
         self._to_clear: dict[str, Place] = {}
         """Places whose status is still to be cleared."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
         """Statuses on display, and since when."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Held while a place's status is set."""
 
     def status(self, place: Place) -> str | None:
         """Slack's name of the place's status, None without one."""
@@ -67,8 +86,16 @@ class ThreadStatuses:
 
     async def busy(self, place: Place, state: BusyState) -> None:
         """Show the team's status. Raises AuthError."""
-        if not place.key.root:
-            return
+        if place.key.root:
+            async with self._locks.setdefault(str(place.key), asyncio.Lock()):
+                await self._show(place, state)
+
+    async def open(self, place: Place) -> None:
+        """Make the session before a stream makes it without a title."""
+        if place.key.workspace not in self._plain and not self._titles.knows(place):
+            await self.busy(place, "working")
+
+    async def _show(self, place: Place, state: BusyState) -> None:
         name, now = str(place.key), self._calls.clock.time()
         if self._is_current(place, state, now):
             return
@@ -89,11 +116,17 @@ class ThreadStatuses:
         _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
         return shown == state and now - since < LASTS
 
-    def rename(self, place: Place, title: str) -> None:
-        """Set the title at the next `catch_up`; answers don't wait."""
-        if place.key.root and (text := label(title, TITLE)):
-            self._titles[str(place.key)] = (place, text)
+    def rename(self, place: Place, title: str, *, given: bool) -> None:
+        """Set the title with the next status or `catch_up`; answers don't wait."""
+        text = label(title, TITLE)
+        if not (place.key.root and text):
+            return
+        if self._titles.desire(place, text, given=given) or place.key.workspace in self._plain:
             self._wake.set()
+
+    def note_title(self, key: ConversationKey, title: str) -> None:
+        """Note the title that somebody gave a session in Slack."""
+        self._titles.note_given(key, label(title, TITLE))
 
     async def wait(self, seconds: float) -> None:
         """Wait for titles to set, or for so many seconds."""
@@ -106,9 +139,9 @@ class ThreadStatuses:
     async def catch_up(self) -> None:
         """Set titles and retry to clear statuses. Raises AuthError."""
         self._wake.clear()
-        while self._titles:
-            place, title = self._titles.pop(next(iter(self._titles)))
-            await self._try_call(self._rename(place, title))
+        for title in self._titles.all_desired:
+            if await self._try_call(self._set_title(title)):
+                self._titles.drop(title)
         for name, place in [*self._to_clear.items()]:
             if await self._try_call(self._set(place, "idle")):
                 self._to_clear.pop(name, None)
@@ -122,17 +155,9 @@ class ThreadStatuses:
 
     async def _set(self, place: Place, state: BusyState) -> None:
         key = place.key
-        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root}
         if key.workspace not in self._plain:
-            _, user = self._calls.asker(place)
             try:
-                await self._write(
-                    place,
-                    SET_STATUS,
-                    status=_STATUS[state],
-                    initiator_user_id=user if place.asker else None,
-                    **where,
-                )
+                await self._set_session(place, state)
             except CallRejected as error:
                 if error.gone:
                     raise
@@ -140,23 +165,51 @@ class ThreadStatuses:
                 self._plain.add(key.workspace)
             else:
                 return
-        await self._write(place, SET_NOTE, status=_NOTE[state], **where)
+        await self._write(place, SET_NOTE, status=_NOTE[state])
 
-    async def _rename(self, place: Place, title: str) -> None:
-        key = place.key
-        where: dict[str, Any] = {"channel_id": key.channel, "thread_ts": key.root, "title": title}
-        if key.workspace not in self._plain:
-            try:
-                await self._write(place, RENAME, **where)
-            except CallRejected as error:
-                if error.gone:
-                    raise
-            else:
-                return
-        await self._calls.write_form(place, SET_TITLE, patience=0.0, **where)
+    async def _set_session(self, place: Place, state: BusyState) -> None:
+        """Set the session's status, and its title if this makes it."""
+        title = self._titles.desired(place)
+        _, user = self._calls.asker(place)
+        arguments = {"status": _STATUS[state], "title": title.text if title else None}
+        try:
+            answer = await self._write(
+                place, SET_STATUS, **arguments, initiator_user_id=user if place.asker else None
+            )
+        except Refusal as error:
+            if error.code != "user_not_found":  # who asked is no member of the channel
+                raise
+            answer = await self._write(place, SET_STATUS, **arguments)
+        if self._titles.compare(place, title, str(answer.get("title") or "")):
+            self._wake.set()
+        if UNSTOPPABLE in _warnings(answer):
+            self._tell_unstoppable(place.key.workspace)
 
-    async def _write(self, place: Place, method: str, **arguments: Any) -> None:
-        await self._calls.write(place, method, urgent=True, patience=0.0, **arguments)
+    def _tell_unstoppable(self, team: str) -> None:
+        text = NO_STOP.format(team=team)
+        if team not in self._unstoppable:
+            self._unstoppable.add(team)
+            LOG.warning("%s", text)
+        self._remark(text)  # each time: it says how long ago that was
+
+    async def _set_title(self, title: DesiredTitle) -> None:
+        place = title.place
+        if place.key.workspace not in self._plain and not self._titles.is_due(title):
+            async with self._locks.setdefault(str(place.key), asyncio.Lock()):
+                _, state, _ = self._shown.get(str(place.key), (place, "idle", 0.0))
+                await self._set(place, state)
+        if place.key.workspace in self._plain:
+            where = {"channel_id": place.key.channel, "thread_ts": place.key.root}
+            await self._calls.write_form(place, SET_TITLE, patience=0.0, title=title.text, **where)
+        elif self._titles.is_due(title):
+            await self._write(place, RENAME, title=title.text)
+            self._titles.note_set(title)
+
+    async def _write(self, place: Place, method: str, **arguments: Any) -> dict[str, Any]:
+        where = {"channel_id": place.key.channel, "thread_ts": place.key.root}
+        return await self._calls.write(
+            place, method, urgent=True, patience=0.0, **where, **arguments
+        )
 
     async def _try_call(self, call: Coroutine[Any, Any, None]) -> bool:
         """Make a call; False if a retry could help."""
@@ -171,3 +224,9 @@ class ThreadStatuses:
         except GatewayError as error:
             LOG.info("a status or title was refused: %s", error)
         return True
+
+
+def _warnings(answer: Mapping[str, Any]) -> list[str]:
+    """The codes of an answer's warnings."""
+    beside: Any = answer.get("response_metadata") or {}
+    return [*str(answer.get("warning") or "").split(","), *(beside.get("warnings") or ())]

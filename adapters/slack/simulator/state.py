@@ -321,10 +321,15 @@ class Channel:
 
 @dataclass(kw_only=True)
 class Session:
-    """An agent's session in a thread; `note` is its status text."""
+    """An agent's session in a thread; `note` is its status text.
+
+    `made`: agents.sessions.setStatus or a stream has made it. Before that it only holds a note, a
+    title or prompts of assistant.threads.*.
+    """
 
     channel: str
     thread_ts: str
+    made: bool = False
     status: SessionStatus = "active"
     since: float = 0.0
     title: str = ""

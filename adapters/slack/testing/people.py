@@ -220,7 +220,9 @@ class Person(Modals):
     async def renames(self, channel: str, thread: str | Message, title: str) -> Delivery | None:
         """Give a session another title."""
         place, root = self._directory.channel(channel), _ts(thread)
-        session = self._world.workspaces[place.team].sessions[place.id, root]
+        session = self._world.workspaces[place.team].sessions.get((place.id, root))
+        if session is None or not session.made:
+            raise LookupError("there is no session to rename")
         before, session.title = session.title, title
         event: Json = {
             "type": "agent_session_title_changed",
@@ -229,9 +231,10 @@ class Person(Modals):
             "thread_ts": root,
             "title": title,
             "team_id": place.team,
-            "previous_title": before,
             "event_ts": self._world.new_ts(),
         }
+        if before:
+            event["previous_title"] = before
         return self._world.emit(place.team, event, about=place)
 
     async def opens_app(self, tab: str = "messages") -> Delivery | None:

@@ -43,7 +43,8 @@ def rename_thread(
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
     )
-    return list(add_events(connection, thread, [ThreadRenamed(thread=thread, title=title)], now))
+    renamed = ThreadRenamed(thread=thread, title=title, given=True)
+    return list(add_events(connection, thread, [renamed], now))
 
 
 def threads(

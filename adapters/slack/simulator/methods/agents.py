@@ -1,4 +1,10 @@
-"""Methods of agents.sessions and assistant.threads: an agent's work in a thread."""
+"""Methods of agents.sessions and assistant.threads: an agent's work in a thread.
+
+Sources: https://docs.slack.dev/ai/agent-sessions, the methods' pages under
+https://docs.slack.dev/reference/methods (agents.sessions.setStatus and agents.sessions.rename: Tier
+3, 50 a minute), and https://docs.slack.dev/reference/events/agent_session_stopped for the warning.
+Not documented, and assumed: assistant.threads.* makes no session that can be renamed.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +13,52 @@ from typing import Any, cast, get_args
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
 from adapters.slack.simulator.places import find_channel, thread_of
-from adapters.slack.simulator.state import Json, Session, SessionStatus
+from adapters.slack.simulator.state import Channel, Json, Session, SessionStatus
 
+STOPPED = "agent_session_stopped"
+"""The event of the Stop button, which people have only while the app is subscribed to it."""
+UNSTOPPABLE = "missing_agent_session_stopped_event_subscription"
 STATUSES: tuple[str, ...] = get_args(SessionStatus)
 LONGEST_TITLE = 200
 MOST_LOADING = 10
 MOST_PROMPTS = 4
 
 
-@method("agents.sessions.setStatus", "chat:write")
+@method("agents.sessions.setStatus", "chat:write", per_minute=50)
 def set_session_status(call: Call) -> Json:
-    """Set a session's status, making the session if there is none."""
+    """Set a session's status, making the session if there is none.
+
+    The title and the initiator count for a new session alone.
+    """
     status = call.need("status")
     if status not in STATUSES:
         raise ApiError("invalid_status")
-    session = _agents_session(call)
-    if call.text("title") and not session.title:
-        session.title = _title(call)
+    title = _title(call) if call.text("title") else ""
+    channel, root = _agents_place(call)
+    _check_initiator(call, channel)
+    session = call.workspace.sessions.get((channel.id, root))
+    if session is None or not session.made:
+        session = make_session(call, channel.id, root, title)
     session.status = cast("SessionStatus", status)
     session.since = call.world.clock.time()
     session.note = ""
-    answer: Json = {"status": session.status, "title": session.title}
-    if "agent_session_stopped" not in call.world.app.events:
-        answer["warning"] = "missing_agent_session_stopped_event_subscription"
+    answer: Json = {"status": status, "agent_status": status, "title": session.title}
+    if STOPPED not in call.world.app.events:
+        answer["warning"] = UNSTOPPABLE
+        answer["response_metadata"] = {"warnings": [UNSTOPPABLE]}
     return answer
 
 
-@method("agents.sessions.rename", "chat:write")
+@method("agents.sessions.rename", "chat:write", per_minute=50)
 def rename_session(call: Call) -> Json:
-    """Give a session another title."""
+    """Give a session that there is another title."""
     title = _title(call)
-    _agents_session(call).title = title
-    return {}
+    channel, root = _agents_place(call)
+    session = call.workspace.sessions.get((channel.id, root))
+    if session is None or not session.made:
+        raise ApiError("session_not_found")
+    session.title = title
+    return {"title": title}
 
 
 @method("assistant.threads.setStatus", "assistant:write", "chat:write", per_minute=600)
@@ -78,13 +98,22 @@ def set_prompts(call: Call) -> Json:
 
 
 def session_of(call: Call, channel: str, root: str) -> Session:
-    """The session of a thread, made if there is none."""
+    """A thread's session, which need not be made yet."""
     return call.workspace.sessions.setdefault(
         (channel, root), Session(channel=channel, thread_ts=root)
     )
 
 
-def _agents_session(call: Call) -> Session:
+def make_session(call: Call, channel: str, root: str, title: str = "") -> Session:
+    """The session of a thread; the title is for a new one."""
+    session = session_of(call, channel, root)
+    if not session.made:
+        session.made, session.title = True, title or session.title
+    return session
+
+
+def _agents_place(call: Call) -> tuple[Channel, str]:
+    """The channel and thread of a session."""
     if not call.workspace.agents:
         raise ApiError("feature_disabled")
     if not call.world.app.agent:
@@ -94,7 +123,14 @@ def _agents_session(call: Call) -> Session:
         raise ApiError("not_authorized")
     if not call.text("thread_ts"):
         raise ApiError("thread_ts_required")
-    return session_of(call, channel.id, thread_of(call, channel))
+    return channel, thread_of(call, channel)
+
+
+def _check_initiator(call: Call, channel: Channel) -> None:
+    """Refuse an initiator who is no member of the channel."""
+    user = call.text("initiator_user_id")
+    if user and user not in channel.members:
+        raise ApiError("user_not_found")
 
 
 def _thread_session(call: Call) -> Session:

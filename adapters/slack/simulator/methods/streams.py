@@ -13,11 +13,10 @@ from adapters.slack.simulator.blocks import (
 )
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError
-from adapters.slack.simulator.methods.agents import STATUSES, session_of
+from adapters.slack.simulator.methods.agents import STATUSES, make_session
 from adapters.slack.simulator.methods.chat import posted, signed
 from adapters.slack.simulator.places import own_message, thread_of, writable
 from adapters.slack.simulator.state import Channel, Json, Message, SessionStatus, Stream
-from adapters.slack.simulator.world import World
 
 TASK_STATUSES = ("pending", "in_progress", "complete", "error")
 DISPLAYS = ("timeline", "plan", "dense")
@@ -48,9 +47,9 @@ def start(call: Call) -> Json:
     _show(message, stream)
     posted(call, channel, message)
     world = call.world
-    world.clock.call_later(world.stream_life, lambda: _expire(world, stream))
+    world.clock.call_later(world.stream_life, lambda: _expire(call, channel, message))
     if call.world.app.agent and call.workspace.agents:
-        session = session_of(call, channel.id, root)
+        session = make_session(call, channel.id, root)
         session.status, session.since, session.note = "processing", world.clock.time(), ""
     return {"channel": channel.id, "ts": message.ts}
 
@@ -69,7 +68,7 @@ def append(call: Call) -> Json:
 
 @method("chat.stopStream", "chat:write", per_minute=20)
 def stop(call: Call) -> Json:
-    """End a stream, with blocks below it, and set the session's status."""
+    """End a stream and set the session's status."""
     channel = writable(call)
     message, stream = _running(call, channel)
     status = call.text("session_status", "active")
@@ -88,19 +87,27 @@ def stop(call: Call) -> Json:
     stream.state = "stopped"
     message.metadata = cast("Json", metadata) or message.metadata
     _show(message, stream)
-    session = call.workspace.sessions.get((channel.id, message.root))
-    if session is not None and not _others_run(channel, message):
-        session.status = cast("SessionStatus", status)
-        session.since = call.world.clock.time()
+    _set_session(call, channel, message, cast("SessionStatus", status))
     call.world.changed_message(channel, message, before)
     return {"channel": channel.id, "ts": message.ts, "message": message.json(metadata=True)}
 
 
-def _expire(world: World, stream: Stream) -> None:
-    """Let a stream expire if it still runs; its session stays."""
-    if stream.state == "streaming":
-        stream.state = "expired"
-        world.changed()
+def _expire(call: Call, channel: Channel, message: Message) -> None:
+    """End a stream that still runs; its session is active then.
+
+    Source: https://docs.slack.dev/ai/agent-sessions#messaging-interactions
+    """
+    if message.stream is not None and message.stream.state == "streaming":
+        message.stream.state = "expired"
+        _set_session(call, channel, message, "active")
+        call.world.changed()
+
+
+def _set_session(call: Call, channel: Channel, message: Message, status: SessionStatus) -> None:
+    """Set the session's status once no other stream runs."""
+    session = call.workspace.sessions.get((channel.id, message.root))
+    if session is not None and not _others_run(channel, message):
+        session.status, session.since = status, call.world.clock.time()
 
 
 def _recipient(call: Call, channel: Channel) -> None:

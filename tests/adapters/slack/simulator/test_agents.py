@@ -19,17 +19,85 @@ async def asked(slack: SlackSimulator) -> Message:
     return await slack.person("alice").asks("general", "hello")
 
 
-async def test_a_session_has_a_status_and_a_title(
+async def test_a_title_is_used_where_the_session_is_made_and_not_later(
     slack: SlackSimulator, client: AsyncWebClient, asked: Message
 ) -> None:
     where: Any = {"channel_id": GENERAL, "thread_ts": asked.ts}
     made: Any = await client.agents_sessions_setStatus(status="processing", title="One", **where)
-    assert (made["status"], made["title"]) == ("processing", "One")
-    await client.agents_sessions_setStatus(status="suspended", title="Two", **where)
-    await client.agents_sessions_rename(title="Three", **where)
+    assert (made["status"], made["agent_status"], made["title"]) == (
+        "processing", "processing", "One",
+    )  # fmt: skip
+    again: Any = await client.agents_sessions_setStatus(status="suspended", title="Two", **where)
+    assert again["title"] == "One"
+    renamed: Any = await client.agents_sessions_rename(title="Three", **where)
+    assert renamed["title"] == "Three"
     session = slack.session("general", asked)
     assert session is not None
     assert (session.status, session.title) == ("suspended", "Three")
+
+
+async def test_a_session_without_a_title_takes_none_with_a_status(
+    slack: SlackSimulator, client: AsyncWebClient, asked: Message
+) -> None:
+    where: Any = {"channel_id": GENERAL, "thread_ts": asked.ts}
+    await client.agents_sessions_setStatus(status="processing", **where)
+    again: Any = await client.agents_sessions_setStatus(status="active", title="One", **where)
+    assert again["title"] == ""
+
+
+async def test_a_stream_makes_the_session_without_a_title(
+    slack: SlackSimulator, client: AsyncWebClient, asked: Message
+) -> None:
+    where: Any = {"channel_id": GENERAL, "thread_ts": asked.ts}
+    await client.chat_startStream(
+        channel=GENERAL,
+        thread_ts=asked.ts,
+        recipient_team_id="T0HOME",
+        recipient_user_id="U0ALICE",
+    )
+    later: Any = await client.agents_sessions_setStatus(status="active", title="One", **where)
+    assert later["title"] == ""
+    await client.agents_sessions_rename(title="Two", **where)
+
+
+async def test_what_is_no_session_can_not_be_renamed(
+    slack: SlackSimulator, client: AsyncWebClient, asked: Message
+) -> None:
+    where: Any = {"channel_id": GENERAL, "thread_ts": asked.ts}
+    with pytest.raises(SlackApiError, match="session_not_found"):
+        await client.agents_sessions_rename(title="One", **where)
+    await client.assistant_threads_setStatus(status="is reading", **where)
+    with pytest.raises(SlackApiError, match="session_not_found"):
+        await client.agents_sessions_rename(title="One", **where)
+    with pytest.raises(LookupError):
+        await slack.person("alice").renames("general", asked, "Mine")
+
+
+async def test_an_expired_stream_leaves_its_session_active(
+    slack: SlackSimulator, client: AsyncWebClient, asked: Message
+) -> None:
+    await client.chat_startStream(
+        channel=GENERAL,
+        thread_ts=asked.ts,
+        recipient_team_id="T0HOME",
+        recipient_user_id="U0ALICE",
+    )
+    assert slack.busy != []
+    slack.clock.advance(slack.world.stream_life + 1)
+    assert slack.busy == []
+
+
+@pytest.mark.parametrize("method", ["setStatus", "rename"])
+async def test_both_methods_are_tier_3(
+    slack: SlackSimulator, client: AsyncWebClient, asked: Message, method: str
+) -> None:
+    arguments = {"channel_id": GENERAL, "thread_ts": asked.ts, "status": "active", "title": "One"}
+    await client.api_call("agents.sessions.setStatus", json=arguments)
+    slack.clock.advance(60)
+    for _ in range(50):
+        await client.api_call(f"agents.sessions.{method}", json=arguments)
+    with pytest.raises(SlackApiError, match="ratelimited"):
+        await client.api_call(f"agents.sessions.{method}", json=arguments)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +107,10 @@ async def test_a_session_has_a_status_and_a_title(
         ("agents.sessions.setStatus", {"status": "active", "thread_ts": ""}, "thread_ts_required"),
         ("agents.sessions.setStatus", {"status": "active", "channel_id": "C0OUT"},
          "not_authorized"),
+        ("agents.sessions.setStatus", {"status": "active", "initiator_user_id": "U0NOBODY"},
+         "user_not_found"),
+        ("agents.sessions.setStatus", {"status": "active", "title": "x" * 201},
+         "invalid_arguments"),
         ("agents.sessions.rename", {"title": "x" * 201}, "invalid_arguments"),
         ("assistant.threads.setStatus", {"status": "x", "loading_messages": ["x"] * 11},
          "invalid_arguments"),
@@ -118,6 +190,9 @@ async def test_without_the_event_people_get_no_stop_button(
         channel_id=GENERAL, thread_ts=asked.ts, status="processing"
     )
     assert set_status["warning"] == "missing_agent_session_stopped_event_subscription"
+    assert set_status["response_metadata"] == {"warnings": [set_status["warning"]]}
+    with pytest.raises(LookupError, match="no Stop button"):
+        await slack.person("alice").stops("general", asked)
 
 
 async def test_a_workspace_may_have_no_agents(
