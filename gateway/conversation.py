@@ -249,8 +249,9 @@ class InboundMessage:
     is known to be of this message. `team` is for a conversation that has none yet; "" is the
     route's, or else the default team. `event` is what the author did, `direct` says that nobody
     else can read there. The turn of a message with `awaited` files waits for Gateway.bring_files,
-    for AWAITED_SECONDS at most. An edit that `keeps_files` leaves those of its message as they are;
-    the `awaited` files of an edit are those that its message still has, and are not fetched again.
+    for AWAITED_SECONDS at most; its `missing` files are named to team and author. An edit that
+    `keeps_files` leaves those of its message as they are; the `awaited` files of an edit are those
+    that its message still has, and are not fetched again.
     `missed` says that it was written while Parley was away: the next such messages of its author
     that wait with it are taken by the same turn. `ruling` is a gateway's: one that another made, or
     for another author or place, counts nothing.
@@ -270,6 +271,7 @@ class InboundMessage:
     team: str = ""
     attachments: tuple[Attachment, ...] = ()
     awaited: tuple[AwaitedFile, ...] = ()
+    missing: tuple[MissingFile, ...] = ()
     keeps_files: bool = False
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None

@@ -1,4 +1,7 @@
-"""Limits on a message's files: size, type, the thread's total."""
+"""A message's files: limits, contents for the team, and missing ones.
+
+A file of which a model can't be shown anything is left out; team and author are told of it.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,59 @@ from fnmatch import fnmatchcase
 
 from gateway.config.settings import Attachments
 from gateway.content.images import image_head
-from gateway.conversation import Attachment, AwaitedFile, MissingFile
-from gateway.store.rulebook import MissingFileWords
+from gateway.content.task import LONGEST_QUOTE
+from gateway.conversation import Attachment, AwaitedFile, InboundMessage, MissingFile
+from gateway.store.rulebook import MissingFileWords, SortedFiles
 from gateway.values import value
 
 MB = 1_000_000
 NOT_TAKEN = "Your message was not accepted: "
 MISSING = MissingFileWords(
-    to_team="(The file {name!r} did not arrive: {why}.)",
     to_people="The file {name!r} did not reach the team: {why}.",
     too_late="its platform did not deliver it in time; send it again",
 )
+CUT = "The team sees only the first {most:,} characters of the file {name!r}."
 UNKNOWN_TYPES = ("", "application/octet-stream")
-"""Types of which only a file's contents show whether it is an image."""
+"""Types of which only a file's contents show what it is."""
+READ = "text/vnd.parley.read"
+"""Media type of a file that was found to be text, or was made text, whatever it is called."""
+
+_DOCUMENTS = (b"%PDF-", b"PK\x03\x04", b"{\\rtf")
+"""First bytes of files that are no text, even if all their bytes are characters."""
 
 
 def by_content(file: Attachment) -> Attachment:
     """The file, with an image's type taken from its contents."""
     head = image_head(file.data)
-    if head is None or head.media_type == file.media_type:
+    if head is not None:
+        return replace(file, media_type=head.media_type)
+    if file.media_type == READ:  # only the gateway itself says so
+        return replace(file, media_type="")
+    return file
+
+
+def as_shown(file: Attachment) -> Attachment | MissingFile:
+    """The file as the team gets it, or the reason why not."""
+    kind = file.media_type.lower()
+    if kind.startswith(("image/", "text/")) or kind == "application/json":
         return file
-    return replace(file, media_type=head.media_type)
+    if _is_text(file.data):
+        return replace(file, media_type=READ)
+    named = "" if kind in UNKNOWN_TYPES else f" {kind}"
+    return MissingFile(name=file.name, why=f"the file type{named} can't be read here")
+
+
+def told_of(files: Sequence[Attachment], missing: Sequence[MissingFile]) -> str:
+    """Notice about files that the team does not get whole, or ""."""
+    lines = [MISSING.to_people.format(name=each.name, why=each.why) for each in missing]
+    lines += [
+        CUT.format(most=LONGEST_QUOTE, name=file.name)
+        for file in files
+        if not file.media_type.startswith("image/")
+        and len(file.data) > LONGEST_QUOTE
+        and len(file.data.decode(errors="replace")) > LONGEST_QUOTE
+    ]
+    return "\n".join(lines)
 
 
 def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, held: int) -> str:
@@ -57,26 +92,45 @@ class FetchedFiles:
     files: tuple[Attachment, ...]
     missing: tuple[MissingFile, ...]
     limits: Attachments
-    words: MissingFileWords = MISSING
 
-    def sort(self, held: int) -> tuple[list[Attachment], list[MissingFile]]:
-        """Files accepted and refused, in a thread that has `held` bytes."""
+    def sort(self, held: int) -> SortedFiles:
+        """Sort the files for a thread that has `held` bytes."""
         taken: list[Attachment] = []
         left = [*self.missing]
         for file in map(by_content, self.files):
             if said := refusal([*taken, file], self.limits, held=held):
                 why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
                 left.append(MissingFile(name=file.name, why=why))
-            else:
-                taken.append(file)
-        return taken, left
+                continue
+            match as_shown(file):
+                case Attachment() as shown:
+                    taken.append(shown)
+                case MissingFile() as gone:
+                    left.append(gone)
+        return SortedFiles(taken=taken, missing=left, notice=told_of(taken, left))
+
+
+def with_shown_files(message: InboundMessage, limits: Attachments) -> InboundMessage:
+    """The message with its files as the team gets them.
+
+    A file that the limits forbid stays as it is: for it, the message is refused.
+    """
+    taken: list[Attachment] = []
+    left = [*message.missing]
+    for file in map(by_content, message.attachments):
+        match file if _refused(file, limits) else as_shown(file):
+            case Attachment() as shown:
+                taken.append(shown)
+            case MissingFile() as gone:
+                left.append(gone)
+    return replace(message, attachments=tuple(taken), missing=tuple(left))
 
 
 def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:
     if file.size > limits.file_mb * MB:
         return f"{file.name} has {_mb(file.size)}; a file may have {limits.file_mb:g} MB."
     awaited = isinstance(file, AwaitedFile)
-    known = not awaited or file.media_type not in UNKNOWN_TYPES
+    known = file.media_type != READ and not (awaited and file.media_type in UNKNOWN_TYPES)
     if known and not any(fnmatchcase(file.media_type.lower(), each) for each in limits.types):
         return f"{file.name} is of the type {file.media_type}, which is not allowed here."
     return "" if awaited else _unfit(file, limits)
@@ -93,6 +147,16 @@ def _unfit(file: Attachment, limits: Attachments) -> str:
         size = f"{head.width:,} by {head.height:,} pixels"
         return f"{file.name} has {size}; an image may have {limits.image_megapixels:g} megapixels."
     return ""
+
+
+def _is_text(data: bytes) -> bool:
+    if data.startswith(_DOCUMENTS) or b"\0" in data:
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _mb(size: int) -> str:

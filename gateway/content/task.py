@@ -18,8 +18,8 @@ from typing import assert_never
 
 from gateway.content.images import image_head
 from gateway.content.look_alikes import DOT, Appearance, looks_like
-from gateway.conversation import Author, ConversationKey, Quote
-from gateway.render.sanitize import sanitize
+from gateway.conversation import Author, ConversationKey, MissingFile, Quote
+from gateway.render.sanitize import label, sanitize
 from gateway.store.turn_records import QueuedMessage
 from teams.core import Image
 from teams.messages import BaseChatMessage, HandoffMessage, MultiModalMessage, TextMessage
@@ -33,6 +33,11 @@ NAME = 40
 
 LONGEST_QUOTE = 100_000
 """Characters of a foreign text that the team sees."""
+
+MISSING = "(The file {name!r} is not shown to you: {why}.)"
+UNREAD = "files of this type can't be read here"
+FILE_NAME = 100
+"""Characters of a file's name that the team sees."""
 
 REMOVED = "(removed)"
 
@@ -88,12 +93,18 @@ class _MessageText:
 
 
 def _message_text(message: QueuedMessage, mark: str, shared: bool) -> _MessageText:
-    text = without_imitations(message.text)
+    lines = [without_imitations(message.text), *map(_missing_line, message.missing)]
+    text = "\n".join(filter(None, lines))
     return _MessageText(
         text=f"{speaker_line(message.author)}\n{text}" if shared else text,
         quotes=[f"{quote_block(quote, mark)}\n" for quote in message.quotes],
         images=[image for _, data in message.images if (image := _image(data)) is not None],
     )
+
+
+def _missing_line(file: MissingFile) -> str:
+    why = " ".join(file.why.split()) or UNREAD
+    return without_imitations(MISSING.format(name=label(file.name, FILE_NAME), why=why))
 
 
 def _metadata(message: QueuedMessage, key: ConversationKey) -> dict[str, str]:

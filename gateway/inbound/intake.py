@@ -10,7 +10,7 @@ from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
-from gateway.content.attachments import FetchedFiles, by_content
+from gateway.content.attachments import FetchedFiles, with_shown_files
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.policy import MessageRules, command_in
@@ -81,7 +81,7 @@ class Intake:
         if zone and not author.timezone:
             changes["author"] = replace(author, timezone=zone)
         if message.attachments:
-            changes["attachments"] = tuple(map(by_content, message.attachments))
+            message = with_shown_files(message, self._using.limits.attachments)
         if message.ruling is not None:
             changes["ruling"] = None
         return replace(message, **changes) if changes else message

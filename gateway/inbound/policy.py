@@ -11,7 +11,7 @@ from gateway.budgets.usage import UsageRules
 from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.settings import Attachments
-from gateway.content.attachments import refusal
+from gateway.content.attachments import refusal, told_of
 from gateway.conversation import InboundMessage
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
@@ -147,18 +147,21 @@ class MessageRules:
             held = thread.attached if thread else 0
             if said := refusal(files, self.files, held=held):
                 return MessageRefusal(reason="files", reply=said)
-        if (
-            isinstance(decision, MessageEdit)
-            or decision.notice
-            or situation.busy
-            or not self.full_groups
-        ):
+        if isinstance(decision, MessageEdit):
             return decision
-        team, key = (thread.team, thread.key) if thread else (self.team, message.key)
-        full = next(
-            (group for group in lane_groups_of(team, key) if group in self.full_groups), None
+        said = (
+            told_of(message.attachments, message.missing),
+            self._wait_notice(decision, situation),
         )
-        return decision if full is None else replace(decision, notice=CROWDED[full[0]])
+        return replace(decision, notice="\n".join(filter(None, said)))
+
+    def _wait_notice(self, decision: QueueEntry, situation: Situation) -> str:
+        thread = situation.thread
+        if decision.notice or situation.busy or not self.full_groups:
+            return decision.notice
+        team, key = (thread.team, thread.key) if thread else (self.team, self.message.key)
+        groups = lane_groups_of(team, key)
+        return next((CROWDED[group[0]] for group in groups if group in self.full_groups), "")
 
     def _decide(self, situation: Situation) -> Decision:
         verdict = self.verdict

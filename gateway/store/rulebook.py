@@ -94,24 +94,28 @@ class JudgedMessage:
 
 @value
 class MissingFileWords:
-    """Sentences about a missing file, with places for `name` and `why`."""
+    """A sentence about a missing file, with places for `name` and `why`."""
 
-    to_team: str
     to_people: str
     too_late: str
     """The reason where nobody fetched it in time."""
 
 
+@value
+class SortedFiles:
+    """Files kept in the thread, and those left out."""
+
+    taken: Sequence[Attachment]
+    missing: Sequence[MissingFile]
+    notice: str
+    """Sentences for their author."""
+
+
 class FileRules(Protocol):
     """The fetched files of a message, with the limits of its thread."""
 
-    @property
-    def words(self) -> MissingFileWords:
-        """Sentences about those that are missing."""
-        ...
-
-    def sort(self, held: int) -> tuple[Sequence[Attachment], Sequence[MissingFile]]:
-        """The files that are kept in the thread, and those left out."""
+    def sort(self, held: int) -> SortedFiles:
+        """Sort the files for a thread that has `held` bytes."""
         ...
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal
 
-from gateway.conversation import Author, Quote
+from gateway.conversation import Author, MissingFile, Quote
 from gateway.events import SessionEvent
 from gateway.store.records import (
     NOTHING_USED,
@@ -46,6 +46,8 @@ class QueuedMessage:
     """Media type and data."""
     quotes: tuple[Quote, ...] = field(default=(), repr=False)
     """Foreign text that came with it, the contents of text files included."""
+    missing: tuple[MissingFile, ...] = ()
+    """Files that the team can't have; `why` is "" for one that nobody has looked at."""
     untrusted: bool = False
     """It came with quotes or files."""
     joined: bool = False

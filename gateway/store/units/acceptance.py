@@ -205,8 +205,8 @@ class Acceptance:
         )
         spend(self.connection, message, inbox)
         if outcome == "queued":
-            if message.attachments:
-                attach(self.connection, inbox, message.attachments)
+            if message.attachments or message.missing:
+                attach(self.connection, inbox, message.attachments, message.missing)
             if message.awaited:
                 expect(self.connection, inbox, message.awaited, self.now)
         return inbox

@@ -381,6 +381,7 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
     """A message with everything that came with it."""
     found: tuple[tuple[str, bytes], ...] = ()
     quotes: tuple[Quote, ...] = ()
+    missing = file_units.missing(connection, row.id) if row.has_files else ()
     if row.untrusted:
         found = file_units.images(connection, row.id)
         quotes = (*quotes_of(row.quotes), *file_units.text_files(connection, row.id))
@@ -394,6 +395,7 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
         link=row.link,
         images=found,
         quotes=quotes,
+        missing=missing,
         untrusted=bool(row.untrusted),
         joined=bool(row.joined),
     )

@@ -20,7 +20,7 @@ from gateway.store.decisions import (
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, out_of_order, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
-from gateway.store.units.files import attach
+from gateway.store.units.files import IS_FOREIGN, attach
 from gateway.store.units.rows import author_of, quotes_of
 
 IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
@@ -70,7 +70,7 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
             if message.awaited:
                 targets.keep_files(acceptance.connection, inbox, message.awaited)
         else:
-            attach(acceptance.connection, inbox, message.attachments)
+            attach(acceptance.connection, inbox, message.attachments, message.missing)
         targets.forget_edits(acceptance.connection, target.inbox, but=inbox)
         offer = acceptance.rulebook.offer(MessageMissed(event="edited", inbox=target.inbox))
         events = targets.offer_again(acceptance.connection, target, offer, acceptance.now)
@@ -79,11 +79,10 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
         if message.awaited:
             targets.keep_files(acceptance.connection, target.inbox, message.awaited)
         elif not message.keeps_files:
-            targets.replace_files(acceptance.connection, target, message.attachments)
+            targets.replace_files(acceptance.connection, target, message)
         acceptance.connection.execute(
             "UPDATE inbox SET text = :text, quotes = :quotes,"
-            " untrusted = :untrusted OR awaits IS NOT NULL"
-            " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
+            f" untrusted = :untrusted OR awaits IS NOT NULL OR {IS_FOREIGN} WHERE id = :inbox",
             {
                 "text": message.text,
                 "quotes": quotes_as_json(message),

@@ -30,13 +30,30 @@ from gateway.store.units.events import add_events
 from gateway.store.units.queue import open_turn
 from gateway.store.units.rows import find_thread, first, scalar
 
-LONGEST_TEXT_FILE = 100_000
-"""Bytes of a text file that the team is shown."""
+LONGEST_TEXT_FILE = 400_000
+"""Bytes that are read of a text file: more than the team is shown."""
+
+LEFT_OUT = "application/vnd.parley.left-out"
+"""Media type in the row of a file that is missing: its contents are the reason."""
+
+IS_FOREIGN = (
+    f"EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id AND media_type <> '{LEFT_OUT}')"
+)
+"""Condition that a message came with a file that the team gets."""
+
+_IS_TEXT = "(a.media_type LIKE 'text/%' OR a.media_type = 'application/json')"
 
 
-def attach(connection: Connection, inbox: int, files: Sequence[Attachment]) -> None:
-    """Keep the files of a message."""
-    for n, file in enumerate(files):
+def attach(
+    connection: Connection,
+    inbox: int,
+    files: Sequence[Attachment],
+    missing: Sequence[MissingFile] = (),
+) -> None:
+    """Keep the files of a message, and the names of missing ones."""
+    query = "SELECT COALESCE(MAX(n) + 1, 0) FROM attachments WHERE inbox = :inbox"
+    begin: int = scalar(connection, query, {"inbox": inbox})
+    for n, file in enumerate([*files, *map(_left_out, missing)], begin):
         sha256 = hashlib.sha256(file.data).hexdigest()
         connection.execute(
             "INSERT INTO blobs (sha256, data) VALUES (:sha256, :data) ON CONFLICT DO NOTHING",
@@ -52,7 +69,7 @@ def attach(connection: Connection, inbox: int, files: Sequence[Attachment]) -> N
                 "name": file.name,
                 "media_type": file.media_type,
                 "sha256": sha256,
-                "size": len(file.data),
+                "size": 0 if file.media_type == LEFT_OUT else file.size,
             },
         )
 
@@ -70,15 +87,30 @@ def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
 def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
     """Text of the message's files, which its sender need not have written."""
     rows = connection.fetch(
-        "SELECT a.name, b.data FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
-        " WHERE a.inbox = :inbox AND a.size <= :longest"
-        " AND (a.media_type LIKE 'text/%' OR a.media_type = 'application/json') ORDER BY a.n",
+        "SELECT a.name, substr(b.data, 1, :longest) AS data"
+        " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
+        f" WHERE a.inbox = :inbox AND {_IS_TEXT} ORDER BY a.n",
         {"inbox": inbox, "longest": LONGEST_TEXT_FILE},
     )
     return tuple(
         Quote(text=row["data"].decode(errors="replace"), author=row["name"], kind="file")
         for row in rows
     )
+
+
+def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
+    """The message's files of which the team gets nothing."""
+    rows = connection.fetch(
+        "SELECT a.name, CASE WHEN a.media_type = :left_out THEN b.data ELSE x'' END AS why"
+        " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256 WHERE a.inbox = :inbox"
+        f" AND a.media_type NOT LIKE 'image/%' AND NOT {_IS_TEXT} ORDER BY a.n",
+        {"inbox": inbox, "left_out": LEFT_OUT},
+    )
+    return tuple(MissingFile(name=row["name"], why=row["why"].decode()) for row in rows)
+
+
+def _left_out(file: MissingFile) -> Attachment:
+    return Attachment(name=file.name, media_type=LEFT_OUT, data=file.why.encode())
 
 
 def expect(connection: Connection, inbox: int, files: Sequence[AwaitedFile], now: float) -> None:
@@ -140,9 +172,9 @@ def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> F
     if row is None:
         return None
     thread = find_thread(connection, row["thread"])
-    taken, missing = files.sort(thread.attached)
-    attach(connection, inbox, taken)
-    events = _complete(connection, row, missing, files.words, now)
+    found = files.sort(thread.attached)
+    attach(connection, inbox, found.taken, found.missing)
+    events = _complete(connection, row, found.notice, now)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
     return FileArrival(thread=thread.id, events=events, steer=steer)
 
@@ -157,26 +189,22 @@ def give_up(
     told: list[SessionEvent] = []
     for row in rows:
         late = [MissingFile(name=file.name, why=words.too_late) for file in _files(row)]
-        told += _complete(connection, row, late, words, now)
+        attach(connection, row["id"], (), late)
+        notice = "\n".join(words.to_people.format(name=each.name, why=each.why) for each in late)
+        told += _complete(connection, row, notice, now)
     return tuple(told)
 
 
 def _complete(
-    connection: Connection,
-    row: Row,
-    missing: Sequence[MissingFile],
-    words: MissingFileWords,
-    now: float,
+    connection: Connection, row: Row, notice: str, now: float
 ) -> tuple[SessionEvent, ...]:
-    """Await nothing more; tell team and author what is missing."""
-    lines = [words.to_team.format(name=each.name, why=each.why) for each in missing]
+    """Await nothing more; tell the author what is missing."""
     connection.execute(
-        "UPDATE inbox SET awaits = NULL, text = :text, untrusted = quotes <> '[]'"
-        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
-        {"inbox": row["id"], "text": "\n".join(filter(None, [row["text"], *lines]))},
+        f"UPDATE inbox SET awaits = NULL, untrusted = quotes <> '[]' OR {IS_FOREIGN}"
+        " WHERE id = :inbox",
+        {"inbox": row["id"]},
     )
-    told = "\n".join(words.to_people.format(name=each.name, why=each.why) for each in missing)
-    notices = [Notice(thread=row["thread"], text=told, level="warning")] if told else []
+    notices = [Notice(thread=row["thread"], text=notice, level="warning")] if notice else []
     return add_events(connection, row["thread"], notices, now)
 
 

@@ -33,7 +33,7 @@ THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 MESSAGE_COLUMNS = """
     i.id, i.author, i.author_name, i.timezone, i.author_kind, i.author_groups, i.text,
     i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until,
-    i.missed
+    i.missed, EXISTS (SELECT 1 FROM attachments a WHERE a.inbox = i.id) AS has_files
 """
 
 REQUEST_COLUMNS = """
@@ -120,6 +120,7 @@ class MessageRow(NamedTuple):
     awaits: str | None
     awaits_until: float | None
     missed: int
+    has_files: int
 
 
 def request_of(row: Row) -> Request:

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gateway.conversation import Attachment, AwaitedFile, ConversationKey, InboundMessage
+from gateway.conversation import AwaitedFile, ConversationKey, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent
 from gateway.store.connection import Connection, Row
 from gateway.store.records import InboxKind, InboxOutcome, TurnStatus
 from gateway.store.rulebook import Offer
 from gateway.store.units.events import add_events
-from gateway.store.units.files import attach
+from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, attach
 from gateway.store.units.rows import first, scalar
 
 
@@ -93,9 +93,8 @@ def is_new(connection: Connection, target: Target, message: InboundMessage) -> b
         return text != message.text
     if message.awaited:
         return bool(_gone(connection, inbox, message.awaited))
-    return _files(connection, inbox) != sorted(
-        hashlib.sha256(file.data).hexdigest() for file in message.attachments
-    )
+    now = [hashlib.sha256(file.data).hexdigest() for file in message.attachments]
+    return _files(connection, inbox) != sorted([*now, *(each.name for each in message.missing)])
 
 
 def is_overtaken(connection: Connection, target: Target, message: InboundMessage) -> bool:
@@ -107,18 +106,26 @@ def is_overtaken(connection: Connection, target: Target, message: InboundMessage
 
 
 def _files(connection: Connection, inbox: int) -> list[str]:
-    rows = connection.fetch("SELECT sha256 FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
-    return sorted(row["sha256"] for row in rows)
+    """Contents of a message's files, and the names of missing ones."""
+    rows = connection.fetch(
+        "SELECT CASE WHEN media_type = :left_out THEN name ELSE sha256 END AS file"
+        " FROM attachments WHERE inbox = :inbox",
+        {"inbox": inbox, "left_out": LEFT_OUT},
+    )
+    return sorted(row["file"] for row in rows)
 
 
 def _gone(connection: Connection, inbox: int, files: Sequence[AwaitedFile]) -> list[int]:
     """The numbers of a message's files that are not among these."""
     left = Counter((file.name, file.size) for file in files)
+    names = {file.name for file in files}
     gone: list[int] = []
-    query = "SELECT n, name, size FROM attachments WHERE inbox = :inbox ORDER BY n"
+    query = "SELECT n, name, size, media_type FROM attachments WHERE inbox = :inbox ORDER BY n"
     for row in connection.fetch(query, {"inbox": inbox}):
         file = (row["name"], row["size"])
-        if left[file]:
+        if row["media_type"] == LEFT_OUT:  # of which no size is known
+            gone += [] if row["name"] in names else [row["n"]]
+        elif left[file]:
             left[file] -= 1
         else:
             gone.append(row["n"])
@@ -148,18 +155,17 @@ def copy_files(connection: Connection, source: int, inbox: int) -> None:
         {"inbox": inbox, "source": source},
     )
     connection.execute(
-        "UPDATE inbox SET untrusted = untrusted"
-        " OR EXISTS (SELECT 1 FROM attachments WHERE inbox = inbox.id) WHERE id = :inbox",
+        f"UPDATE inbox SET untrusted = untrusted OR {IS_FOREIGN} WHERE id = :inbox",
         {"inbox": inbox},
     )
 
 
-def replace_files(connection: Connection, target: Target, files: Sequence[Attachment]) -> None:
-    """Let a waiting message have these files; it awaits no more."""
+def replace_files(connection: Connection, target: Target, message: InboundMessage) -> None:
+    """Give a waiting message this one's files; it awaits no more."""
     of_target = {"inbox": target.inbox}
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", of_target)
     connection.execute("UPDATE inbox SET awaits = NULL WHERE id = :inbox", of_target)
-    attach(connection, target.inbox, files)
+    attach(connection, target.inbox, message.attachments, message.missing)
 
 
 def newest_edit(connection: Connection, target: int) -> Row | None:

@@ -74,6 +74,21 @@ async def test_a_file_that_is_not_taken_is_told_of(
     assert discord.calls("GET", "/attachments/") == []
 
 
+async def test_a_file_that_the_team_cannot_take_is_named_to_team_and_author(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, model = discord.person("alice"), ScriptedModel("I see.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        audio = ("talk.mp3", b"ID3\x04\0\xff\xfb", "audio/mpeg")
+        await alice.says(alice.direct, "listen", files=[audio])
+        await discord.until(lambda: len(bot_texts(discord, alice.direct)) >= 2)
+        await wait_delivered(gateway)
+    why = "the file type audio/mpeg can't be read here"
+    told = f"The file 'talk.mp3' did not reach the team: {why}."
+    assert sum(told in text for text in bot_texts(discord, alice.direct)) == 1
+    assert f"(The file 'talk.mp3' is not shown to you: {why}.)" in "".join(model.texts())
+
+
 async def test_a_message_is_stored_before_its_files_are_read(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
@@ -102,7 +117,7 @@ async def test_who_is_answered_is_told_which_file_could_not_be_read(
         await wait_delivered(gateway)
     told = "The file 'a.txt' did not reach the team: Discord did not deliver it."
     assert any(told in text for text in bot_texts(discord, alice.direct))
-    assert "The file 'a.txt' did not arrive" in "".join(model.texts())
+    assert "The file 'a.txt' is not shown to you" in "".join(model.texts())
 
 
 async def test_an_address_that_has_expired_is_asked_for_anew(

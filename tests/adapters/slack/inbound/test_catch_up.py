@@ -241,7 +241,7 @@ async def test_missed_files_are_fetched_and_their_author_is_told_of_what_is_not(
             await run.until(lambda: told in str(slack.messages("general", asked)))
             await run.until(lambda: run.asked)
             assert "buy bread" in str(run.heard())
-            assert "The file 'old.txt' did not arrive" in str(run.heard())
+            assert "The file 'old.txt' is not shown to you" in str(run.heard())
 
 
 async def test_what_slack_leaves_out_for_its_number_is_found_afterwards(
