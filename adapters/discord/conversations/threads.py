@@ -22,6 +22,7 @@ from adapters.discord.config import Threads
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
 from adapters.discord.connection.values import PLATFORM, THREADS
 from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
+from adapters.discord.conversations.locked_threads import LockedThreads
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
 from gateway.render.sanitize import label
@@ -69,6 +70,8 @@ class MessageTargets:
         self._threads = threads
         self._host = host
         self._commands = CommandThreads(rest, host)
+        self.locked = LockedThreads(rest)
+        """Threads in which nothing is to be written."""
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
@@ -187,6 +190,7 @@ class MessageTargets:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
+        self.locked.learn(channel)
         return MessageTarget(root, thread=True) if channel.get("type") in THREADS else None
 
     async def _title(self, key: ConversationKey) -> str:
@@ -201,11 +205,12 @@ class MessageTargets:
         return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 
     async def _open(self, key: ConversationKey, root: str, title: str) -> MessageTarget:
-        await self._rest.call(
+        thread = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/messages/{root}/threads",
             json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
         )
+        self.locked.learn(thread)
         return MessageTarget(root, thread=True, name=title)
 
     async def _open_private(self, key: ConversationKey, opening: ThreadOpening) -> MessageTarget:
@@ -219,6 +224,7 @@ class MessageTargets:
                 "invitable": False,
             },
         )
+        self.locked.learn(thread)
         channel = str(thread["id"])
         await self._host.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
