@@ -163,9 +163,13 @@ class Person:
         return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
 
     async def menu(self, message: Message, command: str) -> Interaction:
-        """Use a command from a message's context menu."""
+        """Use a command from a message's context menu.
+
+        The application gets a partial message: Discord's documentation, "Receiving and
+        Responding", "Resolved Data Structure". Here it lacks the one that it replies to.
+        """
         data = inputs.command_data(self._command(message.channel, command, 3))
-        shown = self._world.renderer.message(message)
+        shown = self._world.renderer.message(message, nested=True)
         data |= {
             "target_id": str(message.id),
             "resolved": {"messages": {str(message.id): shown}},
