@@ -19,12 +19,14 @@ from weakref import WeakValueDictionary
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
+from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
 from adapters.discord.connection.values import PLATFORM, THREADS
 from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
 from adapters.discord.conversations.locked_threads import LockedThreads
-from gateway.adapter import AdapterHost
+from gateway.adapter import AdapterHost, AuthError
 from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import CallRejected
 
@@ -33,6 +35,7 @@ LOG = logging.getLogger("adapters.discord")
 PRIVATE = 12
 ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
+POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
 
@@ -221,7 +224,7 @@ class MessageTargets:
                 "name": opening.title or "Conversation",
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
-                "invitable": False,
+                "invitable": True,
             },
         )
         self.locked.learn(thread)
@@ -230,7 +233,21 @@ class MessageTargets:
         self._remember(key.root, channel)
         if opening.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
+        if not is_command_thread(key):  # the command's answer points there
+            await self._point_to(channel, key)
         return MessageTarget(channel, thread=True)
+
+    async def _point_to(self, thread: str, key: ConversationKey) -> None:
+        """Lead from the message that began the conversation to its thread."""
+        body = Message(content=POINTER.format(thread=thread)).body(
+            nonce=f"p{key.root}", below=key.root
+        )
+        try:
+            await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("no pointer to a private thread in channel %s: %s", key.channel, error)
 
     def _remember(self, root: str, thread: str) -> None:
         self._private[root] = thread

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from adapters.discord.config import Threads
+from adapters.discord.connection.message_body import CONTENT, clip
 from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
+from adapters.discord.conversations.threads import POINTER
 from adapters.discord.custom_ids import Action
 from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
@@ -65,13 +67,13 @@ class CommandInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question to the team; `about` is the message that somebody points at."""
+    """A question to the team, perhaps about a message."""
 
     text: str
     about: ParsedMessage | None = None
     target: Payload | None = None
     shown: str = ""
-    """What the channel sees of that message."""
+    """Text of that message, as the channel sees it."""
 
     @property
     def title(self) -> str:
@@ -135,8 +137,24 @@ class InteractionHandler:
         self._context.targets.set_opening(key, question.title, event.sender.id)
         hidden = hidden or self._threads == "private"
         async with self._context.targets.pending_message(key) as set_message:
-            if message := await self._replies.reply(event, work, hidden=hidden):
-                await set_message(message)
+            sent = await self._replies.reply(event, work, hidden=hidden)
+            if sent.message:
+                await set_message(sent.message)
+        if self._threads == "private" and not sent.reply.alone:
+            await self._link_thread(event, key, sent.reply.text)
+
+    async def _link_thread(self, event: InteractionEvent, key: ConversationKey, text: str) -> None:
+        """Open the private thread now, and lead its person there."""
+        try:
+            target = await self._context.targets.find(key, asker=event.sender.id)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("interaction %s: its thread can't be linked: %s", event.id, error)
+            return
+        if target.thread:
+            pointer = POINTER.format(thread=target.channel)
+            await self._replies.edit_reply(event, f"{clip(text, CONTENT - 100)}\n{pointer}")
 
     async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
         """True if its person may not write where others see the answer."""
@@ -161,7 +179,7 @@ class InteractionHandler:
     async def _command_of(
         self, key: ConversationKey, question: Question, me: BotIdentity
     ) -> CommandInput:
-        """The question as a command, with all of the message that it is about."""
+        """The question as a command, with all of its message."""
         if question.about is None:
             return CommandInput(key=key, text=question.text, event="command")
         about = await self._with_reference(question.about, question.target or {}, me)
@@ -177,7 +195,7 @@ class InteractionHandler:
     async def _with_reference(
         self, about: ParsedMessage, target: Payload, me: BotIdentity
     ) -> ParsedMessage:
-        """The message with the one that it replies to, if that can be read."""
+        """The message, with the readable one that it replies to."""
         if not lacks_reference(target):
             return about
         path = f"/channels/{about.channel}/messages/{about.id}"
@@ -316,5 +334,5 @@ class InteractionHandler:
 
 
 def _texts(parsed: ParsedMessage) -> Iterator[str]:
-    """What a message quotes, line by line."""
+    """Quotes of a message, each in one line."""
     return (" ".join(each.text.split()) for each in parsed.foreign)

@@ -33,7 +33,7 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCommand:
-    """The command in a message's menu; `target` is that message, as Discord sent it."""
+    """The command in a message's menu; `target` is that message."""
 
     event: InteractionEvent
     target: Payload

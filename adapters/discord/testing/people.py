@@ -130,6 +130,16 @@ class Person:
         with _client_errors():
             return threads.from_message(self._world, message, self.user, {"name": name})
 
+    async def adds(self, thread: Channel, other: Person) -> None:
+        """Add somebody to a private thread.
+
+        Discord's documentation, resource "Channel": unless it is `invitable`, only moderators add
+        others.
+        """
+        if self.id not in thread.members or not thread.invitable:
+            self._check_may(thread, Permission.MANAGE_THREADS)
+        threads.add_member(self._world, thread, other.user)
+
     async def archives(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread."""
         if thread.owner is not self.user:

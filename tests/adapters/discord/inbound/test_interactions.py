@@ -127,8 +127,10 @@ async def test_a_question_that_is_to_be_private_is_seen_by_its_author_alone(
         await discord.until(lambda: used.response)
         (thread,) = await discord.until(lambda: discord.threads(general))
         await discord.until(lambda: bot_texts(discord, thread) == ["**solo**\nYes."])
+        await discord.until(lambda: thread.mention in response_of(used).content)
         await wait_delivered(gateway)
     assert response_of(used).visible_to is alice.user
+    assert "am I alone?" in response_of(used).content
     assert bob.sees(general) == []
     assert thread.private
     assert alice.id in thread.members
