@@ -254,7 +254,8 @@ class InboundMessage:
     that its message still has, and are not fetched again.
     `missed` says that it was written while Parley was away: the next such messages of its author
     that wait with it are taken by the same turn. `ruling` is a gateway's: one that another made, or
-    for another author or place, counts nothing.
+    for another author or place, counts nothing. `title` names a thread that begins with it; "" is
+    the beginning of its text.
     """
 
     key: ConversationKey
@@ -269,6 +270,7 @@ class InboundMessage:
     reply_to: str = ""
     link: str = ""
     team: str = ""
+    title: str = ""
     attachments: tuple[Attachment, ...] = ()
     awaited: tuple[AwaitedFile, ...] = ()
     missing: tuple[MissingFile, ...] = ()

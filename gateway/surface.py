@@ -76,7 +76,14 @@ class MessageFull(GatewayError):
 
 
 class MessageGone(GatewayError):
-    """The message that was to be edited is not there any more."""
+    """The message that was to be edited can't be edited any more.
+
+    `deleted`: a person deleted it, so it is not to be shown again.
+    """
+
+    def __init__(self, why: str, *, deleted: bool = False) -> None:
+        super().__init__(why)
+        self.deleted = deleted
 
 
 @value

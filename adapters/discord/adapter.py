@@ -289,12 +289,15 @@ class _Bot:
         await self._interactions.handle(done, self._me_in(payload))
 
     async def on_ready(self, since: float) -> None:
+        self._targets.locked.forget()
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._targets.direct)]
         await self._catch_up.note(direct, since)
         await self._missed_edits.read("", since, self._me)
 
     async def on_guild(self, payload: Payload, since: float) -> None:
         guild = str(payload["id"])
+        for thread in payload.get("threads", ()):
+            self._targets.locked.learn(thread)
         channels = [
             (parse_channel(each, guild), str(each.get("last_message_id") or ""))
             for each in (*payload.get("channels", ()), *payload.get("threads", ()))
@@ -322,6 +325,7 @@ class _Bot:
 
     async def on_thread(self, payload: Payload) -> None:
         """A thread that waits for somebody's answer does not fall asleep."""
+        self._targets.locked.learn(payload)
         metadata = payload.get("thread_metadata") or {}
         if not metadata.get("archived") or metadata.get("locked"):
             return

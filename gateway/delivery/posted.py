@@ -18,7 +18,9 @@ from gateway.outbox import OutboxRow
 from gateway.surface import EditSurface, Place, Speech, TextSurface
 
 GENERATIONS = 2
-"""Number of times that a message is written, in all, if people remove it."""
+"""Number of times that a message is written, in all, if it can't be edited any more."""
+DELETED = "a person deleted it"
+"""Reason of a message that is not shown again, nor what would follow in the same item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class PostedMessages:
 
     def _all_steps(self, item: Item) -> list[Step]:
         rows = self.of(item)
+        if any(row.status == "failed" and row.reason == DELETED for row in rows.values()):
+            return []
         parts = desired_messages(item, self._surface, rows)
         return [Step(item, part, rows.get(part.n)) for part in parts]
 
@@ -125,9 +129,11 @@ class PostedMessages:
             closed=True,
         )
 
-    def replacement_row(self, step: Step, now: float) -> OutboxRow:
-        """The step's message after people removed it: to write again, or failed."""
+    def row_after_loss(self, step: Step, now: float, *, deleted: bool) -> OutboxRow:
+        """The step's message that can't be edited: to write again, or failed."""
         assert step.row is not None
+        if deleted:
+            return replace(step.row, status="failed", reason=DELETED)
         generation = step.row.generation + 1
         if generation >= GENERATIONS:
             return replace(step.row, status="failed", reason="it was removed")

@@ -271,8 +271,8 @@ class Writer:
             )
         except MessageFull as error:
             await self._keep(self._posted.closed_row(step, error.shown))
-        except MessageGone:
-            await self._keep(self._posted.replacement_row(step, now))
+        except MessageGone as error:
+            await self._keep(self._posted.row_after_loss(step, now, deleted=error.deleted))
 
     async def _keep(self, row: OutboxRow) -> None:
         self._posted.put(row)

@@ -241,10 +241,17 @@ class Rest:
         # Without Via it is not the API that answers but what stands before it, for the address.
         if everything or "Via" not in answer.headers:
             self.buckets.hold_all(seconds)
-        elif bucket is not None:
+        elif bucket is not None and not _is_own_limit(answer):
             bucket.hold(seconds)
         LOG.warning("Discord asks to wait for %.2f s", seconds)
         return RateLimited(seconds)
+
+
+def _is_own_limit(answer: aiohttp.ClientResponse) -> bool:
+    """True if another limit than the bucket's refused, as renames have."""
+    left = answer.headers.get("X-RateLimit-Remaining", "0")
+    shared = answer.headers.get("X-RateLimit-Scope") == "shared"
+    return not shared and left.isdecimal() and int(left) > 0
 
 
 def _call_error(method: str, why: str) -> OutcomeUnknown | PlatformUnreachable:

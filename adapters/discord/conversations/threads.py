@@ -19,11 +19,14 @@ from weakref import WeakValueDictionary
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.config import Threads
+from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
 from adapters.discord.connection.values import PLATFORM, THREADS
 from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
-from gateway.adapter import AdapterHost
+from adapters.discord.conversations.locked_threads import LockedThreads
+from gateway.adapter import AdapterHost, AuthError
 from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import CallRejected
 
@@ -32,6 +35,7 @@ LOG = logging.getLogger("adapters.discord")
 PRIVATE = 12
 ARCHIVE_MINUTES = 4320
 LONGEST_NAME = 100
+POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
 
@@ -69,6 +73,8 @@ class MessageTargets:
         self._threads = threads
         self._host = host
         self._commands = CommandThreads(rest, host)
+        self.locked = LockedThreads(rest)
+        """Threads in which nothing is to be written."""
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
@@ -187,6 +193,7 @@ class MessageTargets:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
+        self.locked.learn(channel)
         return MessageTarget(root, thread=True) if channel.get("type") in THREADS else None
 
     async def _title(self, key: ConversationKey) -> str:
@@ -201,11 +208,12 @@ class MessageTargets:
         return label(_MENTION.sub("", str(message.get("content", ""))), TITLE)
 
     async def _open(self, key: ConversationKey, root: str, title: str) -> MessageTarget:
-        await self._rest.call(
+        thread = await self._rest.call(
             "POST",
             f"/channels/{key.channel}/messages/{root}/threads",
             json={"name": title or "Conversation", "auto_archive_duration": ARCHIVE_MINUTES},
         )
+        self.locked.learn(thread)
         return MessageTarget(root, thread=True, name=title)
 
     async def _open_private(self, key: ConversationKey, opening: ThreadOpening) -> MessageTarget:
@@ -216,15 +224,30 @@ class MessageTargets:
                 "name": opening.title or "Conversation",
                 "type": PRIVATE,
                 "auto_archive_duration": ARCHIVE_MINUTES,
-                "invitable": False,
+                "invitable": True,
             },
         )
+        self.locked.learn(thread)
         channel = str(thread["id"])
         await self._host.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if opening.asker:
             await self._rest.call("PUT", f"/channels/{channel}/thread-members/{opening.asker}")
+        if not is_command_thread(key):  # the command's answer points there
+            await self._point_to(channel, key)
         return MessageTarget(channel, thread=True)
+
+    async def _point_to(self, thread: str, key: ConversationKey) -> None:
+        """Lead from the message that began the conversation to its thread."""
+        body = Message(content=POINTER.format(thread=thread)).body(
+            nonce=f"p{key.root}", below=key.root
+        )
+        try:
+            await self._rest.call("POST", f"/channels/{key.channel}/messages", json=body)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("no pointer to a private thread in channel %s: %s", key.channel, error)
 
     def _remember(self, root: str, thread: str) -> None:
         self._private[root] = thread

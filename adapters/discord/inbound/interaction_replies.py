@@ -46,6 +46,14 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class SentReply:
+    """A sent reply; `message` is its id, "" if private or unknown."""
+
+    reply: Reply
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Outcome(Generic[T]):
     """The outcome of an action, before or after its acknowledgement."""
 
@@ -80,17 +88,15 @@ class InteractionReplies:
 
     async def reply(
         self, event: InteractionEvent, work: Coroutine[Any, Any, Reply], *, hidden: bool = False
-    ) -> str:
-        """Do the work and show its result, `hidden` to its person alone.
-
-        Returns the id of the public reply, "" if there is none or it is not known.
-        """
+    ) -> SentReply:
+        """Do the work and show its result, `hidden` to its person alone."""
         done = await self._run_work(event, work, DEFER, hidden=hidden)
         shown = done.result or Reply(text=NOT_ACCEPTED, alone=True)
         if not done.late:
-            return await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
+            message = await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
+            return SentReply(shown, message)
         await self.edit_reply(event, shown.text)
-        return "" if shown.alone else done.message
+        return SentReply(shown, "" if shown.alone else done.message)
 
     async def _run_work(
         self, event: InteractionEvent, work: Coroutine[Any, Any, T], kind: int, *, hidden: bool

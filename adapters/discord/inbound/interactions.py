@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from adapters.discord.config import Threads
-from adapters.discord.connection.values import BotIdentity, InteractionEvent
+from adapters.discord.connection.message_body import CONTENT, clip
+from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
+from adapters.discord.conversations.threads import POINTER
 from adapters.discord.custom_ids import Action
+from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
 from adapters.discord.inbound.missed_messages import MissedMessages, MissedRange
@@ -21,11 +26,16 @@ from adapters.discord.inbound.parse_interactions import (
     SlashCommand,
     command_text,
 )
-from adapters.discord.inbound.parse_messages import ForeignMessage
-from gateway.adapter import AdapterHost
+from adapters.discord.inbound.parse_messages import (
+    ParsedMessage,
+    lacks_reference,
+    parse_any_message,
+)
+from gateway.adapter import AdapterHost, AuthError
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
     Author,
+    AwaitedFile,
     Click,
     ConversationKey,
     EventKind,
@@ -33,8 +43,10 @@ from gateway.conversation import (
     Quote,
     order_key,
 )
-from gateway.errors import NotFound
+from gateway.errors import GatewayError, NotFound
 from gateway.render.sanitize import markdown
+
+LOG = logging.getLogger("adapters.discord")
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."
@@ -48,7 +60,26 @@ class CommandInput:
     key: ConversationKey
     text: str
     event: EventKind
-    foreign: ForeignMessage | None = None
+    quotes: tuple[Quote, ...] = ()
+    files: tuple[AwaitedFile, ...] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to the team, perhaps about a message."""
+
+    text: str
+    about: ParsedMessage | None = None
+    target: Payload | None = None
+    shown: str = ""
+    """Text of that message, as the channel sees it."""
+
+    @property
+    def title(self) -> str:
+        """The title for its conversation."""
+        files = self.about.files if self.about else ()
+        return self.shown or (files[0].name if files else self.text)
 
 
 class InteractionHandler:
@@ -76,13 +107,16 @@ class InteractionHandler:
         """Hand in an interaction. Raises GatewayError."""
         match interaction:
             case SlashCommand(event=event, name=name, options=options) if name == self._ask:
-                await self._begin_conversation(event, options.get("text", ""), None)
+                await self._begin_conversation(event, Question(text=options.get("text", "")), me)
             case SlashCommand(event=event, name=name, options=options):
                 text = command_text(name, options)
                 kind = "stop" if text == "/stop" else "command"
                 await self._replies.reply_privately(event, self._submit_command(event, text, kind))
-            case MessageCommand(event=event, foreign=foreign):
-                await self._begin_conversation(event, DEFAULT_QUESTION, foreign)
+            case MessageCommand(event=event, target=target):
+                about = parse_any_message(target, me)
+                shown = next(filter(None, (self._handler.readable(about, me), *_texts(about))), "")
+                question = Question(text=DEFAULT_QUESTION, about=about, target=target, shown=shown)
+                await self._begin_conversation(event, question, me)
             case ComponentClick():
                 await self._handle_click(interaction, me)
             case ModalSubmit():
@@ -91,27 +125,36 @@ class InteractionHandler:
                 assert_never(interaction)
 
     async def _begin_conversation(
-        self, event: InteractionEvent, text: str, foreign: ForeignMessage | None
+        self, event: InteractionEvent, question: Question, me: BotIdentity
     ) -> None:
         """Hand in a question; its conversation hangs on the command's answer."""
         key, in_thread = await self._find_conversation(event, root_of_command(event.id))
-        command = CommandInput(
-            key=key,
-            text=text,
-            event="command" if foreign is None else "shortcut",
-            foreign=foreign,
-        )
         hidden = await self._is_refused(event, key)
-        work = self._submit_question(event, command)
+        work = self._submit_question(event, key, question, me)
         if not event.guild or in_thread:
             await self._replies.reply(event, work, hidden=hidden)
             return
-        title = text if foreign is None else foreign.text
-        self._context.targets.set_opening(key, title, event.sender.id)
+        self._context.targets.set_opening(key, question.title, event.sender.id)
         hidden = hidden or self._threads == "private"
         async with self._context.targets.pending_message(key) as set_message:
-            if message := await self._replies.reply(event, work, hidden=hidden):
-                await set_message(message)
+            sent = await self._replies.reply(event, work, hidden=hidden)
+            if sent.message:
+                await set_message(sent.message)
+        if self._threads == "private" and not sent.reply.alone:
+            await self._link_thread(event, key, sent.reply.text)
+
+    async def _link_thread(self, event: InteractionEvent, key: ConversationKey, text: str) -> None:
+        """Open the private thread now, and lead its person there."""
+        try:
+            target = await self._context.targets.find(key, asker=event.sender.id)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("interaction %s: its thread can't be linked: %s", event.id, error)
+            return
+        if target.thread:
+            pointer = POINTER.format(thread=target.channel)
+            await self._replies.edit_reply(event, f"{clip(text, CONTENT - 100)}\n{pointer}")
 
     async def _is_refused(self, event: InteractionEvent, key: ConversationKey) -> bool:
         """True if its person may not write where others see the answer."""
@@ -120,17 +163,50 @@ class InteractionHandler:
         author = await self._context.people.author(event.sender, event.guild)  # the event tells
         return not await self._host.may(InboundMessage(key=key, author=author))
 
-    async def _submit_question(self, event: InteractionEvent, command: CommandInput) -> Reply:
+    async def _submit_question(
+        self, event: InteractionEvent, key: ConversationKey, question: Question, me: BotIdentity
+    ) -> Reply:
         """Hand in a question; the reply to it."""
+        command = await self._command_of(key, question, me)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, command)
         if receipt.reply or receipt.outcome == "refused":
             return Reply(text=receipt.reply or NOT_ACCEPTED, alone=True)
-        about = (
-            command.text if command.foreign is None else f"{command.text}\n{command.foreign.text}"
-        )
+        about = f"{question.text}\n{question.shown}".strip()
         quoted = "\n> ".join(markdown(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
+
+    async def _command_of(
+        self, key: ConversationKey, question: Question, me: BotIdentity
+    ) -> CommandInput:
+        """The question as a command, with all of its message."""
+        if question.about is None:
+            return CommandInput(key=key, text=question.text, event="command")
+        about = await self._with_reference(question.about, question.target or {}, me)
+        return CommandInput(
+            key=key,
+            text=question.text,
+            event="shortcut",
+            quotes=await self._handler.quotes_of(about, key, me),
+            files=awaited_files(about),
+            title=question.title,
+        )
+
+    async def _with_reference(
+        self, about: ParsedMessage, target: Payload, me: BotIdentity
+    ) -> ParsedMessage:
+        """The message, with the readable one that it replies to."""
+        if not lacks_reference(target):
+            return about
+        path = f"/channels/{about.channel}/messages/{about.id}"
+        try:
+            found: Payload = await self._context.rest.call("GET", path)
+        except AuthError:
+            raise
+        except GatewayError as error:
+            LOG.info("could not read the message that a command is about: %s", error)
+            return about
+        return parse_any_message({**found, "guild_id": about.guild}, me)
 
     async def _submit_command(
         self, event: InteractionEvent, text: str, kind: EventKind, root: str = ""
@@ -145,9 +221,6 @@ class InteractionHandler:
         self, event: InteractionEvent, author: Author, command: CommandInput
     ) -> Receipt:
         key = command.key
-        quotes: tuple[Quote, ...] = ()
-        if command.foreign is not None:
-            quotes = (await self._handler.quote(command.foreign, key, event.guild),)
         message = InboundMessage(
             key=key,
             author=author,
@@ -157,8 +230,13 @@ class InteractionHandler:
             dedupe=(key.dedupe("create", event.id),),
             message_id=event.id,
             order_key=order_key(event.id),
-            quotes=quotes,
+            title=command.title,
+            quotes=command.quotes,
         )
+        if command.files:
+            message = await self._host.judge(message)
+            if message.may_write:  # nobody else makes the bot read files
+                message = replace(message, awaited=command.files)
         if not event.guild:
             self._context.targets.add_direct(key.channel)
         return await self._handler.accept(message)
@@ -253,3 +331,8 @@ class InteractionHandler:
         return await find_conversation(
             context.channels, context.targets, event.channel, event.guild, root
         )
+
+
+def _texts(parsed: ParsedMessage) -> Iterator[str]:
+    """Quotes of a message, each in one line."""
+    return (" ".join(each.text.split()) for each in parsed.foreign)

@@ -259,12 +259,11 @@ class MessageHandler:
     async def _build_message(
         self, parsed: ParsedMessage, key: ConversationKey, author: Author, me: BotIdentity
     ) -> InboundMessage:
-        text = readable_text(parsed, me, self._context.channels.name, self._context.roles)
         return InboundMessage(
             key=key,
             author=author,
             direct=not parsed.guild,
-            text=text,
+            text=self.readable(parsed, me),
             dedupe=(_creation_key(key, parsed.id),),
             message_id=parsed.id,
             order_key=order_key(parsed.id),
@@ -272,6 +271,18 @@ class MessageHandler:
             link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
             quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
         )
+
+    async def quotes_of(
+        self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity
+    ) -> tuple[Quote, ...]:
+        """A message that somebody points at, with what it quotes itself."""
+        foreign = ForeignMessage(text=self.readable(parsed, me), sender=parsed.sender)
+        found = [foreign, *parsed.foreign] if foreign.text else parsed.foreign
+        return tuple([await self.quote(each, key, parsed.guild) for each in found])
+
+    def readable(self, parsed: ParsedMessage, me: BotIdentity) -> str:
+        """The text of a message, with names for mentions."""
+        return readable_text(parsed, me, self._context.channels.name, self._context.roles)
 
     async def quote(self, foreign: ForeignMessage, key: ConversationKey, guild: str) -> Quote:
         """Another person's message, quoted as data."""
@@ -353,7 +364,7 @@ class MessageHandler:
     async def _history_quote(
         self, parsed: ParsedMessage, key: ConversationKey, me: BotIdentity
     ) -> Quote:
-        text = readable_text(parsed, me, self._context.channels.name, self._context.roles)
+        text = self.readable(parsed, me)
         quote = await self.quote(ForeignMessage(text=text, sender=parsed.sender), key, parsed.guild)
         return replace(quote, kind="history")
 

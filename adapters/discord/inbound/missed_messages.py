@@ -188,6 +188,8 @@ class MissedMessages:
         row = {"type": 1, "components": [button]}
         offer = Message(content=MISSED, components=(row,))
         try:
+            if (await self._handler.find_conversation(first))[1]:
+                await self._context.targets.locked.check(first.channel)
             await self._rest.call(
                 "POST",
                 f"/channels/{first.channel}/messages",

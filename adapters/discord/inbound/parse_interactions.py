@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from adapters.discord.connection.values import InteractionEvent, Payload
 from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.parse_messages import (
-    ForeignMessage,
     as_integer,
     as_mapping,
     object_list,
@@ -34,11 +33,10 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCommand:
-    """The command in a message's menu; `foreign` is what that message says."""
+    """The command in a message's menu; `target` is that message."""
 
     event: InteractionEvent
-    message: str
-    foreign: ForeignMessage
+    target: Payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +104,10 @@ def _parse_event(payload: Payload) -> InteractionEvent:
 
 
 def _parse_message_command(event: InteractionEvent, data: Payload) -> MessageCommand:
-    target = str(data["target_id"])
-    message = as_mapping(data["resolved"]["messages"][target])
-    sender = parse_sender(as_mapping(message["author"]), webhook="webhook_id" in message)
-    foreign = ForeignMessage(text=str(message.get("content") or ""), sender=sender)
-    return MessageCommand(event=event, message=target, foreign=foreign)
+    message = as_mapping(data["resolved"]["messages"][str(data["target_id"])])
+    as_mapping(message["author"])
+    target = {"channel_id": event.channel, **message, "guild_id": event.guild}
+    return MessageCommand(event=event, target=target)
 
 
 def _parse_click(data: Payload) -> Action | None:

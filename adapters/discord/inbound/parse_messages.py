@@ -97,8 +97,14 @@ def parse_message(payload: Payload, me: BotIdentity) -> ParsedMessage | None:
 
     Raises KeyError, TypeError or ValueError if it is malformed.
     """
-    if ignored_reason(payload, me) is not None:
-        return None
+    return None if ignored_reason(payload, me) is not None else parse_any_message(payload, me)
+
+
+def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
+    """The message, whoever wrote it.
+
+    Raises KeyError, TypeError or ValueError if it is malformed.
+    """
     author = as_mapping(payload["author"])
     sender = parse_sender(author, payload.get("member"), webhook="webhook_id" in payload)
     names = {
@@ -205,6 +211,13 @@ def parse_files(message: Payload) -> Iterator[FileRef]:
             size=as_integer(each.get("size") or 0),
             media_type=str(each.get("content_type") or "").partition(";")[0].strip().lower(),
         )
+
+
+def lacks_reference(payload: Payload) -> bool:
+    """True if it replies to a message that Discord has left out."""
+    reference = as_mapping(payload.get("message_reference") or {})
+    forward = as_integer(reference.get("type") or 0) == FORWARD
+    return bool(reference) and not forward and "referenced_message" not in payload
 
 
 def card_request(message: Payload) -> str:

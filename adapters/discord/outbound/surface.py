@@ -20,6 +20,7 @@ from adapters.discord.connection.rest import (
     Rest,
 )
 from adapters.discord.connection.values import PLATFORM, snowflake
+from adapters.discord.conversations.locked_threads import is_locked
 from adapters.discord.conversations.threads import LONGEST_NAME, MessageTarget, MessageTargets
 from adapters.discord.outbound.payloads import MESSAGE, render_part, user_ids
 from adapters.discord.outbound.tables import render_tables
@@ -140,7 +141,7 @@ class DiscordSurface:
             await self._in_place(place, edit)
         except ApiError as error:
             if error.code == UNKNOWN_MESSAGE:
-                raise MessageGone("The message was deleted.") from error
+                raise MessageGone("The message was deleted.", deleted=True) from error
             if error.code == OLD_MESSAGE_EDITS:
                 raise RateLimited(60.0) from error
             raise
@@ -248,8 +249,9 @@ class DiscordSurface:
             if not (target.thread and name) or known == name:
                 return
             channel = await self._rest.call("GET", f"/channels/{target.channel}")
-            # What people have opened and named is theirs.
-            if channel.get("owner_id") == self._user and channel.get("name") != name:
+            # What people have opened and named is theirs, and what is locked stays as it is.
+            own = channel.get("owner_id") == self._user and not is_locked(channel)
+            if own and channel.get("name") != name:
                 await self._rest.call("PATCH", f"/channels/{target.channel}", json={"name": name})
             self._names.put(target.channel, name)
         except AuthError:
@@ -263,6 +265,8 @@ class DiscordSurface:
     async def _in_place(self, place: Place, call: Callable[[MessageTarget], Any]) -> Any:
         """Make a call where a conversation stands, also where that has changed."""
         target = await self._find_target(place)
+        if target.thread:
+            await self._targets.locked.check(target.channel)
         try:
             return await call(target)
         except ApiError as error:
@@ -274,6 +278,7 @@ class DiscordSurface:
             raise
 
     async def _unarchive(self, target: MessageTarget) -> None:
+        await self._targets.locked.check_again(target.channel)
         await self._rest.call("PATCH", f"/channels/{target.channel}", json={"archived": False})
 
     async def _edit_hook(

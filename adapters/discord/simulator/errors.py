@@ -1,4 +1,8 @@
-"""Discord's error answers: a status, a code and a sentence."""
+"""Discord's error answers: a status, a code and a sentence.
+
+A locked thread refuses with the code of an archived one, as seen in the issues 6884 and 7707 of
+discord/discord-api-docs.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +53,7 @@ ERRORS = {
     "invalid token": (401, 50027, "Invalid Webhook Token"),
     "already acknowledged": (400, 40060, "Interaction has already been acknowledged."),
     "thread archived": (400, 50083, "Thread is archived"),
+    "thread locked": (403, 50083, "Thread is archived"),
     "thread exists": (400, 160004, "A thread has already been created for this message"),
 }
 UNKNOWN = {
@@ -72,6 +77,11 @@ def known_error(name: str) -> ApiError:
 def unknown(what: str) -> ApiError:
     """An unknown id; `what` is a key of `UNKNOWN`."""
     return ApiError(404, UNKNOWN[what], f"Unknown {what}")
+
+
+def too_many_renames(retry_after: float) -> ApiError:
+    """A channel takes few renames, which no header tells of."""
+    return ApiError(429, 0, "You are being rate limited.", retry_after=retry_after)
 
 
 def too_many_old_edits(retry_after: float) -> ApiError:

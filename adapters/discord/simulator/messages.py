@@ -173,14 +173,29 @@ def publish(world: World, name: str, message: Message) -> None:
     world.emit(name, world.renderer.event(message), channel, _intent(channel), message)
 
 
+def is_locked_to(channel: Channel, user: User) -> bool:
+    """True for a thread locked to this user.
+
+    Discord's documentation, "Threads", "Locked Threads": without MANAGE_THREADS nobody writes or
+    edits messages there, nor changes its title or tags; with it, all of this goes on.
+    """
+    return channel.locked and not may(channel, user, Permission.MANAGE_THREADS)
+
+
+def check_frozen(channel: Channel, user: User) -> None:
+    """Refuse deletions and reactions in a locked, archived thread."""
+    if channel.archived and is_locked_to(channel, user):
+        raise known_error("thread locked")
+
+
 def check_open(world: World, channel: Channel, author: User) -> None:
     """Refuse a locked thread; reopen an archived one."""
     if channel.type is ChannelType.FORUM:
         raise ApiError(400, 50008, "Cannot send messages in a non-text channel")
     if not channel.is_thread:
         return
-    if channel.locked and not may(channel, author, Permission.MANAGE_THREADS):
-        raise known_error("thread archived")
+    if is_locked_to(channel, author):
+        raise known_error("thread locked")
     if channel.archived:
         channel.archived = False
         channel.archived_at = world.clock.now()

@@ -49,6 +49,10 @@ FALLBACK_LIMIT = Limit(30, 1.0)
 UNLIMITED = ("/interactions/",)
 
 
+RENAMES = Limit(2, 600.0, disclosed=False)
+"""Renames of one channel or thread, as libraries report; Discord documents none."""
+
+
 TRANSIT_SECONDS = 0.25
 """Longest time between a request's sending and its arrival, in seconds."""
 

@@ -2,6 +2,14 @@
 
 Archives are listed as Discord's documentation of channels says: all public ones and, to who manages
 threads, all private ones by `archive_timestamp`; the private ones that one is in by their ids.
+
+Threads are edited as its page "Threads" says. It says twice that only MANAGE_THREADS unarchives a
+locked thread, and once that its creator does, too: here the creator may, so that an application
+that does so without being meant to is seen.
+
+Renames are counted as libraries report them (discord/discord-api-docs issue 1900, discord.js issue
+6651): two in ten minutes for each channel or thread, which no header tells of. Discord documents no
+number; `World.rename_limit` is a setting.
 """
 
 from __future__ import annotations
@@ -11,7 +19,7 @@ from functools import partial
 
 from adapters.discord.simulator import payloads, threads
 from adapters.discord.simulator.calls import Call, Reply, Routes, channel_of, message_of
-from adapters.discord.simulator.errors import Json, known_error, required, unknown
+from adapters.discord.simulator.errors import Json, known_error, required, too_many_renames, unknown
 from adapters.discord.simulator.message_drafts import COMMON, check_not_empty, read
 from adapters.discord.simulator.model import Channel, ChannelType
 from adapters.discord.simulator.permissions import Permission, may
@@ -37,20 +45,34 @@ def _edit_channel(world: World, call: Call) -> Reply:
     wakes = channel.archived and call.body.get("archived") is False
     if channel.archived and not wakes:
         raise known_error("thread archived")
-    own = channel.owner is world.bot and call.body.get("locked") is None
-    only_archived = set(call.body) <= {"archived"} and not channel.locked
-    if not own and not (wakes and only_archived):
+    own = channel.owner is world.bot and not {"locked", "rate_limit_per_user"} & set(call.body)
+    only_archived = set(call.body) <= {"archived"}
+    if channel.locked:
+        own = own and only_archived
+    if not own and (channel.locked or not (wakes and only_archived)):
         check(world, channel, Permission.MANAGE_THREADS)
+    _count_rename(world, channel, call.body)
     threads.change(world, channel, world.bot, call.body)
     return Reply(200, payloads.channel(channel, world.bot))
 
 
 def _rename_channel(world: World, channel: Channel, settings: Json) -> Reply:
     check(world, channel, Permission.MANAGE_CHANNELS)
+    _count_rename(world, channel, settings)
     channel.name = settings.get("name") or channel.name
     channel.topic = settings.get("topic", channel.topic)
     world.emit_channel("CHANNEL_UPDATE", channel)
     return Reply(200, payloads.channel(channel, world.bot))
+
+
+def _count_rename(world: World, channel: Channel, settings: Json) -> None:
+    name, limit, now = settings.get("name"), world.rename_limit, world.clock.now()
+    if name is None or name == channel.name or limit is None:
+        return
+    recent = [at for at in world.renames.get(channel.id, []) if now - at < limit.seconds]
+    if len(recent) >= limit.count:
+        raise too_many_renames(round(limit.seconds - (now - recent[0]), 3))
+    world.renames[channel.id] = [*recent, now]
 
 
 def _delete_channel(world: World, call: Call) -> Reply:

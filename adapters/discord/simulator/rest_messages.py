@@ -92,6 +92,8 @@ def _edit_message(world: World, call: Call) -> Reply:
     check(world, message.channel)
     if message.author is not world.bot or message.webhook_id not in (None, world.bot.id):
         raise known_error("not the author")
+    if messages.is_locked_to(message.channel, world.bot):
+        raise known_error("thread locked")
     if message.channel.archived:
         raise known_error("thread archived")
     _check_age(world, message)
@@ -128,6 +130,7 @@ def _delete_message(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     needed = 0 if message.author is world.bot else Permission.MANAGE_MESSAGES
     check(world, message.channel, needed)
+    messages.check_frozen(message.channel, world.bot)
     messages.delete(world, message)
     return Reply()
 
@@ -154,6 +157,7 @@ def _add_reaction(world: World, call: Call) -> Reply:
 def _remove_reaction(world: World, call: Call) -> Reply:
     message = message_of(world, call)
     check(world, message.channel)
+    messages.check_frozen(message.channel, world.bot)
     messages.unreact(world, message, world.bot, call.parameters["emoji_name"])
     return Reply()
 

@@ -19,6 +19,7 @@ from adapters.discord.simulator.calls import Call, Handler, Reply, Routes
 from adapters.discord.simulator.errors import ApiError, Json, known_error
 from adapters.discord.simulator.gateway import Gateway
 from adapters.discord.simulator.intents import application_flags
+from adapters.discord.simulator.invalid_requests import InvalidRequests, banned
 from adapters.discord.simulator.payloads import application
 from adapters.discord.simulator.rate_limits import RateLimits, major_parameter
 from adapters.discord.simulator.wire import ConnectionCut, read_body, refusal, respond, too_many
@@ -54,6 +55,8 @@ class Server:
         self.broken: list[Exception] = []
         """Errors of the simulator's own."""
         self.port = 0
+        self.invalid_requests = InvalidRequests(world.clock)
+        """Requests that count towards a ban."""
         self._token = token
         self._fault_hook = fault_hook
         self._runner: web.AppRunner | None = None
@@ -136,6 +139,10 @@ class Server:
     async def _serve_call(self, call: Call, request: web.Request, answer: Answer) -> web.Response:
         try:
             await read_body(call, request)
+            if (seconds := self.invalid_requests.ban_seconds) > 0:
+                response = banned(call, seconds)
+                self._done(call)
+                return response
             faulty = await self._fault_hook(call, answer) if self._fault_hook else None
             response = answer() if faulty is None else faulty
         except ConnectionCut:
@@ -148,6 +155,7 @@ class Server:
             logger.exception("%s %s", call.method, call.path)
             self.broken.append(error)
             response = respond(call, 500, {"message": "500: Internal Server Error", "code": 0})
+        self.invalid_requests.note(response)
         self._done(call)
         return response
 

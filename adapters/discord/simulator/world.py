@@ -29,6 +29,7 @@ from adapters.discord.simulator.model import (
     Webhook,
 )
 from adapters.discord.simulator.permissions import EVERYONE, Permission, may
+from adapters.discord.simulator.rate_limits import RENAMES, Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,10 @@ class World:
         self.typing: list[Typing] = []
         self.old_edits: dict[int, list[float]] = {}
         """When messages older than an hour were edited, by channel."""
+        self.rename_limit: Limit | None = RENAMES
+        """Renames of one channel that are taken; None: any number."""
+        self.renames: dict[int, list[float]] = {}
+        """When the application renamed channels, by channel."""
         self.public_bot = True
         """The portal's switch "Public Bot": others than its maker can add the application."""
         self.bot = self.user("parley", bot=True)

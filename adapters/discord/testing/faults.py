@@ -11,12 +11,11 @@ from aiohttp import web
 
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import ApiError
+from adapters.discord.simulator.invalid_requests import banned
 from adapters.discord.simulator.rate_limits import RateLimits, major_parameter
 from adapters.discord.simulator.server import Answer
 from adapters.discord.simulator.wire import ConnectionCut, respond, too_many, whole_seconds
 from adapters.simulation.faults import FaultPlan, PlannedFault
-
-CLOUDFLARE = "<html><body>You are being rate limited</body></html>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +136,8 @@ class Faults(FaultPlan[Fault, Call]):
         )
         decision = self._limits.refuse(bucket, fault.retry_after, fault.scope, call.connection)
         if fault.html:
-            call.status, call.answer, call.avoidable = 429, CLOUDFLARE, decision.avoidable
-            headers = {"Retry-After": whole_seconds(fault.header or fault.retry_after)}
-            return web.Response(status=429, text=CLOUDFLARE, headers=headers)
+            call.avoidable = decision.avoidable
+            return banned(call, fault.header or fault.retry_after)
         response = too_many(call, decision)
         if fault.header is not None:
             response.headers["Retry-After"] = whole_seconds(fault.header)

@@ -130,6 +130,16 @@ class Person:
         with _client_errors():
             return threads.from_message(self._world, message, self.user, {"name": name})
 
+    async def adds(self, thread: Channel, other: Person) -> None:
+        """Add somebody to a private thread.
+
+        Discord's documentation, resource "Channel": unless it is `invitable`, only moderators add
+        others.
+        """
+        if self.id not in thread.members or not thread.invitable:
+            self._check_may(thread, Permission.MANAGE_THREADS)
+        threads.add_member(self._world, thread, other.user)
+
     async def archives(self, thread: Channel, *, locked: bool = False) -> None:
         """Archive a thread."""
         if thread.owner is not self.user:
@@ -163,9 +173,13 @@ class Person:
         return self._begin(InteractionType.AUTOCOMPLETE, channel, data, command=command)
 
     async def menu(self, message: Message, command: str) -> Interaction:
-        """Use a command from a message's context menu."""
+        """Use a command from a message's context menu.
+
+        The application gets a partial message: Discord's documentation, "Receiving and
+        Responding", "Resolved Data Structure". Here it lacks the one that it replies to.
+        """
         data = inputs.command_data(self._command(message.channel, command, 3))
-        shown = self._world.renderer.message(message)
+        shown = self._world.renderer.message(message, nested=True)
         data |= {
             "target_id": str(message.id),
             "resolved": {"messages": {str(message.id): shown}},

@@ -61,6 +61,8 @@ class DiscordSimulator:
         self.faults = Faults(self.limits)
         """Faults of requests."""
         self._server = Server(self.world, self.gateway, self.limits, self.token, self.faults.meet)
+        self.invalid_requests = self._server.invalid_requests
+        """Requests that count towards Discord's ban of an address."""
         self.on_exchange = self._server.on_exchange
         """Callbacks after each answered request; their errors fail the simulation."""
         self._port = port
@@ -184,6 +186,10 @@ class DiscordSimulator:
         """Archive a thread, as a moderator does."""
         settings: Json = {"archived": True, "locked": locked}
         threads.change(self.world, thread, self.world.owner, settings)
+
+    def lock(self, thread: Channel, *, locked: bool = True) -> None:
+        """Lock or unlock a thread, as a moderator does; it stays active."""
+        threads.change(self.world, thread, self.world.owner, {"locked": locked})
 
     def repeat(self, message: Message) -> None:
         """Tell of a message once more.

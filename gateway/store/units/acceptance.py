@@ -63,7 +63,7 @@ class Acceptance:
         if edit is not None:
             self.message = replace(self.message, text=edit.text, quotes=edit.quotes)
         message, thread = self.message, self.met.thread
-        title = "" if thread and thread.title else _title(message.text)
+        title = "" if thread and thread.title else _title(message.title or message.text)
         if thread is None:
             thread = create_thread(
                 self.connection, self.now, self.new, key=message.key, title=title

@@ -127,8 +127,10 @@ async def test_a_question_that_is_to_be_private_is_seen_by_its_author_alone(
         await discord.until(lambda: used.response)
         (thread,) = await discord.until(lambda: discord.threads(general))
         await discord.until(lambda: bot_texts(discord, thread) == ["**solo**\nYes."])
+        await discord.until(lambda: thread.mention in response_of(used).content)
         await wait_delivered(gateway)
     assert response_of(used).visible_to is alice.user
+    assert "am I alone?" in response_of(used).content
     assert bob.sees(general) == []
     assert thread.private
     assert alice.id in thread.members
@@ -193,6 +195,63 @@ async def test_the_menu_of_a_message_asks_the_team_about_it(
     told = "".join(client.texts())
     assert "two and two is five" in told
     assert "What do you think of this message?" in told
+
+
+async def test_the_message_that_the_menu_is_about_is_read_as_any_other(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = (
+        discord.channel("general"),
+        discord.person("alice"),
+        discord.person("bob"),
+    )
+    client = ScriptedModel("It is nonsense.")
+    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+        await wait_commands(discord)
+        first = await bob.says(general, "two and two is five")
+        claim = await bob.says(
+            general,
+            f"{alice.user.mention} says so in {general.mention}",
+            reply_to=first,
+            files=[("proof.txt", b"five is two and two", "text/plain")],
+        )
+        used = await alice.menu(claim, "Ask the team")
+        await discord.until(lambda: used.response and used.response.thread)
+        thread = thread_of(response_of(used))
+        await discord.until(lambda: bot_texts(discord, thread))
+        await wait_delivered(gateway)
+    told = "".join(client.texts())
+    assert "@Alice says so in #general" in told
+    assert "two and two is five" in told
+    assert "five is two and two" in told
+    assert thread.name == "@Alice says so in #general"
+
+
+async def test_a_forward_and_an_embed_that_the_menu_is_about_reach_the_team(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    other, robot = discord.channel("other"), discord.person("robot", bot=True)
+    client = ScriptedModel("I see.", "I see, too.")
+    async with serving(discord, tmp_path, partial(solo, client)) as gateway:
+        await wait_commands(discord)
+        forwarded = await alice.forwards(await alice.says(other, "the moon is cheese"), general)
+        used = await alice.menu(forwarded, "Ask the team")
+        await discord.until(lambda: used.response and used.response.thread)
+        first = thread_of(response_of(used))
+        await discord.until(lambda: bot_texts(discord, first))
+        assert "the moon is cheese" in "".join(client.texts())
+        alarm = await robot.says(general, "x")
+        alarm.content, alarm.embeds = "", [{"title": "Disk full", "description": "on host seven"}]
+        used = await alice.menu(alarm, "Ask the team")
+        await discord.until(lambda: used.response and used.response.thread)
+        second = thread_of(response_of(used))
+        await discord.until(lambda: bot_texts(discord, second))
+        await wait_delivered(gateway)
+    told = "".join(client.texts())
+    assert "Disk full" in told
+    assert "on host seven" in told
+    assert (first.name, second.name) == ("the moon is cheese", "Disk full on host seven")
 
 
 async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(

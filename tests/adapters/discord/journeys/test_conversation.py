@@ -14,7 +14,14 @@ from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Handoff
 from teams.conditions import MaxMessageTermination, TextMentionTermination
-from tests.adapters.discord.serving import bot_texts, config_of, serving, thread_of, wait_delivered
+from tests.adapters.discord.serving import (
+    bot_messages,
+    bot_texts,
+    config_of,
+    serving,
+    thread_of,
+    wait_delivered,
+)
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -146,14 +153,20 @@ async def test_where_no_threads_can_be_made_a_chain_of_replies_is_the_conversati
 async def test_a_private_thread_is_for_its_author(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    general, alice = discord.channel("general"), discord.person("alice")
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
     config = config_of(discord, threads="private")
     async with serving(discord, tmp_path, lambda: solo("One.", "Two."), config=config) as gateway:
-        await alice.mentions(general, "a secret")
+        asked = await alice.mentions(general, "a secret")
         await discord.until(lambda: discord.threads(general))
         (thread,) = discord.threads(general)
         await discord.until(lambda: bot_texts(discord, thread) == ["**solo**\nOne."])
         await wait_delivered(gateway)
+        (pointer,) = bot_messages(discord, general)
+        assert pointer.referenced is asked
+        assert thread.mention in pointer.content
+        assert bob.sees(thread) == []
+        await alice.adds(thread, bob)
+        assert bob.sees(thread) != []
     async with serving(discord, tmp_path, lambda: solo("Two."), config=config) as gateway:
         await alice.says(thread, "and after a restart?")
         await discord.until(lambda: len(bot_texts(discord, thread)) == 2)

@@ -14,7 +14,16 @@ from adapters.discord.testing import (
     ServerError,
     TooManyRequests,
 )
-from tests.adapters.discord.serving import bot_texts, serving, thread_of, wait_delivered
+from tests.adapters.discord.serving import (
+    bell_teams,
+    bot_messages,
+    bot_texts,
+    serving,
+    thread_of,
+    wait_card,
+    wait_commands,
+    wait_delivered,
+)
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
@@ -74,7 +83,51 @@ async def test_a_thread_that_is_archived_meanwhile_is_opened_again(
     assert not thread_of(asked).archived
 
 
-@pytest.mark.parametrize("what", ["locked", "deleted", "forbidden"])
+@pytest.mark.parametrize("rights", [False, True])
+@pytest.mark.parametrize("archived", [False, True])
+async def test_a_thread_that_a_moderator_locks_stays_as_it_is(
+    archived: bool, rights: bool, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    if rights:
+        discord.give(discord.bot, discord.role("keeper", "manage_threads"))
+    model = ScriptedModel(["One ", go_on, "two."], "Back.")
+    async with serving(
+        discord, tmp_path, partial(solo, model, model_client_stream=True)
+    ) as gateway:
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = thread_of(asked)
+        discord.archive(thread, locked=True) if archived else discord.lock(thread)
+        before = [(each.id, each.content) for each in discord.messages(thread)]
+        go_on.set()
+        await model.asked()
+        await wait_delivered(gateway)
+        assert (thread.locked, thread.archived) == (True, archived)
+        assert [(each.id, each.content) for each in discord.messages(thread)] == before
+        discord.lock(thread, locked=False)
+        await alice.says(thread, "and now?")
+        await discord.until(lambda: bot_texts(discord, thread)[-1:] == ["**solo**\nBack."])
+        await wait_delivered(gateway)
+
+
+async def test_a_thread_that_was_locked_while_the_bot_was_away_stays_as_it_is(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    discord.give(discord.bot, discord.role("keeper", "manage_threads"))
+    model = ScriptedModel(["One ", go_on, "two."])
+    async with serving(discord, tmp_path, partial(solo, model, model_client_stream=True)):
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+    thread = thread_of(asked)
+    discord.archive(thread, locked=True)
+    async with serving(discord, tmp_path, lambda: solo("One two.")) as gateway:
+        await wait_delivered(gateway)
+    assert (thread.locked, thread.archived) == (True, True)
+
+
+@pytest.mark.parametrize("what", ["deleted", "forbidden"])
 async def test_a_thread_that_is_taken_away_ends_alone(
     what: str, discord: DiscordSimulator, tmp_path: Path
 ) -> None:
@@ -86,9 +139,6 @@ async def test_a_thread_that_is_taken_away_ends_alone(
         asked = await alice.mentions(general, "count")
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         match what:
-            case "locked":
-                discord.deny(general, discord.bot, "manage_threads")
-                discord.archive(thread_of(asked), locked=True)
             case "deleted":
                 discord.delete(thread_of(asked))
             case _:
@@ -101,20 +151,48 @@ async def test_a_thread_that_is_taken_away_ends_alone(
         await wait_delivered(gateway)
 
 
-async def test_a_message_that_people_remove_while_it_grows_is_written_anew(
+async def test_what_a_moderator_deletes_while_it_grows_is_not_posted_again(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    alice, go_on = discord.person("alice"), asyncio.Event()
-    model = ScriptedModel(["One ", go_on, "two."])
+    general, alice, go_on = discord.channel("general"), discord.person("alice"), asyncio.Event()
+    long = "Two is more than one. " * 400
+    model = ScriptedModel(["One ", go_on, long], "Fine.")
     async with serving(
         discord, tmp_path, partial(solo, model, model_client_stream=True)
     ) as gateway:
-        await alice.says(alice.direct, "count")
-        await discord.until(lambda: bot_texts(discord, alice.direct))
-        discord.delete(discord.messages(alice.direct)[-1])
+        asked = await alice.mentions(general, "count")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        discord.delete(bot_messages(discord, thread_of(asked))[-1])
         go_on.set()
-        await discord.until(lambda: bot_texts(discord, alice.direct) == ["**solo**\nOne two."])
+        await model.asked()
         await wait_delivered(gateway)
+        assert bot_texts(discord, thread_of(asked)) == []
+        await alice.says(thread_of(asked), "go on")
+        await discord.until(lambda: bot_texts(discord, thread_of(asked)))
+        await wait_delivered(gateway)
+    assert bot_texts(discord, thread_of(asked)) == ["**solo**\nFine."]
+
+
+async def test_a_card_that_a_moderator_deletes_is_not_posted_again(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    operators = [f"discord:{alice.id}"]
+    async with serving(discord, tmp_path, bell_teams(), operators=operators) as gateway:
+        await wait_commands(discord)
+        asked = await alice.mentions(general, "ring")
+        await discord.until(lambda: asked.thread)
+        card = await wait_card(discord, thread_of(asked))
+        request = card.components[0]["components"][0]["custom_id"].split(":")[2]
+        discord.delete(card)
+        await discord.answered(await alice.slash(thread_of(asked), "approve", id=request))
+        await discord.until(
+            lambda: (
+                bot_texts(discord, thread_of(asked))[-1:] == ["**solo**\n-# \u2713 ring\nIt rang."]
+            )
+        )
+        await wait_delivered(gateway)
+    assert not any("asks to run" in each for each in bot_texts(discord, thread_of(asked)))
 
 
 async def test_a_permission_that_is_lost_in_a_channel_is_no_end_of_the_bot(

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.testing import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator, TooManyRequests
 from gateway.gateway import Limits
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
 from tests.adapters.discord.serving import bot_texts, config_of, serving, thread_of, wait_delivered
 from tests.fakes.scripted_model import ScriptedModel
-from tests.gateway.scripted import ScriptedTeams
+from tests.gateway.scripted import ScriptedTeams, solo
 
 pytestmark = pytest.mark.chaos
 
@@ -101,3 +101,17 @@ async def test_twenty_threads_grow_side_by_side_under_limits_that_shrink(
         await wait_delivered(gateway)
     assert discord.avoidable_429s == []
     assert late < 5.0
+
+
+async def test_a_ban_for_invalid_requests_is_waited_for(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
+        discord.invalid_requests.limit.count, discord.invalid_requests.limit.ban = 1, 1.0
+        discord.faults.plan(TooManyRequests(0.1), method="POST", path=POST.split()[1])
+        await alice.says(alice.direct, "hello?")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+    assert bot_texts(discord, alice.direct) == ["**solo**\nHere."]
+    assert sum(call.status == 429 for call in discord.calls()) <= 4

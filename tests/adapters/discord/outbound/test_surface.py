@@ -349,3 +349,16 @@ async def test_code_stays_as_it_is(harness: DiscordHarness, code: str) -> None:
     speech = Speech(agent="solo", text=harness.surface.neutral(code))
     await harness.surface.post(harness.place, Part(key="k", content=speech))
     assert bot_texts(harness.discord, thread_of(harness.asked)) == [f"**solo**\n{code}"]
+
+
+async def test_a_refused_rename_does_not_keep_a_thread_from_being_opened_again(
+    harness: DiscordHarness,
+) -> None:
+    for title in ("one", "two", "three"):
+        await harness.surface.rename(harness.place, title)
+    thread = thread_of(harness.asked)
+    assert thread.name == "two"
+    harness.discord.archive(thread)
+    await harness.surface.post(harness.place, Part(key="k", content=Line(text="Here.")))
+    assert bot_texts(harness.discord, thread) == ["-# Here."]
+    assert not thread.archived

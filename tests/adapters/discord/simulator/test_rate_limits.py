@@ -146,3 +146,50 @@ async def test_a_refusal_without_via_is_not_retried(
         await channel.send("one")
     assert refused.value.status == 429
     assert discord.texts(general) == []
+
+
+async def test_a_channel_is_renamed_twice_in_ten_minutes_whatever_the_headers_say(
+    discord: DiscordSimulator, rest: Rest
+) -> None:
+    thread = await discord.person("alice").starts_thread(
+        await discord.person("alice").says(discord.channel("general"), "hi"), "talk"
+    )
+    discord.give(discord.bot, discord.role("keeper", "manage_threads"))
+    path = f"/channels/{thread.id}"
+    for name in ("one", "two"):
+        assert (await rest.call("PATCH", path, {"name": name}))[0] == 200
+
+    status, answer = await rest.call("PATCH", path, {"name": "three"})
+
+    assert (status, thread.name) == (429, "two")
+    assert 590 < answer["retry_after"] <= 600
+    assert int(rest.headers["X-RateLimit-Remaining"]) > 0
+    assert (await rest.call("PATCH", path, {"archived": True}))[0] == 200
+    discord.advance(answer["retry_after"])
+    assert (await rest.call("PATCH", path, {"archived": False}))[0] == 200
+    assert (await rest.call("PATCH", path, {"name": "three"}))[0] == 200
+
+
+async def test_who_makes_too_many_invalid_requests_is_banned_for_a_while(
+    discord: DiscordSimulator, rest: Rest
+) -> None:
+    assert discord.invalid_requests.limit.count == 10_000
+    discord.invalid_requests.limit.count = 3
+    general, secret = discord.channel("general"), discord.channel("secret", hidden=True)
+    path = f"/channels/{secret.id}/messages"
+    shared = TooManyRequests(0.0, scope="shared")
+    discord.faults.plan(shared, path=f"/channels/{general.id}")
+    assert (await rest.call("GET", f"/channels/{general.id}"))[0] == 429
+    assert (await rest.call("GET", f"/channels/{general.id}1"))[0] == 404
+    assert discord.invalid_requests.recent == 0
+    for _ in range(3):
+        assert (await rest.call("POST", path, {"content": "x"}))[0] == 403
+
+    status, answer = await rest.call("GET", f"/channels/{general.id}")
+
+    assert status == 429
+    assert "html" in answer
+    assert "Via" not in rest.headers
+    assert int(rest.headers["Retry-After"]) == 600
+    discord.advance(600)
+    assert (await rest.call("GET", f"/channels/{general.id}"))[0] == 200

@@ -151,11 +151,44 @@ async def test_a_locked_thread_takes_nothing(discord: DiscordSimulator, rest: Re
     _, message = await rest.call("POST", path, {"content": "x"})
     discord.archive(thread, locked=True)
 
-    assert await rest.code("POST", path, {"content": "y"}) == (400, 50083)
+    assert await rest.code("POST", path, {"content": "y"}) == (403, 50083)
     change = {"archived": False}
     assert await rest.code("PATCH", f"/channels/{thread.id}", change) == (403, 50013)
     edit = {"content": "y"}
-    assert await rest.code("PATCH", f"{path}/{message['id']}", edit) == (400, 50083)
+    assert await rest.code("PATCH", f"{path}/{message['id']}", edit) == (403, 50083)
+    assert await rest.code("DELETE", f"{path}/{message['id']}") == (403, 50083)
+
+
+async def test_a_locked_thread_that_is_not_archived_takes_no_text_but_lets_it_go(
+    discord: DiscordSimulator, rest: Rest
+) -> None:
+    general = discord.channel("general")
+    started = {"name": "talk", "type": 11}
+    _, made = await rest.call("POST", f"/channels/{general.id}/threads", started)
+    thread, path = discord.threads(general)[0], f"/channels/{made['id']}/messages"
+    _, message = await rest.call("POST", path, {"content": "x"})
+    discord.lock(thread)
+
+    assert await rest.code("POST", path, {"content": "y"}) == (403, 50083)
+    edit = {"content": "y"}
+    assert await rest.code("PATCH", f"{path}/{message['id']}", edit) == (403, 50083)
+    rename = {"name": "mine"}
+    assert await rest.code("PATCH", f"/channels/{thread.id}", rename) == (403, 50013)
+    assert (await rest.call("DELETE", f"{path}/{message['id']}"))[0] == 204
+
+
+async def test_a_moderator_goes_on_in_a_locked_thread(
+    discord: DiscordSimulator, rest: Rest
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    thread = await alice.starts_thread(await alice.says(general, "hi"), "talk")
+    path = f"/channels/{thread.id}"
+    discord.give(discord.bot, discord.role("keeper", "manage_threads"))
+    discord.archive(thread, locked=True)
+
+    assert (await rest.call("POST", f"{path}/messages", {"content": "y"}))[0] == 200
+    assert (thread.archived, thread.locked) == (False, True)
+    assert (await rest.call("PATCH", path, {"name": "mine"}))[0] == 200
 
 
 async def test_a_thread_is_renamed_archived_and_brought_back(

@@ -1,0 +1,52 @@
+"""Threads that a moderator locked: nothing is written there.
+
+Discord refuses a bot without rights. One that may manage threads would write all the same, and
+reopen the thread; so what events and answers tell of threads is kept, and an unknown one looked up.
+"""
+
+from __future__ import annotations
+
+from adapters.discord.bounded_cache import BoundedCache
+from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import THREADS, Payload
+from gateway.surface import CallRejected
+
+LOCKED = "A moderator locked the thread."
+
+
+class LockedThreads:
+    """Knows of each thread whether it is locked."""
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+        self._known = BoundedCache[bool](10_000)
+
+    def learn(self, channel: Payload) -> None:
+        """Note a channel that Discord tells of, if it is a thread."""
+        if channel.get("type") in THREADS:
+            self._known.put(str(channel["id"]), is_locked(channel))
+
+    def forget(self) -> None:
+        """Forget all threads: events of them may have been missed."""
+        self._known = BoundedCache[bool](10_000)
+
+    async def check_again(self, thread: str) -> None:
+        """Check what Discord says now, whatever was known."""
+        self._known.forget(thread)
+        await self.check(thread)
+
+    async def check(self, thread: str) -> None:
+        """Raise CallRejected for a locked thread, and the errors of calls."""
+        locked = self._known.get(thread)
+        if locked is None:
+            channel = await self._rest.call("GET", f"/channels/{thread}")
+            if (locked := self._known.get(thread)) is None:  # an event meanwhile is newer
+                self.learn(channel)
+                locked = is_locked(channel)
+        if locked:
+            raise CallRejected(LOCKED, gone=True)
+
+
+def is_locked(channel: Payload) -> bool:
+    """True if a moderator locked the thread."""
+    return bool((channel.get("thread_metadata") or {}).get("locked"))
