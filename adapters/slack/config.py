@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
-from gateway.config.table import Section
+from gateway.config.table import Section, SettingMistake, setting_errors
 
 PLATFORM = "slack"
 """The platform of its conversations' keys."""
@@ -19,6 +18,11 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 _WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")
 _COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
+_BESIDE = {
+    "client_secret": "Basic Information shows it; give it as client_secret_env or _file",
+    "public_url": "give the https address under which Slack and people reach Parley",
+    "allowed_workspaces": "name the workspaces that may install the app",
+}
 _EMOJI = re.compile(r"[a-z0-9_+'-]+")
 
 
@@ -142,41 +146,41 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if self.mode == "socket" and self.app_token is None:
-            raise _at(
-                "app_token",
-                'is missing for mode "socket": make one under Basic Information, App-Level '
-                "Tokens, with the scope connections:write, and give it as app_token_env or "
-                "app_token_file",
-            )
-        if self.mode == "http" and self.signing_secret is None:
-            raise _at(
-                "signing_secret",
-                'is missing for mode "http": Basic Information, App Credentials shows it; give it '
-                "as signing_secret_env or signing_secret_file",
-            )
-        if self.client_id:
-            return self._can_install()
-        if self.bot_token is None:
-            raise _at(
-                "bot_token",
+        wrong = [*self._lacks_transport(), *(self._lacks_install() if self.client_id else ())]
+        if not self.client_id and self.bot_token is None:
+            said = (
                 "is missing: install the app under OAuth & Permissions and give its xoxb- token as "
-                "bot_token_env or bot_token_file (or client_id for installs by others)",
+                "bot_token_env or bot_token_file (or client_id for installs by others)"
             )
+            wrong.append(SettingMistake(("bot_token",), said, ("client_id",)))
+        if wrong:
+            raise setting_errors(wrong)
         return self
 
-    def _can_install(self) -> Self:
-        if self.bot_token is not None:
-            raise _at("client_id", "given together with bot_token; only one of them may be set")
-        for name in ("client_secret", "public_url"):
-            if getattr(self, name) is None:
-                raise _at(name, "is missing beside client_id")
-        if not self.allowed_workspaces:
-            raise _at(
-                "allowed_workspaces",
-                "is missing beside client_id: name the workspaces that may install the app",
+    def _lacks_transport(self) -> Iterator[SettingMistake]:
+        if self.mode == "socket" and self.app_token is None:
+            said = (
+                'is missing for mode "socket": make one under Basic Information, App-Level '
+                "Tokens, with the scope connections:write, and give it as app_token_env or "
+                "app_token_file"
             )
-        return self
+            yield SettingMistake(("app_token",), said, ("mode",))
+        if self.mode == "http" and self.signing_secret is None:
+            said = (
+                'is missing for mode "http": Basic Information, App Credentials shows it; give it '
+                "as signing_secret_env or signing_secret_file"
+            )
+            yield SettingMistake(("signing_secret",), said, ("mode",))
+
+    def _lacks_install(self) -> Iterator[SettingMistake]:
+        if self.bot_token is not None:
+            said = "given together with bot_token; only one of them may be set"
+            yield SettingMistake(("client_id",), said, ("bot_token",))
+            return
+        for name, where in _BESIDE.items():
+            if not getattr(self, name):
+                said = f"is missing beside client_id: {where}"
+                yield SettingMistake((name,), said, ("client_id",))
 
 
 def without_tokens(table: Mapping[str, Any]) -> Config:
@@ -186,7 +190,3 @@ def without_tokens(table: Mapping[str, Any]) -> Config:
     unset = {"app_token": "xapp-unset", "signing_secret": "unset"}
     mine = {"client_secret": "unset"} if "client_id" in table else {"bot_token": "xoxb-unset"}
     return Config.model_validate({**given, **unset, **mine})
-
-
-def _at(key: str, problem: str) -> PydanticCustomError:
-    return PydanticCustomError("setting", "{problem}", {"key": key, "problem": problem})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from gateway.adapter import Adapter, SettingsCheck
 from gateway.app.find_adapters import AdapterError, find_adapter
 from gateway.config.problems import Problem
 from gateway.config.table import Section
+from gateway.config.toml import KeyPath
 from gateway.config.validation import validate
 from gateway.values import value
 
@@ -31,11 +32,14 @@ class AdapterSettings:
 
 
 def read_adapters(
-    tables: Mapping[str, dict[str, Any]], written: Mapping[str, Any], folder: Path
+    tables: Mapping[str, dict[str, Any]],
+    written: Mapping[str, Any],
+    folder: Path,
+    known: Iterable[KeyPath] = (),
 ) -> tuple[dict[str, AdapterSettings], list[Problem]]:
     """The settings of every platform, and what is wrong with them.
 
-    `written` is [adapters] as it stands in the file.
+    `written` is [adapters] as it stands in the file; places in `known` were reported before.
     """
     problems: list[Problem] = []
     found: dict[str, Any] = {}
@@ -49,14 +53,16 @@ def read_adapters(
     fields: dict[str, Any] = {name: (module.Config | None, None) for name, module in found.items()}
     whole = create_model("Adapters", __base__=Section, **fields)
     data = {name: tables[name] for name in found}
-    valid, wrong = validate(whole, data, written=dict(written), folder=folder)
-    problems += [Problem(path=("adapters", *each.path), text=each.text) for each in wrong]
+    checked = validate(whole, data, written=dict(written), folder=folder, known=known)
+    problems += [
+        Problem(path=("adapters", *each.path), text=each.text) for each in checked.problems
+    ]
     settings = {
         name: AdapterSettings(
             name=name, config=config, build=module.build, check=getattr(module, "check", None)
         )
         for name, module in found.items()
-        if (config := getattr(valid, name)) is not None
+        if (config := getattr(checked.value, name)) is not None
     }
     return settings, problems
 

@@ -64,24 +64,35 @@ def load_config(
     folder = source.absolute().parent if source else Path.cwd()
     imports = Imports(folder if source else None)
     problems: list[Problem] = []
+    unset: list[KeyPath] = []
 
     def missing(place: KeyPath, variable: str) -> None:
         text = f"the environment variable {variable} is not set (for a plain ${{, write $${{)"
         problems.append(Problem(path=place, text=text))
+        unset.append(place)
 
     data = substitute(written, missing)
-    config, wrong = validate(Config, data, written=written, folder=folder)
-    problems += wrong
+    checked = validate(Config, data, written=written, folder=folder, known=unset)
+    config, remains = checked.value, checked.remains
+    problems += checked.problems
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
         from gateway.references.check import check_references  # it loads the engine
 
-        problems += check_references(config, written, imports)
+        written = remains.as_meant(written)
+        found = check_references(config, written, imports)
         tables = written.get("adapters")
         tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
-        adapters, wrong = read_adapters(config.adapters, tables, folder)
+        adapters, wrong = read_adapters(
+            config.adapters,
+            tables,
+            folder,
+            [place[1:] for place in unset if place[:1] == ("adapters",)],
+        )
         problems += wrong
-        problems += _open_routes(config.routes, adapters)
+        found += _open_routes(config.routes, adapters)
+        places = [replace(each, path=remains.in_file(each.path)) for each in found]
+        problems += [each for each in places if not remains.is_known(each.path)]
     REDACTION.add(secrets_of(config))
     for adapter in adapters.values():
         REDACTION.add(secrets_of(adapter.config))

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gateway.base.calendar import Scope
 from gateway.config.routes import Names
-from gateway.config.table import Section, setting_error
+from gateway.config.table import Section, SettingMistake, setting_errors
 
 Window: TypeAlias = Literal["turn", "hour", "day", "month"]
 
@@ -65,12 +65,17 @@ class Budget(Section):
 
     @model_validator(mode="after")
     def _check_limits(self) -> Self:
+        wrong: list[SettingMistake] = []
         if self.seconds is not None and self.window != "turn":
-            raise setting_error("seconds", 'is the length of a turn: set window = "turn"')
+            said = 'is the length of a turn: set window = "turn"'
+            wrong.append(SettingMistake(("seconds",), said, ("window",)))
         if self.turns is not None and self.window == "turn":
-            raise setting_error("turns", 'can\'t be counted in one turn: set window = "day"')
+            said = 'can\'t be counted in one turn: set window = "day"'
+            wrong.append(SettingMistake(("turns",), said, ("window",)))
         limits = (self.tokens, self.cost, self.turns, self.seconds)
         if all(limit is None for limit in limits):
             said = "is missing: a budget limits tokens, cost, turns or seconds"
-            raise setting_error("tokens", said)
+            wrong.append(SettingMistake(("tokens",), said, ("cost", "turns", "seconds")))
+        if wrong:
+            raise setting_errors(wrong)
         return self

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import zoneinfo
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from gateway.base.patterns import check_pattern
-from gateway.config.table import Section, setting_error, shorthand
+from gateway.config.table import Section, SettingMistake, setting_errors, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
 ToolOutput: TypeAlias = Literal["foreign", "trusted"]
@@ -224,27 +225,32 @@ class Policies(Section):
     """Rules for tools."""
 
     @model_validator(mode="after")
-    def _check_quorums(self) -> Self:
+    def _check_sense(self) -> Self:
+        wrong = [*self._impossible_quorums(), *self._impossible_minutes()]
+        if wrong:
+            raise setting_errors(wrong)
+        return self
+
+    def _impossible_quorums(self) -> Iterator[SettingMistake]:
         for tool, policy in self.tools.named().items():
             able = _people(policy.approvers or [OPERATORS], self.operators)
             if policy.quorum > len(able):
-                raise setting_error(
-                    "tools",
-                    f"{tool}: {policy.quorum} people have to approve, but only {len(able)} may; "
-                    "name more approvers or operators",
+                said = (
+                    f"{policy.quorum} people have to approve, but only {len(able)} may; "
+                    "name more approvers or operators"
                 )
-        return self
+                yield SettingMistake(
+                    ("tools", tool, "quorum"), said, ("operators", ("tools", tool, "approvers"))
+                )
 
-    @model_validator(mode="after")
-    def _check_missed(self) -> Self:
+    def _impossible_minutes(self) -> Iterator[SettingMistake]:
         longest = self.missed_days * DAY_MINUTES
         if self.answer_missed_minutes > longest:
-            raise setting_error(
-                "answer_missed_minutes",
+            said = (
                 f"found {self.answer_missed_minutes:g}, longer than missed_days, which is "
-                f"{longest:g} minutes; shorten it, or lengthen missed_days",
+                f"{longest:g} minutes; shorten it, or lengthen missed_days"
             )
-        return self
+            yield SettingMistake(("answer_missed_minutes",), said, ("missed_days",))
 
     @field_validator("timezone")
     @classmethod

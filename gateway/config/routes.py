@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from gateway.config.table import Section, setting_error
+from gateway.config.table import Section, SettingMistake, setting_error, setting_errors
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]
@@ -16,6 +17,8 @@ MEMBERS = "members"
 
 ANYWHERE = "*"
 """Stands for every channel that the bot is in."""
+
+_PEOPLE = ("users", "roles", "groups", "bots", "pairing")
 
 
 def _listed(value: Any) -> Any:
@@ -48,7 +51,9 @@ class Route(Section):
     adapter: str
     """Name of the platform's table in [adapters], such as "slack"."""
 
-    workspace: Names = Field(default_factory=list)
+    workspace: Names = Field(
+        default_factory=list, validation_alias=AliasChoices("workspace", "guild")
+    )
     """Id of the workspace or guild, or a list; any if not given. `guild` is another name for it.
 
     `users = "members"` needs it on Discord, where anybody can add a bot to a server of their own.
@@ -120,22 +125,38 @@ class Route(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _rename_guild(cls, data: Any) -> Any:
+    def _check_guild(cls, data: Any) -> Any:
         if not isinstance(data, dict) or "guild" not in data:
             return data  # pyright: ignore[reportUnknownVariableType]
         if "workspace" in data:
             raise setting_error("guild", "means the same as workspace; keep one of them")
-        return {("workspace" if key == "guild" else key): value for key, value in data.items()}  # pyright: ignore[reportUnknownVariableType]
+        return data  # pyright: ignore[reportUnknownVariableType]
 
     @model_validator(mode="after")
     def _check_reach(self) -> Self:
+        wrong: list[SettingMistake] = []
         if not self.channels and not self.dm:
-            raise setting_error("channels", "is missing: give the route channels, or dm = true")
-        people = (self.users, self.roles, self.groups, self.bots)
-        if not any(people) and not self.pairing:
-            problem = 'is missing: give the route users (or "members"), roles or groups'
-            raise setting_error("users", problem)
+            said = "is missing: give the route channels, or dm = true"
+            wrong.append(SettingMistake(("channels",), said, ("channels", "dm")))
+        if not any((self.users, self.roles, self.groups, self.bots)) and not self.pairing:
+            said = 'is missing: give the route users (or "members"), roles or groups'
+            wrong.append(SettingMistake(("users",), said, _PEOPLE))
         if self.pairing and not self.dm:
-            problem = "needs dm = true, because codes are given in direct messages only"
-            raise setting_error("pairing", problem)
+            said = "needs dm = true, because codes are given in direct messages only"
+            wrong.append(SettingMistake(("pairing",), said, ("dm",)))
+        wrong += self._without_effect()
+        if wrong:
+            raise setting_errors(wrong)
         return self
+
+    def _without_effect(self) -> Iterator[SettingMistake]:
+        """Settings that let nobody in, as the route is."""
+        if MEMBERS in self.users or self.roles or self.groups:
+            return
+        for key in ("guests", "external"):
+            if getattr(self, key):
+                said = (
+                    'lets in nobody here: it widens users = "members", roles and groups, of which '
+                    "the route has none; add one of them"
+                )
+                yield SettingMistake((key,), said, _PEOPLE)

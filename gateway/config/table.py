@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, ClassVar, cast, get_args
+from typing import Annotated, Any, ClassVar, NamedTuple, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -25,6 +25,12 @@ from gateway.base.suggest import did_you_mean
 # What is shown of a wrong reference to a secret: nothing that may be the secret itself.
 _VARIABLE = re.compile(r"[A-Z]{1,20}|(?=.{1,64}$)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _KEY = re.compile(r"[^/.]{16,}|(?:sk|xox.|xapp)-.*")
+# Instead of a secret: copied from a page that hides it, or from instructions.
+_STANDS_FOR = re.compile(
+    r"(?:[a-z]+-)*[*•●·x.…]{3,}|.*(?:\*{3}|•{2}|●{2}|\.{3}|…).*|<.*>|(?:xox[bp]|xapp|sk)-?"
+    r"|your[ _-].*|.*[ _-]here|change[ _-]?me",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Section(BaseModel):
@@ -49,15 +55,27 @@ class Section(BaseModel):
         if not isinstance(data, Mapping):
             return data
         table = dict(cast("Mapping[str, Any]", data))
+        wrong: list[SettingMistake] = []
         for name in cls.secrets():
             for key, read in ((f"{name}_env", _from_environment), (f"{name}_file", _from_file)):
-                if key in table:
-                    value = read(key, table.pop(key), info)
-                    if name in table:
-                        raise setting_error(
-                            key, f"gives {name} a second time; keep one of the settings"
-                        )
-                    table[name] = value
+                if key not in table:
+                    continue
+                try:
+                    value = _real(read(key, table.pop(key), info))
+                except _Unusable as error:
+                    wrong.append(SettingMistake((key,), str(error)))
+                    continue
+                if name in table:
+                    said = f"gives {name} a second time; keep one of the settings"
+                    wrong.append(SettingMistake((key,), said))
+                table.setdefault(name, value)
+            if isinstance(given := table.get(name), str) and name in data:
+                try:
+                    _real(given)
+                except _Unusable as error:
+                    wrong.append(SettingMistake((name,), f'{error}, or give {name}_env = "NAME"'))
+        if wrong:
+            raise setting_errors(wrong)
         return table
 
     @classmethod
@@ -153,13 +171,17 @@ def template(*fields: str) -> AfterValidator:
 
 def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
     if not isinstance(variable, str) or not variable:
-        raise setting_error(key, "expected the name of an environment variable")
+        example = key.upper()[:-4]
+        raise _Unusable(f"expected the name of an environment variable, such as {example!r}")
     if value := os.environ.get(variable):
         return value
     if _VARIABLE.fullmatch(variable):
-        raise setting_error(key, f"the environment variable {variable} is not set")
-    raise setting_error(
-        key,
+        state = "is not set" if variable not in os.environ else "is empty"
+        raise _Unusable(
+            f"the environment variable {variable} {state}; set it where Parley starts, as with "
+            f"`export {variable}=...`"
+        )
+    raise _Unusable(
         "no environment variable has this name. It is not shown, as it may be a secret: put the "
         f"secret into a variable, and the variable's name here, such as {key.upper()[:-4]}",
     )
@@ -167,19 +189,53 @@ def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
 
 def _from_file(key: str, name: object, info: ValidationInfo) -> str:
     if not isinstance(name, str) or not name:
-        raise setting_error(key, "expected the path of a file")
+        raise _Unusable("expected the path of a file that holds the secret alone")
     path = _based_on_folder(Path(name), info)
     try:
         value = path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         shown = "the file, whose name may be a secret" if _KEY.fullmatch(name) else path
-        raise setting_error(key, f"cannot read {shown}: {reason}") from error
+        raise _Unusable(f"cannot read {shown}: {reason}") from error
     if not value:
-        raise setting_error(key, f"{path} is empty")
+        raise _Unusable(f"{path} is empty; it has to hold the secret")
     return value
 
 
-def setting_error(key: str, problem: str) -> PydanticCustomError:
+def _real(secret: str) -> str:
+    """The secret. Raises _Unusable for an empty one, and for what only stands for one."""
+    if not secret.strip():
+        raise _Unusable("found an empty text, expected the secret itself; paste it")
+    if _STANDS_FOR.fullmatch(secret.strip()):
+        raise _Unusable(
+            "found what stands for a secret, such as asterisks or YOUR_TOKEN, expected the secret "
+            "itself; copy it where it is shown in full"
+        )
+    return secret
+
+
+class _Unusable(Exception):
+    """A secret that can't be had, with the reason."""
+
+
+class SettingMistake(NamedTuple):
+    """A mistake in one key of a table, by the keys inside that table.
+
+    It is not reported if one of the keys in `given` was wrong already: it would only follow.
+    """
+
+    key: tuple[str | int, ...]
+    problem: str
+    given: tuple[str | tuple[str, ...], ...] = ()
+
+
+def setting_error(key: str, problem: str, *, given: Iterable[str] = ()) -> PydanticCustomError:
     """A mistake in one key of the table that is being read."""
-    return PydanticCustomError("setting", "{problem}", {"key": key, "problem": problem})
+    return setting_errors([SettingMistake((key,), problem, tuple(given))])
+
+
+def setting_errors(mistakes: Iterable[SettingMistake]) -> PydanticCustomError:
+    """Mistakes in keys of the table that is being read."""
+    found = tuple(mistakes)
+    said = "; ".join(f"{each.key[0]}: {each.problem}" for each in found)
+    return PydanticCustomError("setting", "{said}", {"said": said, "mistakes": found})

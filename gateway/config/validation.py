@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
 from pydantic import SecretStr, Tag, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, PydanticUndefined
 
-from gateway.base.suggest import did_you_mean
-from gateway.config.problems import Problem, value_at
-from gateway.config.table import Section
+from gateway.base.suggest import did_you_mean, nearest
+from gateway.config.problems import Problem, toml_path, value_at
+from gateway.config.remains import Remains
+from gateway.config.table import Section, SettingMistake
 from gateway.config.toml import KeyPath
 
 S = TypeVar("S", bound=Section)
 
 _LONGEST_VALUE = 60
+_PLAIN = (bool, int, float, str)
+_PLAIN_TEXT = re.compile(r"true|false|-?\d+(\.\d+)?")
+_CHOICE = re.compile(r"'([^']*)'")
+_SENTENCE = re.compile(r"(?<=[^.][.:])\s")
 _EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -31,66 +38,122 @@ _EXPECTED = {
     "model_type": "a table",
     "model_attributes_type": "a table",
     "path_type": "a path",
+    "finite_number": "a finite number",
 }
+_FOLLOWING = ("too_short", "missing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked(Generic[S]):
+    """A config's valid parts, its mistakes, and what is left of the file."""
+
+    value: S
+    problems: list[Problem]
+    remains: Remains
 
 
 def validate(
-    kind: type[S], data: dict[str, Any], *, written: dict[str, Any], folder: Path
-) -> tuple[S, list[Problem]]:
+    kind: type[S],
+    data: dict[str, Any],
+    *,
+    written: dict[str, Any],
+    folder: Path,
+    known: Iterable[KeyPath] = (),
+) -> Checked[S]:
     """The data as its type without wrong parts, and the mistakes.
 
     `written` is the data as it stands in the file, so that no value of a variable is ever shown.
+    Places in `known` were reported before.
     """
-    data = copy.deepcopy(data)
     problems: list[Problem] = []
-    removed: set[KeyPath] = set()
+    remains = Remains(data)
+    for place in known:
+        remains.blame(place)
     while True:
         try:
-            text = json.dumps(data, default=str)
+            text = json.dumps(remains.data(), default=str)
             value = kind.model_validate_json(text, strict=True, context={"folder": folder})
         except ValidationError as error:
-            mistakes = [_Mistake(kind, details, written) for details in error.errors()]
+            mistakes = [
+                mistake
+                for details in error.errors()
+                for mistake in _mistakes(kind, details, written, remains)
+            ]
         else:
-            return value, problems
+            return Checked(value=value, problems=problems, remains=remains)
         for mistake in mistakes:
-            if mistake.path not in removed and not mistake.follows_from(removed):
+            if not mistake.follows(remains):
                 problems.append(Problem(path=mistake.path, text=mistake.describe()))
-            removed.add(_remove(data, mistake.unusable))
+            mistake.blame(remains)
+        for mistake in mistakes:
+            remains.remove(mistake.unusable)
+
+
+def _mistakes(
+    root: type[Section], details: ErrorDetails, written: dict[str, Any], remains: Remains
+) -> Iterator[_Mistake]:
+    """One of pydantic's errors, which may stand for several mistakes of ours."""
+    if details["type"] != "setting":
+        yield _Mistake(root, details, written, remains)
+        return
+    found: tuple[SettingMistake, ...] = details.get("ctx", {})["mistakes"]
+    for each in found:
+        yield _Mistake(root, details, written, remains, each)
 
 
 class _Mistake:
-    """One of pydantic's errors, with its path as the file writes it."""
+    """One mistake, with its path as the file writes it."""
 
-    def __init__(self, root: type[Section], details: ErrorDetails, written: dict[str, Any]) -> None:
-        path, self._expected = _walk(root, details["loc"])
-        self.path = _as_written(path, written)
+    def __init__(
+        self,
+        root: type[Section],
+        details: ErrorDetails,
+        written: dict[str, Any],
+        remains: Remains,
+        setting: SettingMistake | None = None,
+    ) -> None:
+        path, self._expected, self._field = _walk(root, details["loc"])
+        self.path = _as_written(remains.in_file(path), written)
         self._written = written
-        _, self._parent = _walk(root, details["loc"][:-1])
+        _, self._parent, _ = _walk(root, details["loc"][:-1])
         self._details = details
         self._context = details.get("ctx", {})
-        if details["type"] == "setting":
-            self.path = (*self.path, self._context["key"])
+        self._setting = setting
+        if setting:
+            self.path = (*self.path, *setting.key)
 
     @property
     def unusable(self) -> KeyPath:
         """Parts to remove so that the rest is valid."""
         return self.path[:-1] if self._details["type"] == "missing" else self.path
 
-    def follows_from(self, removed: set[KeyPath]) -> bool:
-        """True if the table is empty only because parts were removed."""
-        within = (gone[: len(self.path)] == self.path for gone in removed)
-        return self._details["type"] == "too_short" and any(within)
+    def follows(self, remains: Remains) -> bool:
+        """True if it was reported before, or only follows from what was."""
+        if self._setting:
+            table = self.path[: len(self.path) - len(self._setting.key)]
+            return remains.is_known(self.path) or remains.follows(table, self._setting.given)
+        if self._details["type"] in _FOLLOWING:
+            return remains.is_known(self.path)
+        return remains.is_cause(self.path)
+
+    def blame(self, remains: Remains) -> None:
+        """Let the rest know of this cause."""
+        remains.blame(self.path)
+        if self._details["type"] != "extra_forbidden":
+            return
+        if meant := nearest(str(self.path[-1]), self._known()):
+            remains.blame_spelling(self.path, meant)
 
     def describe(self) -> str:
         """The mistake in words."""
         found = _value_text(self._expected, self._written, self.path)
         match self._details["type"]:
             case "setting":
-                said = self._context["problem"]
+                said = self._setting.problem if self._setting else ""
             case "value_error":
                 said = str(self._context["error"])
             case "missing":
-                said = "is missing"
+                said = f"is missing: {self._purpose() or 'this table needs it'}"
             case "extra_forbidden":
                 said = f"there is no setting {self.path[-1]!r}; {self._alternatives()}"
             case "union_tag_not_found" if not self._is_table():
@@ -102,7 +165,7 @@ class _Mistake:
                 hint = did_you_mean(tag, map(str, _members(self._expected)))
                 said = f"found {tag!r}, expected {_kinds(self._expected)}; {hint}".rstrip("; ")
             case _:
-                said = f"found {found}, expected {self._expectation()}"
+                said = f"found {found}, expected {self._expectation()}{self._advice()}"
         return said
 
     def _is_table(self) -> bool:
@@ -120,24 +183,82 @@ class _Mistake:
         message = self._details["msg"].removeprefix("Input should be ")
         return _EXPECTED.get(kind, f"a value {message}")
 
-    def _alternatives(self) -> str:
-        known: list[str] = []
+    def _advice(self) -> str:
+        """A way out: the right spelling of the value, or to leave it out."""
+        value = self._value()
+        match self._details["type"], value:
+            case "literal_error", str():
+                hint = did_you_mean(value, _CHOICE.findall(self._context["expected"]))
+            case "int_type" | "float_type" | "bool_type", str() if _is_plain(value):
+                hint = f"write {value.lower()}, without quotes"
+            case "string_type", int() | float():
+                hint = f'write "{_toml(value).strip(chr(34))}", in quotes'
+            case "list_type", str():
+                hint = f'write ["{value}"], a list' if len(value) <= _LONGEST_VALUE else ""
+            case "list_type", dict():
+                hint = f"write [[{toml_path(self.path)}]], with two brackets"
+            case (("dict_type" | "model_type" | "model_attributes_type"), list()):
+                hint = f"write [{toml_path(self.path)}], with one bracket"
+            case _:
+                hint = ""
+        hint = hint or self._without()
+        if not hint and (purpose := self._purpose()):
+            return f" ({purpose})"
+        return f"; {hint}" if hint else ""
+
+    def _without(self) -> str:
+        """The value that holds if the setting is left out."""
+        if self._field is None or self._field.default in (PydanticUndefined, None, ""):
+            return ""
+        default = self._field.default
+        return f"left out, it is {_toml(default)}" if isinstance(default, _PLAIN) else ""
+
+    def _purpose(self) -> str:
+        """The first sentence about the setting, from its docstring."""
+        text = (self._field.description or "") if self._field else ""
+        first = " ".join(_SENTENCE.split(text.strip())[0].split()).rstrip(".:")
+        return first[:1].lower() + first[1:] if first[1:2].islower() else first
+
+    def _value(self) -> object:
+        try:
+            return value_at(self._written, self.path) if self._expected is not SecretStr else None
+        except LookupError:
+            return None
+
+    def _known(self) -> list[str]:
         if isinstance(self._parent, type) and issubclass(self._parent, Section):
-            known = self._parent.settings()
+            return self._parent.settings()
+        return []
+
+    def _alternatives(self) -> str:
+        known = self._known()
         return did_you_mean(str(self.path[-1]), known) or f"known are {', '.join(known)}"
 
 
-def _walk(kind: Any, location: KeyPath) -> tuple[KeyPath, Any]:
-    """Pydantic's location without unions' tags, and the expected type."""
+def _walk(kind: Any, location: KeyPath) -> tuple[KeyPath, Any, FieldInfo | None]:
+    """Pydantic's location without unions' tags, and the expected type with its setting."""
     path: KeyPath = ()
+    field: FieldInfo | None = None
     for part in location:
         members = _members(kind)
         if len(members) > 1 and part in members:
             kind = members[part]
         else:
             path = (*path, part)
-            kind = _child(_single(kind), part)
-    return path, _single(kind)
+            parent = _single(kind)
+            if isinstance(parent, type) and issubclass(parent, Section):
+                field = parent.model_fields.get(str(part))
+            kind = _child(parent, part)
+    return path, _single(kind), field
+
+
+def _is_plain(text: str) -> bool:
+    """True for the text of a number or of true and false."""
+    return bool(_PLAIN_TEXT.fullmatch(text.lower()))
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else json.dumps(value)
 
 
 def _members(kind: Any) -> dict[str | int, Any]:
@@ -208,24 +329,7 @@ def _value_text(expected: Any, written: dict[str, Any], path: KeyPath) -> str:
         case dict():
             return "a table" if value else "an empty table"
         case list():
-            return "a list"
+            return "a list" if value else "an empty list"
         case _:
             text = repr(value)
             return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-
-
-def _remove(data: dict[str, Any], path: KeyPath) -> KeyPath:
-    """Remove the value at the path, or the nearest one.
-
-    Of a list's item the whole list goes, so that the others keep their numbers. Answers what is
-    gone; since there always is something, validation comes to an end.
-    """
-    item = next((at for at, part in enumerate(path) if isinstance(part, int)), len(path))
-    for length in range(item, 0, -1):
-        *around, key = path[:length]
-        with contextlib.suppress(LookupError):
-            table = cast("dict[str | int, Any]", value_at(data, tuple(around)))
-            del table[key]
-            return path[:length]
-    data.clear()
-    return ()

@@ -343,6 +343,44 @@ def test_all_mistakes_are_in_one_report(tmp_path):
     assert text == (Path(__file__).parent / "data" / "mistakes.txt").read_text().strip()
 
 
+def test_mistakes_in_items_of_a_list_leave_the_other_items_and_their_numbers(tmp_path):
+    found = mistakes(
+        tmp_path,
+        """\
+        [[routes]]
+        adapter = "slack"
+        chanels = "*"
+        users = "members"
+        [[routes]]
+        adapter = "slak"
+        channels = 3
+        users = "members"
+        [[routes]]
+        adapter = "slack"
+        channels = "*"
+        users = "members"
+        team = "dmo"
+        [adapters.slack]
+        bot_token_env = "NOPE"
+        app_token = "${NIX}"
+        mode = "htpp"
+        """,
+    )
+    assert list(found) == [
+        "line 3, routes[0].chanels",
+        "line 7, routes[1].channels",
+        "line 13, routes[2].team",
+        "line 15, adapters.slack.bot_token_env",
+        "line 16, adapters.slack.app_token",
+        "line 17, adapters.slack.mode",
+    ]
+
+
+def test_a_misspelt_table_still_names_what_is_in_it(tmp_path):
+    text = 'default_team = "t"\nmodells.m.model = "x"\nteam.t = { type = "demo", model = "m" }'
+    assert list(mistakes(tmp_path, text)) == ["line 2, modells", "line 3, team"]
+
+
 SWARM = """
 [teams.t]
 type = "swarm"
@@ -477,13 +515,13 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
         ),
         (
             "policies.tools.pay = { action = 'ask', quorum = 3, approvers = ['asker', 'x:1'] }",
-            "policies.tools",
-            "pay: 3 people have to approve, but only 2 may; name more approvers or operators",
+            "policies.tools.pay.quorum",
+            "3 people have to approve, but only 2 may; name more approvers or operators",
         ),
         (
             "policies.tools.pay = { action = 'ask', quorum = 2 }",
-            "policies.tools",
-            "pay: 2 people have to approve, but only 1 may",
+            "policies.tools.pay.quorum",
+            "2 people have to approve, but only 1 may",
         ),
         (
             "policies.missed_days = inf",

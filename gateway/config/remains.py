@@ -1,0 +1,105 @@
+"""The data of a config without its unusable parts; the rest is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from gateway.config.problems import value_at
+from gateway.config.toml import KeyPath
+
+_REFERENCES = ("_env", "_file")
+
+
+class Remains:
+    """Data from which wrong parts are taken out, one after the other.
+
+    Items of lists go alone. `in_file` gives those that stay the numbers that they have in the file.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+        self._gone: set[KeyPath] = set()
+        self._causes: set[KeyPath] = set()
+        self._misspelt: dict[str, str] = {}
+        self._numbers: dict[KeyPath, list[int]] = {}
+
+    def data(self) -> dict[str, Any]:
+        """All that is left."""
+        self._numbers = {}
+        return {} if () in self._gone else cast("dict[str, Any]", self._left(self._data, ()))
+
+    def in_file(self, path: KeyPath) -> KeyPath:
+        """The path in the file of what has this path in the data that is left."""
+        found: KeyPath = ()
+        for part in path:
+            numbers = self._numbers.get(found, ())
+            known = isinstance(part, int) and part < len(numbers)
+            found = (*found, numbers[cast("int", part)] if known else part)
+        return found
+
+    def remove(self, path: KeyPath) -> None:
+        """Take out what is at the path, or else the nearest thing around it.
+
+        There always is something, so that repeated checks come to an end.
+        """
+        while path and (path in self._gone or not self._has(path)):
+            path = path[:-1]
+        self._gone.add(path)
+
+    def blame(self, path: KeyPath) -> None:
+        """Remember a cause: what only follows from it is no mistake of its own."""
+        self._causes.add(path)
+        name = path[-1] if path else ""
+        for end in _REFERENCES:
+            if isinstance(name, str) and name.endswith(end):
+                self._causes.add((*path[:-1], name.removesuffix(end)))
+
+    def blame_spelling(self, path: KeyPath, meant: str) -> None:
+        """Remember that a key stands where another one was meant."""
+        self.blame((*path[:-1], meant))
+        if len(path) == 1:
+            self._misspelt[str(path[0])] = meant
+
+    def is_cause(self, path: KeyPath) -> bool:
+        """True if just this was wrong already."""
+        return path in self._causes
+
+    def is_known(self, path: KeyPath) -> bool:
+        """True if this, or something inside it, was wrong already."""
+        return any(cause[: len(path)] == path for cause in self._causes)
+
+    def follows(self, table: KeyPath, keys: Iterable[str | tuple[str, ...]]) -> bool:
+        """True if one of these keys of a table was wrong already."""
+        inside = (key if isinstance(key, tuple) else (key,) for key in keys)
+        return any(self.is_known((*table, *key)) for key in inside)
+
+    def as_meant(self, written: Mapping[str, Any]) -> dict[str, Any]:
+        """The file's tables, with misspelt ones under the names that were meant."""
+        return {self._misspelt.get(name, name): table for name, table in written.items()} | {
+            name: table for name, table in written.items() if name not in self._misspelt
+        }
+
+    def _has(self, path: KeyPath) -> bool:
+        try:
+            value_at(self._data, path)
+        except LookupError:
+            return False
+        return True
+
+    def _left(self, value: Any, path: KeyPath) -> Any:
+        match value:
+            case dict():
+                table = cast("dict[str, Any]", value)
+                return {
+                    key: self._left(each, (*path, key))
+                    for key, each in table.items()
+                    if (*path, key) not in self._gone
+                }
+            case list():
+                items = cast("list[Any]", value)
+                kept = [at for at in range(len(items)) if (*path, at) not in self._gone]
+                self._numbers[path] = kept
+                return [self._left(items[at], (*path, at)) for at in kept]
+            case _:
+                return value
