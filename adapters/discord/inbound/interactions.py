@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -22,7 +23,7 @@ from adapters.discord.inbound.parse_interactions import (
     command_text,
 )
 from adapters.discord.inbound.parse_messages import ForeignMessage
-from gateway.adapter import AdapterHost
+from gateway.adapter import AdapterHost, AuthError
 from gateway.client import Answer, Receipt
 from gateway.conversation import (
     Author,
@@ -33,8 +34,10 @@ from gateway.conversation import (
     Quote,
     order_key,
 )
-from gateway.errors import NotFound
+from gateway.errors import GatewayError, NotFound
 from gateway.render.sanitize import markdown
+
+LOG = logging.getLogger("adapters.discord")
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."
@@ -117,7 +120,13 @@ class InteractionHandler:
         """True if its person may not write where others see the answer."""
         if not event.guild:
             return False
-        author = await self._context.people.author(event.sender, event.guild)  # the event tells
+        try:
+            author = await self._context.people.author(event.sender, event.guild)
+        except AuthError:
+            raise
+        except GatewayError as error:  # the question meets it, too, and says so
+            LOG.info("interaction %s: its user is not known: %s", event.id, error)
+            return True
         return not await self._host.may(InboundMessage(key=key, author=author))
 
     async def _submit_question(self, event: InteractionEvent, command: CommandInput) -> Reply:
