@@ -163,12 +163,15 @@ class AdapterHost(Protocol):
         direct: bool,
         mentioned: bool,
         in_thread: bool,
+        to_others: bool = False,
     ) -> bool:
         """True if something said there is meant for the team.
 
         An adapter ignores everything else: it is neither accepted nor stored.
 
-        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in;
+        `to_others`: it mentions other people, and not the bot. What is not meant for that reason
+        alone is accepted with `only_answers` while the thread waits for people.
         """
         ...
 

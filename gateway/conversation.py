@@ -253,9 +253,11 @@ class InboundMessage:
     `keeps_files` leaves those of its message as they are; the `awaited` files of an edit are those
     that its message still has, and are not fetched again.
     `missed` says that it was written while Parley was away: the next such messages of its author
-    that wait with it are taken by the same turn. `ruling` is a gateway's: one that another made, or
-    for another author or place, counts nothing. `title` names a thread that begins with it; "" is
-    the beginning of its text.
+    that wait with it are taken by the same turn. `mentioned` says that it calls the bot by name, so
+    that it is answered in a muted thread, too. One that `only_answers` is for somebody else: it
+    counts as the answer to a question of the team, or not at all. `ruling` is a gateway's: one that
+    another made, or for another author or place, counts nothing. `title` names a thread that begins
+    with it; "" is the beginning of its text.
     """
 
     key: ConversationKey
@@ -278,6 +280,8 @@ class InboundMessage:
     quotes: tuple[Quote, ...] = ()
     click: Click | None = None
     missed: bool = False
+    mentioned: bool = False
+    only_answers: bool = False
     ruling: Ruling | None = field(default=None, repr=False, compare=False)
 
     @property

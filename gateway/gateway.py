@@ -184,10 +184,16 @@ class Gateway:
         direct: bool,
         mentioned: bool,
         in_thread: bool,
+        to_others: bool = False,
     ) -> bool:
         """True if something said there is meant for the team."""
         return self._using.access.addressed(
-            key, author, direct=direct, mentioned=mentioned, in_thread=in_thread
+            key,
+            author,
+            direct=direct,
+            mentioned=mentioned,
+            in_thread=in_thread,
+            to_others=to_others,
         )
 
     def allows(self, message: InboundMessage) -> bool:

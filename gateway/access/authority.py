@@ -155,14 +155,18 @@ class Access:
         direct: bool,
         mentioned: bool,
         in_thread: bool,
+        to_others: bool = False,
     ) -> bool:
         """True if something said there is meant for the team.
 
-        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in.
+        `mentioned`: it mentions the bot; `in_thread`: it stands in a thread that the bot is in;
+        `to_others`: it mentions other people, and not the bot.
         """
+        there = self.at(key, direct=direct)
+        if to_others:
+            in_thread = in_thread and any(map(_answers_others, there))
         if self.operators.include(author):
             return direct or mentioned or in_thread
-        there = self.at(key, direct=direct)
         if author.kind == "bot":
             there = [route for route in there if _lets_in(route, author, key)]
         wanted = {route.mention for route in there}
@@ -256,6 +260,10 @@ def _is_there(route: Route, key: ConversationKey, *, direct: bool) -> bool:
     if direct:
         return route.dm
     return ANYWHERE in route.channels or key.channel in route.channels
+
+
+def _answers_others(route: Route) -> bool:
+    return route.mention == "always" or route.others_mentioned == "answer"
 
 
 def _reaches(route: Route, workspace: str, channels: Collection[str]) -> bool:

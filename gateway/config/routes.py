@@ -10,6 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 from gateway.config.table import Section, SettingMistake, setting_error, setting_errors
 
 Mention: TypeAlias = Literal["always", "mention", "thread"]
+OthersMentioned: TypeAlias = Literal["ignore", "answer"]
 Mode: TypeAlias = Literal["queue", "steer", "interrupt", "collect"]
 
 MEMBERS = "members"
@@ -105,6 +106,14 @@ class Route(Section):
 
     "always": all; "mention": those that mention the bot; "thread": these and what follows in their
     thread. Direct messages are always answered.
+    """
+
+    others_mentioned: OthersMentioned = "ignore"
+    """Messages in the team's threads that mention other people, but not the bot.
+
+    "ignore": they are not for the team, unless they answer a question that it has asked; "answer":
+    they are answered like any others. With `mention = "always"` and in direct messages everything
+    is answered.
     """
 
     mode: Mode = "queue"

@@ -11,6 +11,7 @@ from gateway.store.decisions import (
     Decision,
     GrantRevocation,
     ModeChange,
+    MuteChange,
     NewConversation,
     QueuePromotion,
     QueueRemoval,
@@ -40,6 +41,14 @@ MODES = {
 """Meaning of each mode for a message during a turn."""
 
 NOTHING_SAID = "There are no messages here yet."
+NOT_MUTABLE = "Nobody else writes here: there is nothing to mute."
+MUTE_IN_THREAD = "Use /{name} in the thread that you mean."
+MUTED = (
+    "This thread is muted: until somebody unmutes it, the team answers only messages that mention "
+    "it by name. Commands and buttons still work."
+)
+UNMUTED = "This thread is no longer muted."
+
 HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
 
@@ -115,6 +124,8 @@ def _status(situation: Situation, _words: str) -> Decision:
         "parked": "was interrupted; /retry, or your next message, continues from there",
     }[thread.state]
     lines = [f"The team {thread.team!r} {state}."]
+    if thread.muted:
+        lines.append(MUTED)
     if situation.waiting:
         lines.append(f"Waiting messages: {situation.waiting}.")
     lines += [f"Asked ({request.id}): {request.prompt}" for request in situation.requests]
@@ -143,6 +154,29 @@ def _help(_situation: Situation, _words: str) -> Decision:
     return CommandReply(
         reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos())
     )
+
+
+# --- silence ---
+
+
+def _mute(situation: Situation, _words: str) -> Decision:
+    thread = situation.thread
+    if thread is None:
+        return CommandReply(reply=MUTE_IN_THREAD.format(name="mute"))
+    if thread.key.is_local:
+        return CommandReply(reply=NOT_MUTABLE)
+    if thread.muted:
+        return CommandReply(reply=MUTED)
+    return MuteChange(muted=True, notice=MUTED, command="/unmute", label="Unmute")
+
+
+def _unmute(situation: Situation, _words: str) -> Decision:
+    thread = situation.thread
+    if thread is None:
+        return CommandReply(reply=MUTE_IN_THREAD.format(name="unmute"))
+    if not thread.muted:
+        return CommandReply(reply="This thread is not muted.")
+    return MuteChange(muted=False, notice=UNMUTED)
 
 
 # --- approvals ---
@@ -241,6 +275,8 @@ _COMMANDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
     "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
     "help": ("list the commands", _help),
     "queue": ("list waiting messages; queue drop N, queue first N, queue mode NAME", _queue),
+    "mute": ("answer nothing in this thread but what mentions the team", _mute),
+    "unmute": ("answer everything in this thread again", _unmute),
     "again": ("run an edited message again: again N", _again),
     "revoke": ("withdraw the approval of a tool: revoke TOOL", _revoke),
 }

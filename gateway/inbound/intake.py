@@ -115,6 +115,8 @@ class Intake:
         lane = accepted.lane
         if accepted.decision is not None and not isinstance(accepted.decision, NoAction):
             self._vitals.accepted[accepted.outcome] += 1
+        elif isinstance(accepted.decision, NoAction):
+            self._vitals.ignored["not addressed"] += 1
         if accepted.forgotten:
             self._life.gone(accepted.forgotten)
         self._bus.publish(lane, accepted.events)

@@ -45,6 +45,10 @@ PAIR = (
     "I don't know you yet. Ask an operator of this bot to run `parley pair {code}` within an hour; "
     "then write again."
 )
+CODE_GIVEN = (
+    "I don't know you yet, but I gave you a code within the last hour. Ask an operator of this bot "
+    "to run `parley pair` with it; then write again."
+)
 NOT_YOURS_ALONE = (
     "Other people have written in this thread. Ask an operator of this bot to delete it."
 )
@@ -75,6 +79,12 @@ WAITS_FOR_ANSWERS = (
     "comes after them."
 )
 TOO_LATE = "The question has expired. Your message comes next."
+
+
+PRIVATE = frozenset({"command", "click", "modal", "shortcut", "stop"})
+"""Events that nothing but a reply shows to have arrived, one that only their author sees."""
+SAID = frozenset({"message", "file"})
+"""Events that may be between people."""
 
 
 def command_in(message: InboundMessage) -> Command | None:
@@ -187,6 +197,11 @@ class MessageRules:
         return DELETED if situation.deleted and not changes else ""
 
     @property
+    def _private(self) -> bool:
+        """True if the author waits for a reply that they alone see."""
+        return self.message.event in PRIVATE
+
+    @property
     def _operator(self) -> bool:
         return self.operators.include(self.message.author)
 
@@ -224,7 +239,8 @@ class MessageRules:
 
     def _refuse(self, situation: Situation) -> MessageRefusal:
         if self._was_refused_lately(situation):
-            return MessageRefusal(reason="not allowed")
+            again = NOT_ALLOWED if self.code is None else CODE_GIVEN
+            return MessageRefusal(reason="not allowed", reply=again if self._private else "")
         if self.code is None:
             return MessageRefusal(reason="not allowed", reply=NOT_ALLOWED)
         reply = PAIR.format(code=self.code.text)
@@ -241,7 +257,22 @@ class MessageRules:
             decision = self._decide_command(decision, situation, verdict)
             return self._too_many(situation) or decision if _queues(decision) else decision
         decision = self._decide_text(situation, verdict)
-        return self._too_many(situation) or decision if _queues(decision) else decision
+        if not _queues(decision):
+            return decision
+        if self._is_for_others(situation):
+            return NoAction()
+        return self._too_many(situation) or decision
+
+    def _is_for_others(self, situation: Situation) -> bool:
+        """True if a message that is no answer is between people.
+
+        Whoever names the thread itself, as the terminal does, speaks to its team.
+        """
+        message, thread = self.message, situation.thread
+        if message.only_answers:
+            return True
+        muted = thread is not None and thread.muted
+        return muted and not (message.mentioned or message.thread or message.event not in SAID)
 
     def _too_many(self, situation: Situation) -> MessageRefusal | None:
         """Refusal of one more waiting message, None if it may wait."""
@@ -254,7 +285,7 @@ class MessageRules:
         else:
             return None
         # Whoever wrote while nobody answered was not told, whatever they had been told before.
-        told = self._was_refused_lately(situation) and not missed
+        told = self._was_refused_lately(situation) and not (missed or self._private)
         return MessageRefusal(reason=reason, reply="" if told else said)
 
     def _known_to_author(self, situation: Situation) -> Situation:

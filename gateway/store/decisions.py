@@ -126,6 +126,19 @@ class ModeChange:
 
 
 @value
+class MuteChange:
+    """The thread is muted, or answers again; `notice` tells it so.
+
+    `command`, with its `label`, takes that back.
+    """
+
+    muted: bool
+    notice: str
+    command: str = ""
+    label: str = ""
+
+
+@value
 class GrantRevocation:
     """Approvals of a tool for the rest of the thread end."""
 
@@ -226,6 +239,7 @@ Decision: TypeAlias = (
     | QueueRemoval
     | QueuePromotion
     | ModeChange
+    | MuteChange
     | GrantRevocation
     | MessageRefusal
     | NoAction

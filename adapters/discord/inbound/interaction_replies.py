@@ -17,7 +17,7 @@ from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import InteractionEvent
 from adapters.discord.custom_ids import Action
 from gateway.adapter import AuthError
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreError, StoreFull
 from gateway.render.sanitize import label
 from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
@@ -32,6 +32,7 @@ EPHEMERAL = 1 << 6
 ALREADY_ANSWERED = 40060
 
 NOT_ACCEPTED = "This could not be accepted just now. Please try again."
+NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
 
 
 T = TypeVar("T")
@@ -57,8 +58,8 @@ class SentReply:
 class _Outcome(Generic[T]):
     """The outcome of an action, before or after its acknowledgement."""
 
-    result: T | None
-    """None: it was not taken."""
+    result: T | GatewayError
+    """Why it was not taken, if it was not."""
     late: bool
     message: str
     """The one that says that it was noticed."""
@@ -78,7 +79,7 @@ class InteractionReplies:
         `update`: with "" there is nothing to be told; the message that was clicked shows it.
         """
         done = await self._run_work(event, work, DEFER_UPDATE if update else DEFER, hidden=True)
-        text = NOT_ACCEPTED if done.result is None else done.result
+        text = _why(done.result) if isinstance(done.result, GatewayError) else done.result
         if not done.late:
             await (self.reply_now(event, text) if text else self._send_first(event, DEFER_UPDATE))
         elif not update:
@@ -91,7 +92,9 @@ class InteractionReplies:
     ) -> SentReply:
         """Do the work and show its result, `hidden` to its person alone."""
         done = await self._run_work(event, work, DEFER, hidden=hidden)
-        shown = done.result or Reply(text=NOT_ACCEPTED, alone=True)
+        shown = done.result
+        if isinstance(shown, GatewayError):
+            shown = Reply(text=_why(shown), alone=True)
         if not done.late:
             message = await self.reply_now(event, shown.text, hidden=hidden or shown.alone)
             return SentReply(shown, message)
@@ -104,7 +107,7 @@ class InteractionReplies:
         """Do the work; acknowledge it meanwhile if it takes long."""
         message = ""
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(_result_or_none(work), name="takes an interaction")
+            working = group.create_task(_result_or_error(work), name="takes an interaction")
             await asyncio.wait([working], timeout=SOON)
             if late := not working.done():
                 message = await self._send_first(
@@ -196,14 +199,18 @@ def _flags(*, hidden: bool) -> dict[str, Any]:
     return {"flags": EPHEMERAL if hidden else SUPPRESS_EMBEDS}
 
 
-async def _result_or_none(work: Coroutine[Any, Any, T]) -> T | None:
+async def _result_or_error(work: Coroutine[Any, Any, T]) -> T | GatewayError:
     try:
         return await work
     except AuthError:
         raise
     except GatewayError as error:
         LOG.error("could not accept an interaction: %s", error)  # noqa: TRY400 (the text says it all)
-        return None
+        return error
+
+
+def _why(error: GatewayError) -> str:
+    return NOT_STORED if isinstance(error, StoreError | StoreFull) else NOT_ACCEPTED
 
 
 def modal(action: Action, title: str, asked: str) -> dict[str, Any]:

@@ -160,7 +160,13 @@ class InteractionHandler:
         """True if its person may not write where others see the answer."""
         if not event.guild:
             return False
-        author = await self._context.people.author(event.sender, event.guild)  # the event tells
+        try:
+            author = await self._context.people.author(event.sender, event.guild)
+        except AuthError:
+            raise
+        except GatewayError as error:  # the question meets it, too, and says so
+            LOG.info("interaction %s: its user is not known: %s", event.id, error)
+            return True
         return not await self._host.may(InboundMessage(key=key, author=author))
 
     async def _submit_question(

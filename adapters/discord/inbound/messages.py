@@ -93,15 +93,38 @@ class MessageHandler:
         going_on = (in_thread and key in begun) or await self._is_participant(
             parsed, key, in_thread=in_thread
         )
-        direct = not parsed.guild
-        if not self._host.addressed(
-            key, author, direct=direct, mentioned=parsed.mentioned, in_thread=going_on
-        ):
-            return None
-        message = await self._host.judge(await self._build_message(parsed, key, author, me))
+        only_answers = False
+        if not self._is_addressed(parsed, key, author, in_thread=going_on):
+            only_answers = going_on and await self._may_answer(parsed, key, author)
+            if not only_answers:
+                return None
+        message = await self._build_message(parsed, key, author, me)
+        message = await self._host.judge(replace(message, only_answers=only_answers))
         if message.may_write:  # nobody else makes the bot read files
             message = replace(message, awaited=awaited_files(parsed))
         return message
+
+    def _is_addressed(
+        self, parsed: ParsedMessage, key: ConversationKey, author: Author, *, in_thread: bool
+    ) -> bool:
+        return self._host.addressed(
+            key,
+            author,
+            direct=not parsed.guild,
+            mentioned=parsed.mentioned,
+            in_thread=in_thread,
+            to_others=parsed.to_others,
+        )
+
+    async def _may_answer(
+        self, parsed: ParsedMessage, key: ConversationKey, author: Author
+    ) -> bool:
+        """True if what mentions others may answer a question of the team."""
+        said = replace(parsed, to_others=False)
+        if not (parsed.to_others and self._is_addressed(said, key, author, in_thread=True)):
+            return False
+        thread = await self._host.thread_at(key)
+        return thread is not None and thread.state == "waiting"
 
     async def may(self, message: InboundMessage) -> bool:
         """True if its author may write there."""
@@ -183,9 +206,7 @@ class MessageHandler:
             self._host.count_ignored("not addressed")
             return
         author = await self._context.people.author(parsed.sender, parsed.guild)
-        if created not in known and not self._host.addressed(
-            key, author, direct=not parsed.guild, mentioned=parsed.mentioned, in_thread=True
-        ):
+        if created not in known and not self._is_addressed(parsed, key, author, in_thread=True):
             return
         message = await self._build_message(parsed, key, author, me)
         mark = order_key(str(snowflake(_edited_at(parsed))))
@@ -269,6 +290,7 @@ class MessageHandler:
             order_key=order_key(parsed.id),
             reply_to=parsed.request or parsed.answers,
             link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
+            mentioned=parsed.mentioned,
             quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
         )
 

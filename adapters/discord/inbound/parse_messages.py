@@ -52,9 +52,10 @@ class ForeignMessage:
 class ParsedMessage:
     """A message of a person or another bot, from its payload alone.
 
-    `answers` is our own message that it replies to, `request` the one that this message asks, and
-    `chain` the message that the replied-to one hangs on. `edited` is the mark of its last edit, ""
-    for none.
+    `mentioned`: it mentions the bot; `to_others`: it mentions other people, and neither mentions
+    the bot nor replies to it. `answers` is our own message that it replies to, `request` the one
+    that this message asks, and `chain` the message that the replied-to one hangs on. `edited` is
+    the mark of its last edit, "" for none.
     """
 
     id: str
@@ -63,6 +64,7 @@ class ParsedMessage:
     sender: Sender
     text: str
     mentioned: bool = False
+    to_others: bool = False
     edited: str = ""
     answers: str = ""
     request: str = ""
@@ -135,13 +137,16 @@ def parse_any_message(payload: Payload, me: BotIdentity) -> ParsedMessage:
         foreign.append(_quoted(answered))
         files += parse_files(answered)
     roles = {str(role) for role in value_list(payload, "mention_roles")}
+    mentioned = (me.user in names and _mentions_bot(text, me)) or bool(roles & me.roles)
+    others = bool(roles or names.keys() - {me.user, sender.id})
     return ParsedMessage(
         id=str(as_integer(payload["id"])),
         channel=str(payload["channel_id"]),
         guild=str(payload.get("guild_id") or ""),
         sender=sender,
         text=text,
-        mentioned=(me.user in names and _mentions_bot(text, me)) or bool(roles & me.roles),
+        mentioned=mentioned,
+        to_others=others and not (mentioned or reply.answers),
         edited=str(payload.get("edited_timestamp") or ""),
         answers=reply.answers,
         request=reply.request,

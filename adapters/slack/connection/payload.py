@@ -19,6 +19,7 @@ _EMPTY: Payload = {}
 
 _TOKEN = re.compile(r"<([^<>\n]{1,4000})>")
 _USER = re.compile(r"<@([A-Z0-9]+)(?:\|[^<>\n]*)?>")
+_GROUP = re.compile(r"<!subteam\^[A-Z0-9]+(?:\|[^<>\n]*)?>")
 _DATE = re.compile(r"!date\^\d+\^[^|]*\|(.*)", re.DOTALL)
 _BANG = re.compile(r"!([A-Za-z_]+)(?=\s|$)")
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
@@ -107,6 +108,11 @@ def is_direct(channel: str) -> bool:
 def mentioned(text: str) -> list[str]:
     """The user ids that a text mentions, each once, in order."""
     return list(dict.fromkeys(_USER.findall(text)))
+
+
+def mentions_others(text: str, *people: str) -> bool:
+    """True if a text mentions a user group, or anybody else."""
+    return _GROUP.search(text) is not None or not set(people).issuperset(mentioned(text))
 
 
 def plain(text: str, names: Mapping[str, str], *, me: str = "") -> str:

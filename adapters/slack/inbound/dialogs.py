@@ -9,8 +9,11 @@ from adapters.slack.connection.payload import escaped, text_at
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound import modals
 from adapters.slack.inbound.drafts import Drafts
+from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft, ModalOpening
+from adapters.slack.inbound.slash import NOT_STORED
 from gateway.adapter import AdapterHost
+from gateway.base.describe import describe
 from gateway.errors import GatewayError, NotFound
 
 LOG = logging.getLogger("adapters.slack")
@@ -67,5 +70,9 @@ class Dialogs:
         assert click is not None  # the parser made it of the modal
         if click.answer.kind == "text" and not click.answer.text:
             return modals.errors(EMPTY)
-        receipt = await self._host.accept(await self._drafts.with_author(draft))
+        try:
+            receipt = await self._host.accept(await self._drafts.with_author(draft))
+        except UNSTORED as error:
+            LOG.warning("a form was not accepted: %s", describe(error))
+            return modals.errors(NOT_STORED)
         return None if receipt.outcome == "answer" else modals.errors(receipt.reply or NOT_YOURS)

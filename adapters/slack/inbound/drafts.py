@@ -254,9 +254,22 @@ class Drafts:
             )
         if self._is_addressed(draft):
             return True
-        if not draft.in_thread or not self._is_addressed(draft, in_thread=True):
+        return draft.in_thread and await self._continues(draft, joined=joined)
+
+    async def _continues(self, draft: Draft, *, joined: bool) -> bool:
+        """True if its thread makes a draft one for the team."""
+        if self._only_answers(draft):
+            thread = await self._host.thread_at(draft.message.key)
+            return thread is not None and thread.state == "waiting"
+        if not self._is_addressed(draft, in_thread=True):
             return False
-        return joined or await host.thread_at(message.key) is not None
+        return joined or await self._host.thread_at(draft.message.key) is not None
+
+    def _only_answers(self, draft: Draft) -> bool:
+        """True if a draft can only be the answer to a question."""
+        if not (draft.in_thread and draft.to_others) or self._is_addressed(draft, in_thread=True):
+            return False
+        return self._is_addressed(replace(draft, to_others=False), in_thread=True)
 
     def _is_addressed(self, draft: Draft, *, in_thread: bool = False) -> bool:
         message = draft.message
@@ -266,6 +279,7 @@ class Drafts:
             direct=message.direct,
             mentioned=draft.mentioned,
             in_thread=in_thread,
+            to_others=draft.to_others,
         )
 
     async def _came(self, message: InboundMessage) -> bool:
@@ -350,6 +364,8 @@ class Drafts:
         if message.may_write:
             earlier = await self._earlier(draft, hand_in) if first else ()
             files, foreign = draft.files, (*earlier, *foreign)
+        if self._only_answers(draft):
+            message = replace(message, only_answers=True)
         return await self._with(message, files, foreign)
 
     async def plain(self, team: str, text: str) -> str:

@@ -21,7 +21,7 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.dialogs import Dialogs
 from adapters.slack.inbound.drafts import Drafts
-from adapters.slack.inbound.missed_messages import MissedMessages
+from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
 from adapters.slack.inbound.parse_events import RATE_LIMITED, parse_event, reacted_message
 from adapters.slack.inbound.parse_interactions import parse_command, parse_interaction
 from adapters.slack.inbound.parsed import (
@@ -41,7 +41,7 @@ from adapters.slack.inbound.parsed import (
     Uninstallation,
 )
 from adapters.slack.inbound.replies import Replies
-from adapters.slack.inbound.slash import NOT_HERE, SlashCommands
+from adapters.slack.inbound.slash import NOT_HERE, NOT_STORED, SlashCommands
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import Click, ConversationKey, InboundMessage
@@ -57,6 +57,7 @@ NO_REQUEST = "There is no such request."
 REACTED = "Please answer the message that I marked with :{emoji}:."
 REFUSED = "You are not allowed to do this here."
 PASSED_ON = "I passed the message on to the team. The answer will appear in its thread."
+NOT_TAKEN = "This did not work just now. Try again in a moment."
 NOTED = "Thank you for your feedback."
 
 REMEMBERED = 1_000
@@ -73,6 +74,17 @@ def parse_payload(body: Payload, config: Config, me: Workspace) -> Inbound:
     if text_at(body, "command"):
         return parse_command(body, me, config.command)
     return parse_interaction(body, me)
+
+
+def _draft_of(found: Inbound) -> Draft | None:
+    """The draft of an action; None for events that nobody waits for."""
+    match found:
+        case Draft():
+            return found
+        case ModalOpening() | OptionChoice() | AnswerRating() | MissedRequest() | SlashCommand():
+            return found.draft
+        case _:
+            return None
 
 
 def mention_in(payload: Payload, me: Workspace) -> str:
@@ -194,8 +206,22 @@ class InboundHandler:
             if not is_new:
                 self._host.count_ignored("already taken")
                 return None
-            async with asyncio.timeout(ACCEPT_SECONDS):
-                return await self._handle(parse_payload(body, self._config, me))
+            found = parse_payload(body, self._config, me)
+            try:
+                async with asyncio.timeout(ACCEPT_SECONDS):
+                    return await self._handle(found)
+            except (GatewayError, TimeoutError) as error:
+                self._say_failed(found, error)
+                raise
+
+    def _say_failed(self, found: Inbound, error: GatewayError | TimeoutError) -> None:
+        """Tell whoever clicked or typed a command that it failed.
+
+        Slack itself only marks the button, and delivers neither again.
+        """
+        draft = _draft_of(found)
+        if draft is not None and draft.response_url:
+            self._reply(draft, NOT_STORED if isinstance(error, UNSTORED) else NOT_TAKEN)
 
     async def _handle(self, found: Inbound) -> dict[str, Any] | None:
         answer: dict[str, Any] | None = None

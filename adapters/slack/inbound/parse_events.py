@@ -14,6 +14,7 @@ from adapters.slack.connection.payload import (
     is_direct,
     key_of,
     mentioned,
+    mentions_others,
     number_at,
     table_at,
     tables_at,
@@ -150,6 +151,7 @@ def _draft(
 ) -> Draft:
     """The draft of a new or changed message."""
     text, ts = text_at(said, "text"), ts_at(said, "ts")
+    called = bool(me.user) and me.user in mentioned(text)
     message = InboundMessage(
         key=key,
         author=_author(key.workspace, writer, bot=_is_bot(said), bot_id=text_at(said, "bot_id")),
@@ -160,6 +162,7 @@ def _draft(
         message_id=ts,
         order_key=order_key(ts),
         link=permalink(me, key.channel, ts, key.root),
+        mentioned=called,
     )
     return Draft(
         message=message,
@@ -167,7 +170,8 @@ def _draft(
         home=text_at(said, "user_team") or text_at(said, "source_team") or text_at(said, "team"),
         bot=_is_bot(said),
         in_thread=key.root != ts,
-        mentioned=bool(me.user) and me.user in mentioned(text),
+        mentioned=called,
+        to_others=bool(me.user) and not called and mentions_others(text, writer),
         files=_files(said),
         foreign=_foreign(said),
     )

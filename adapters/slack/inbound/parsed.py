@@ -50,8 +50,9 @@ class Draft:
 
     `user` is its author ("" where Slack does not say), `home` their workspace, if Slack says so. A
     draft that is not `meant` is for the team only if it is addressed to it. `in_thread`: its thread
-    had begun before it. `recent`: an edit was made soon after its message. `response_url` takes
-    answers for the author alone.
+    had begun before it. `mentioned`: it mentions the bot; `to_others`: it mentions other people,
+    and not the bot. `recent`: an edit was made soon after its message. `response_url` takes answers
+    for the author alone.
     """
 
     message: InboundMessage
@@ -61,6 +62,7 @@ class Draft:
     meant: bool = False
     in_thread: bool = False
     mentioned: bool = False
+    to_others: bool = False
     recent: bool = False
     files: tuple[RemoteFile, ...] = ()
     foreign: tuple[ForeignMessage, ...] = ()

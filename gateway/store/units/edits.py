@@ -6,22 +6,26 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gateway.conversation import Author
-from gateway.events import SessionEvent
+from gateway.events import Notice, SessionEvent
+from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
     GrantRevocation,
     MessageEdit,
     MessageWithdrawal,
     ModeChange,
+    MuteChange,
     QueuePromotion,
     QueueRemoval,
     RepeatedTurn,
 )
+from gateway.store.records import Thread
 from gateway.store.rulebook import GrantRevoked, MessageFound, MessageMissed
 from gateway.store.units import grants, out_of_order, queue, targets
 from gateway.store.units.acceptance import Acceptance, is_untrusted, quotes_as_json
+from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, attach
-from gateway.store.units.rows import author_of, quotes_of
+from gateway.store.units.rows import MUTED, author_of, quotes_of
 
 IGNORED = AcceptedMessage(inbox=0, thread="", lane="", outcome="refused", reply="", decision=None)
 
@@ -32,6 +36,7 @@ Amendment: TypeAlias = (
     | QueueRemoval
     | QueuePromotion
     | ModeChange
+    | MuteChange
     | GrantRevocation
 )
 
@@ -47,7 +52,7 @@ def amend(acceptance: Acceptance, decision: Amendment) -> AcceptedMessage:
             return _again(acceptance, decision)
         case QueueRemoval() | QueuePromotion():
             return _rearrange(acceptance, decision)
-        case ModeChange():
+        case ModeChange() | MuteChange():
             return _set_mode(acceptance, decision)
         case GrantRevocation():
             return _revoke(acceptance, decision)
@@ -98,7 +103,9 @@ def _keep_early(acceptance: Acceptance) -> AcceptedMessage:
     """Keep an edit that came before its message, for when that comes."""
     thread, message = acceptance.met.thread, acceptance.message
     connection, now = acceptance.connection, acceptance.now
-    if thread is not None and message.message_id and not out_of_order.is_known(connection, message):
+    if thread is None or thread.muted:  # most of what is changed there was never taken
+        return IGNORED
+    if message.message_id and not out_of_order.is_known(connection, message):
         out_of_order.keep_edit(connection, message, thread.id, quotes_as_json(message), now)
     return IGNORED
 
@@ -173,19 +180,36 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
-def _set_mode(acceptance: Acceptance, decision: ModeChange) -> AcceptedMessage:
-    assert acceptance.met.thread is not None  # the judge gives a mode to what is there
-    thread = acceptance.met.thread.id
-    acceptance.connection.execute(
-        "UPDATE threads SET mode = :mode WHERE id = :thread",
-        {"mode": decision.mode, "thread": thread},
-    )
+def _set_mode(acceptance: Acceptance, decision: ModeChange | MuteChange) -> AcceptedMessage:
+    found = acceptance.met.thread
+    assert found is not None  # the judge gives a mode to what is there
+    if isinstance(decision, MuteChange):
+        return _set_mute(acceptance, found, decision)
+    thread = found.id
+    _put_mode(acceptance.connection, thread, decision.mode, muted=found.muted)
     steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
     return replace(
         acceptance.closed("command", reply=decision.reply),
         steer=steer,
         wake=acceptance.met.status is None and acceptance.met.waiting > 0,
         delay=decision.quiet,
+    )
+
+
+def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> AcceptedMessage:
+    connection = acceptance.connection
+    _put_mode(connection, thread.id, thread.mode, muted=decision.muted)
+    notice = Notice(
+        thread=thread.id, text=decision.notice, command=decision.command, label=decision.label
+    )
+    events = add_events(connection, thread.id, [notice], acceptance.now)
+    return replace(acceptance.closed("command", reply=""), events=events)
+
+
+def _put_mode(connection: Connection, thread: str, mode: str, *, muted: bool) -> None:
+    connection.execute(
+        "UPDATE threads SET mode = :mode WHERE id = :thread",
+        {"mode": f"{MUTED}{mode}" if muted else mode, "thread": thread},
     )
 
 

@@ -22,6 +22,7 @@ from gateway.store.decisions import (
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
+    MuteChange,
     NewConversation,
     NoAction,
     QueueEntry,
@@ -285,6 +286,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             | QueueRemoval()
             | QueuePromotion()
             | ModeChange()
+            | MuteChange()
             | GrantRevocation()
         ):
             accepted = edits.amend(acceptance, decision)

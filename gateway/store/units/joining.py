@@ -11,7 +11,7 @@ from gateway.store.turn_records import JoinedMessages, Lease
 from gateway.store.units.claims import human_text, queued
 from gateway.store.units.events import add_events
 from gateway.store.units.queue import IN_ORDER
-from gateway.store.units.rows import MESSAGE_COLUMNS, MessageRow, first
+from gateway.store.units.rows import MESSAGE_COLUMNS, MUTED, MessageRow, first
 
 
 def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
@@ -28,7 +28,7 @@ def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
     )
     if row is None:
         raise LeaseLost(lease.thread)
-    if row["mode"] != "steer":
+    if row["mode"].removeprefix(MUTED) != "steer":
         return JoinedMessages(messages=(), events=())
     rows = connection.fetch(
         f"SELECT {MESSAGE_COLUMNS} FROM inbox i WHERE i.thread = :thread"

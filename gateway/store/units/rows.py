@@ -21,6 +21,9 @@ SUPERSEDED = "a newer message came"
 NEW_THREAD = "a new thread began"
 """Reason of a message that waited when its conversation got another thread."""
 
+MUTED = "muted "
+"""Stands before the mode in a muted thread's row."""
+
 THREAD_COLUMNS = """
     t.id, t.title, t.team, t.state, t.updated_at, t.last_seq, t.preview, t.key, t.current,
     t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at
@@ -93,7 +96,8 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
         current=bool(current),
         definition=definition,
         participants=_names(participants),
-        mode=mode,
+        mode=mode.removeprefix(MUTED),
+        muted=mode.startswith(MUTED),
         epoch=epoch + begun,
         handoff_from=handoff_from,
         attached=attached,

@@ -8,12 +8,22 @@ import pytest
 from gateway.access.authority import Access, Admission
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
+from gateway.config.routes import Route
 from gateway.conversation import LOCAL_OPERATOR, Author, Click, ConversationKey, InboundMessage
 from gateway.events import RequestKind
-from gateway.inbound.commands import HOW, command_infos, parse_command
+from gateway.inbound.commands import (
+    HOW,
+    MUTED,
+    NOT_MUTABLE,
+    UNMUTED,
+    command_infos,
+    parse_command,
+)
 from gateway.inbound.policy import (
+    CODE_GIVEN,
     FULL,
     MODE_NOT_YOURS,
+    PRIVATE,
     WAITS_FOR_ANSWERS,
     WAITS_FOR_APPROVAL,
     WAITS_FOR_OTHERS,
@@ -26,6 +36,7 @@ from gateway.store.decisions import (
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
+    MuteChange,
     NewConversation,
     NoAction,
     QueueEntry,
@@ -289,6 +300,81 @@ def test_what_comes_on_top_of_too_many_is_refused_and_said_once_an_hour(told):
     assert isinstance(meaning("/stop", at), TurnStop)
     answer = situation(TEXT, waiting=20, told=told)
     assert isinstance(meaning("Berlin", answer), RequestAnswer)
+
+
+@pytest.mark.parametrize("event", sorted(PRIVATE))
+def test_a_refusal_that_one_person_sees_always_has_its_reason(event):
+    told = situation(told=9_999.0)
+    assert meaning("hi", told, access=Access()) == MessageRefusal(reason="not allowed")
+    refused = meaning("hi", told, access=Access(), event=event)
+    assert refused == MessageRefusal(reason="not allowed", reply=NOT_ALLOWED)
+    full = situation(status="running", waiting=20, told=9_999.0)
+    assert meaning("hi", full, event=event) == MessageRefusal(
+        reason="too many wait", reply=FULL.format(waiting=20)
+    )
+
+
+def test_a_code_that_was_given_stays_good_when_its_owner_asks_again():
+    route = Route(adapter="x", dm=True, pairing=True)
+    found = meaning(
+        "hi", situation(told=9_999.0), access=Access(routes=[route]), direct=True, event="command"
+    )
+    assert found == MessageRefusal(reason="not allowed", reply=CODE_GIVEN)
+
+
+MUTED_THREAD = replace(
+    Thread(id="t", title="", team="demo", state="idle", updated_at=0.0, key=KEY), muted=True
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "at", "expected"),
+    [
+        ({}, situation(), NoAction),
+        ({"event": "file"}, situation(), NoAction),
+        ({}, situation(status="running"), NoAction),
+        ({}, situation(OPEN), NoAction),
+        ({"author": OTHER}, situation(TEXT), NoAction),
+        ({}, situation(TEXT), RequestAnswer),
+        ({"mentioned": True}, situation(), QueueEntry),
+        ({"event": "shortcut"}, situation(), QueueEntry),
+        ({"event": "reaction"}, situation(), QueueEntry),
+        ({"thread": "t"}, situation(), QueueEntry),
+        ({"text": "/status"}, situation(), CommandReply),
+        ({"text": "/stop"}, situation(status="running"), TurnStop),
+    ],
+)
+def test_in_a_muted_thread_only_what_calls_the_team_is_answered(more, at, expected):
+    values: dict[str, Any] = {"text": "Berlin", **more}
+    found = meaning(values.pop("text"), replace(at, thread=MUTED_THREAD), **values)
+    assert isinstance(found, expected)
+
+
+def test_mute_and_unmute_say_what_holds_already():
+    muted = situation(thread=MUTED_THREAD)
+    assert meaning("/mute", situation()) == MuteChange(
+        muted=True, notice=MUTED, command="/unmute", label="Unmute"
+    )
+    assert meaning("/mute", muted) == CommandReply(reply=MUTED)
+    assert meaning("/unmute", muted) == MuteChange(muted=False, notice=UNMUTED)
+    assert isinstance(meaning("/unmute", situation()), CommandReply)
+    assert isinstance(meaning("/mute", situation(thread=None)), CommandReply)
+    assert MUTED in str(meaning("/status", muted))
+    local = replace(MUTED_THREAD, muted=False, key=ConversationKey.local("t"))
+    assert meaning("/mute", situation(thread=local)) == CommandReply(reply=NOT_MUTABLE)
+
+
+@pytest.mark.parametrize(
+    ("at", "author", "expected"),
+    [
+        (situation(), ASKER, NoAction),
+        (situation(OPEN), ASKER, NoAction),
+        (situation(TEXT), OTHER, NoAction),
+        (situation(TEXT), ASKER, RequestAnswer),
+    ],
+)
+def test_what_is_for_others_counts_only_as_an_answer(at, author, expected):
+    assert isinstance(meaning("@bob", at, author, only_answers=True), expected)
 
 
 @pytest.mark.parametrize(

@@ -446,3 +446,54 @@ async def test_an_edit_that_adds_the_forgotten_mention_calls_the_team_once(
         await wait_delivered(gateway)
     assert "why?" in "".join(model.texts(0))
     assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("others", ["ignore", "answer"])
+async def test_what_mentions_only_somebody_else_is_not_for_the_team(
+    discord: DiscordSimulator, tmp_path: Path, others: str
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    route = Route.model_validate({**EVERYWHERE.model_dump(), "others_mentioned": others})
+    model = ScriptedModel(*["I see."] * 9)
+    async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
+        asked = await alice.mentions(general, "one")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = thread_of(asked)
+        await bob.says(thread, f"<@{alice.id}> shall we?")
+        answer = bot_messages(discord, thread)[0]
+        await bob.says(thread, f"what does <@{alice.id}> say?", reply_to=answer)
+        await wait_accepted(gateway, 2 + (others == "answer"))
+        await bob.mentions(thread, f"tell <@{alice.id}>")
+        await wait_accepted(gateway, 3 + (others == "answer"))
+        await wait_delivered(gateway)
+        ignored = gateway.vitals.ignored["not addressed"]
+    assert ignored == (others == "ignore")
+    assert ("shall we?" in str(model.requests)) == (others == "answer")
+    assert "what does @Alice say?" in str(model.requests)
+    assert "tell @Alice" in str(model.requests)
+
+
+async def test_a_muted_thread_is_silent_until_it_is_unmuted(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    model = ScriptedModel(*["I see."] * 9)
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await wait_commands(discord)
+        asked = await alice.mentions(general, "one")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = thread_of(asked)
+        await alice.slash(thread, "mute")
+        await discord.until(lambda: "is muted" in str(bot_texts(discord, thread)))
+        await bob.says(thread, "to alice alone")
+        await bob.mentions(thread, "two")
+        await wait_accepted(gateway, 3)
+        await wait_delivered(gateway)
+        await alice.slash(thread, "unmute")
+        await discord.until(lambda: "no longer muted" in str(bot_texts(discord, thread)))
+        await bob.says(thread, "three")
+        await wait_accepted(gateway, 5)
+        await wait_delivered(gateway)
+        assert gateway.vitals.ignored["not addressed"] == 1
+    assert "to alice alone" not in str(model.requests)
+    assert "three" in str(model.messages())

@@ -26,8 +26,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
 NOT_YOURS = "You may not answer this request."
-REFUSALS = {NOT_YOURS, NOT_ALLOWED, "This was not accepted."}
-"""The last where somebody was told only lately that they may not write."""
+REFUSALS = {NOT_YOURS, NOT_ALLOWED}
 
 
 class Scene:

@@ -11,8 +11,16 @@ import pytest
 
 from adapters.discord import adapter
 from adapters.discord.connection import event_queue as events
+from adapters.discord.inbound.interaction_replies import NOT_STORED
 from adapters.discord.testing import Delay, DiscordSimulator
-from tests.adapters.discord.serving import bot_texts, serving, thread_of, wait_delivered
+from tests.adapters.discord.serving import (
+    bot_texts,
+    response_of,
+    serving,
+    thread_of,
+    wait_commands,
+    wait_delivered,
+)
 from tests.chaos.sqlite_layer import OK, watched
 from tests.chaos.test_disk import FULL, MOODS, FailingDisk, pytestmark
 from tests.gateway.scripted import solo
@@ -115,3 +123,20 @@ async def test_what_there_is_no_room_for_is_read_when_the_next_connection_begins
         await discord.until(lambda: len(bot_texts(discord, alice.direct)) == 2, seconds=20)
         await wait_delivered(gateway)
     assert bot_texts(discord, alice.direct)[1].endswith("Two.")
+
+
+async def test_whoever_uses_a_command_is_told_that_nothing_can_be_stored(
+    discord: DiscordSimulator, tmp_path: Path, disk: FailingDisk
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path / "store", lambda: solo("Here.")) as gateway:
+        await wait_commands(discord)
+        disk.mood = FULL
+        refused = [
+            await discord.answered(await alice.slash(general, "ask", text="are you here?")),
+            await discord.answered(await alice.slash(general, "status")),
+        ]
+        disk.mood = OK
+        await wait_delivered(gateway)
+    assert [response_of(each).content for each in refused] == [NOT_STORED] * 2
+    assert all(response_of(each).visible_to is alice.user for each in refused)

@@ -14,6 +14,9 @@ from gateway.adapter import IgnoredReason
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript
 from gateway.conversation import ConversationKey
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conditions import MaxMessageTermination
 from tests.adapters.slack.serving import EVERYWHERE, served
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
@@ -586,3 +589,83 @@ async def test_a_route_says_what_is_addressed(tmp_path: Path, mention: str) -> N
         await run.settled()
         taken = set(await run.inbox("text"))  # of three conversations, so in any order
         assert taken == ({"one", "two", "three"} if mention == "always" else {"two"})
+
+
+@pytest.mark.parametrize("others", ["ignore", "answer"])
+async def test_what_mentions_only_somebody_else_is_not_for_the_team(
+    tmp_path: Path, others: str
+) -> None:
+    route = {**EVERYWHERE, "others_mentioned": others}
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, routes=[route]) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        asked = await ann.asks("general", "one")
+        await run.accepted(1)
+        await run.settled()
+        await bob.says("general", "@ann shall we?", thread=asked)
+        await bob.says("general", "<!subteam^S0CREW> look", thread=asked)
+        await run.settled()
+        told = await ann.says("general", "@bob and @parley: go on", thread=asked)
+        await run.until(lambda: slack.messages("general", told.thread_ts or asked)[2:])
+        await ann.says("general", f"I am {ann.mention}", thread=asked)
+        await run.settled()
+        taken = await run.inbox("text")
+        assert sum("shall we?" in text or "CREW" in text for text in taken) == 2 * (
+            others == "answer"
+        )
+        assert len(taken) == 3 + 2 * (others == "answer")
+        ignored = run.gateway.vitals.ignored["not addressed"]
+        assert ignored == 2 * (others == "ignore")
+
+
+def asking(client) -> RoundRobinGroupChat:
+    agents = [AssistantAgent("solo", client), UserProxyAgent("person")]
+    return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(4))
+
+
+async def test_a_question_of_the_team_is_answered_with_somebody_elses_name(tmp_path: Path) -> None:
+    async with (
+        SlackSimulator(rates=False) as slack,
+        served(slack, tmp_path, asking, answers=["Who should review it?", "Thanks."]) as run,
+    ):
+        ann, bob = slack.person("ann"), slack.person("bob")
+        asked = await ann.asks("general", "go")
+        await run.until(lambda: "Who should review it?" in str(slack.messages("general", asked)))
+        await bob.says("general", "@ann do you know?", thread=asked)
+        await run.settled()
+        assert await run.inbox() == ["turn"]
+        await ann.says("general", "@bob", thread=asked)
+        await run.until(lambda: "Thanks." in str(slack.messages("general", asked)))
+        assert await run.inbox() == ["turn", "answer"]
+
+
+async def test_a_muted_thread_is_silent_until_it_is_unmuted_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "one")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            await ann.says("general", "!mute", thread=asked)
+            await run.until(lambda: "is muted" in str(slack.messages("general", asked)))
+            await bob.says("general", "to ann alone", thread=asked)
+            await run.settled()
+            await bob.says("general", "@parley two", thread=asked)
+            await run.accepted(3)
+            await run.until(lambda: run.asked == 2)
+        async with served(slack, tmp_path) as run:
+            await bob.says("general", "and this", thread=asked)
+            await run.settled()
+            assert await run.inbox("text") == ["one", "/mute", "two"]
+            assert run.gateway.vitals.ignored["not addressed"] == 1
+            notice = next(
+                each for each in slack.messages("general", asked) if "is muted" in str(each)
+            )
+            await bob.clicks(notice.ts, "Unmute")
+            await run.until(lambda: "no longer muted" in str(slack.messages("general", asked)))
+            await bob.says("general", "three", thread=asked)
+            await run.until(lambda: run.asked == 1)
+            assert (await run.inbox("text"))[-1] == "three"

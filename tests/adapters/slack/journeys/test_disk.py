@@ -10,9 +10,14 @@ import pytest
 
 from adapters.slack import adapter
 from adapters.slack.testing import SlackSimulator
+from gateway.registry import ToolRule
+from teams import RoundRobinGroupChat
+from teams.models.replay import ReplayChatCompletionClient
+from tests.adapters.slack.journeys.test_answers import card
 from tests.adapters.slack.serving import served
 from tests.chaos.sqlite_layer import OK, dynamic, watched
-from tests.chaos.test_disk import MOODS, FailingDisk
+from tests.chaos.test_disk import FULL, MOODS, FailingDisk
+from tests.gateway.scripted import calls, solo
 
 pytestmark = [
     pytest.mark.chaos,
@@ -27,6 +32,13 @@ pytestmark = [
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """That the app is connected is noted all the time."""
     monkeypatch.setattr(adapter, "MARK_EVERY", 0.02)
+
+
+def sender(client: ReplayChatCompletionClient) -> RoundRobinGroupChat:
+    async def send() -> str:
+        return "sent"
+
+    return solo(client, tools=[send])  # pyright: ignore[reportReturnType]
 
 
 @MOODS
@@ -87,3 +99,28 @@ async def test_whoever_uses_the_slash_command_is_told_that_nothing_can_be_stored
                 await ann.commands("general", "/parley", "who is on call?")
                 await run.accepted(1)
                 await run.until(lambda: slack.messages("general")[1:])
+
+
+async def test_whoever_clicks_or_fills_in_a_form_is_told_that_nothing_can_be_stored(
+    tmp_path: Path,
+) -> None:
+    disk, answers = FailingDisk(tmp_path), [calls("send"), "done"]
+    rules = {"send": ToolRule(action="ask")}
+    async with SlackSimulator(rates=False) as slack:
+        boss = slack.person("boss")
+        with watched(disk):
+            async with served(slack, tmp_path, sender, answers=answers, rules=rules) as run:
+                await boss.asks("general", "send it")
+                shown = await card(run, "general", "Approve")
+                await boss.clicks(shown, "Deny with a note")
+                await run.until(lambda: boss.modal and boss.modal.body.get("submit"))
+                disk.mood = FULL
+                await boss.submits({"answer": "no"})
+                await run.until(lambda: boss.modal and boss.modal.errors)
+                assert "nothing can be stored" in str(boss.modal and boss.modal.errors)
+                await boss.clicks(shown, "Approve")
+                await run.until(lambda: slack.private(boss))
+                assert "nothing can be stored" in slack.private(boss)[0].text
+                disk.mood = OK
+                await boss.clicks(shown, "Approve")
+                await run.until(lambda: run.asked == 2)
