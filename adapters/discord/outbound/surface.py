@@ -35,7 +35,6 @@ from gateway.surface import (
     OutcomeUnknown,
     Part,
     Place,
-    PlatformUnreachable,
     RateLimited,
     Speech,
     TextLimits,
@@ -48,8 +47,6 @@ LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, ed
 
 NONCE_SECONDS = 180.0
 """The seconds for which Discord knows a message's nonce and makes no second message for it."""
-RETRY_SECONDS = (0.5, 2.0)
-"""Seconds before each further try of a post that may have arrived."""
 TYPING_SECONDS = 9.0
 """Discord shows for ten that somebody types."""
 BUSY_SECONDS = 120.0
@@ -149,12 +146,11 @@ class DiscordSurface:
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of a message that was posted with this key.
 
-        While Discord knows the nonce, posting it again is as good as finding it.
+        It is looked for even while Discord knows the nonce: whoever posts it again may wait, or be
+        suspended, until Discord has forgotten it.
         """
         if seen := self._seen.get(key):
             return seen
-        if self._webhooks is None and self._clock() - since < NONCE_SECONDS:
-            return None
         target = await self._find_target(place)
         messages = await self._rest.call(
             "GET",
@@ -298,33 +294,14 @@ class DiscordSurface:
         message = render_part(part)
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
-        posted = await self._send(target, body, message, rank)
+        path = f"/channels/{target.channel}/messages"
+        posted = await self._rest.call("POST", path, json=body, files=message.files, rank=rank)
         message_id = str(posted["id"])
         self.note_nonce(part.key, message_id)
         if not message.files and posted.get("content") != message.content:
             # An earlier try has arrived, which said less.
             await self._post_anew(target, message_id, message, posted)
         return message_id
-
-    async def _send(
-        self, target: MessageTarget, body: dict[str, Any], message: Message, rank: Rank
-    ) -> Mapping[str, Any]:
-        """Post, with retries: a repeated nonce makes no second message."""
-        path = f"/channels/{target.channel}/messages"
-        unclear: OutcomeUnknown | None = None
-        for wait in (0.0, *RETRY_SECONDS):
-            await asyncio.sleep(wait)
-            try:
-                return await self._rest.call(
-                    "POST", path, json=body, files=message.files, rank=rank
-                )
-            except OutcomeUnknown as error:
-                unclear = error
-            except (PlatformUnreachable, RateLimited):
-                if unclear is None:
-                    raise
-        assert unclear is not None
-        raise unclear
 
     async def _post_anew(
         self, target: MessageTarget, message_id: str, message: Message, posted: Mapping[str, Any]
