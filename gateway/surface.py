@@ -121,14 +121,16 @@ class Speech:
     `gateway.render.split.closed` ends it for platforms that need it ended. `activity` comes before
     the text, hand-offs after it.
 
-    `first`: the agent's message begins here, so its name belongs to it. `growing`: more may come.
-    `resuming`: an interruption has cut it off, and it will be said anew.
+    `first`: the agent's message begins here, so its name belongs to it. `last`: nothing of it
+    follows in another message. `growing`: more may come. `resuming`: an
+    interruption has cut it off, and it will be said anew.
     """
 
     agent: str
     text: str
     activity: tuple[Activity, ...] = ()
     first: bool = True
+    last: bool = True
     growing: bool = False
     resuming: bool = False
 

@@ -167,7 +167,7 @@ class DesiredMessage:
         same = _shared(shown, self.content.text)
         if shown[same:].strip("`~ \t\n>"):  # more than a fence's end
             same = 0
-        rest = replace(self.content, text=shown, growing=False, resuming=False)
+        rest = replace(self.content, text=shown, last=False, growing=False, resuming=False)
         last = self.first + max(0, same - self.before)
         return replace(self, content=rest, last=last, lasting=True)
 
@@ -274,6 +274,7 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -
         text=f"{piece.before}{piece.body}" if growing else piece.text,
         activity=(*(item.acts.values() if n == 0 else ()), *(item.leaves if last else ())),
         first=n == 0,
+        last=last and not item.growing,
         growing=growing,
         resuming=item.resuming,
     )

@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.blocks import metadata, speech_blocks, summary
+from adapters.slack.outbound.blocks import metadata, speech_blocks
 from adapters.slack.outbound.messages import MessageRef, Messages
+from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, has_table, name_of, opening

@@ -20,12 +20,12 @@ from adapters.slack.outbound.blocks import (
     card_blocks,
     line_blocks,
     speech_blocks,
-    summary,
 )
 from adapters.slack.outbound.files import PREFIX, Files
 from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import Messages
+from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, PacedCalls, Pacer
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
