@@ -259,6 +259,18 @@ class EditSurface(Protocol):
 
 
 @runtime_checkable
+class RemovalSurface(Protocol):
+    """A surface whose messages can be taken away."""
+
+    async def remove(self, place: Place, message: str) -> None:
+        """Remove a message that `post` made.
+
+        It raises what `edit` does; MessageGone says that it is not there any more.
+        """
+        ...
+
+
+@runtime_checkable
 class LookupSurface(Protocol):
     """A surface that can tell whether something was posted."""
 

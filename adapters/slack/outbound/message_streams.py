@@ -160,6 +160,18 @@ class MessageStreams:
             case _:
                 await self._repair(place, stream, part, speech)
 
+    async def end(self, place: Place, ref: MessageRef) -> None:
+        """End a message's stream as it is, and forget it."""
+        stream = self._streams.get(ref)
+        if stream is None:
+            if not self._messages.is_ours(ref):
+                await self._stop_unknown(place, ref)
+            return
+        async with stream.lock:
+            if stream.phase in ("open", "broken"):
+                await self._stop_bare(place, stream)
+            self._forget(stream)
+
     async def stop_idle(self) -> None:
         """Stop idle and old streams; forget dead ones."""
         now = self._calls.clock.time()

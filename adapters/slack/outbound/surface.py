@@ -177,6 +177,14 @@ class SlackSurface:
         text = summary(part, self._calls.own)
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
 
+    async def remove(self, place: Place, message: str) -> None:
+        """Remove a message that `post` made."""
+        if message.startswith(PREFIX):
+            raise CallRejected("A file in Slack is not removed.")
+        ref = self._messages.ref(place, message)
+        await self._streams.end(place, ref)
+        await self._messages.delete(place, ref)
+
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message with this key, None without one."""
         return await self._lookup.find(place, key, since)
