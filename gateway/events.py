@@ -23,7 +23,8 @@ TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interr
 class HumanText:
     """One message of a person, as it became part of a turn.
 
-    `inbox` is its number in the thread's inbox.
+    `inbox` is its number in the thread's inbox, `again` that of the message which it repeats as it
+    was edited, 0 for others.
     """
 
     inbox: int
@@ -31,6 +32,7 @@ class HumanText:
     text: str
     author_id: str = ""
     """Empty in what earlier versions stored."""
+    again: int = 0
 
 
 @value

@@ -18,7 +18,7 @@ class ChoiceRequired(InputRequired):
         self.options = tuple(options)
 
 
-ASKS_PEOPLE = ToolTraits(read_only=True, idempotent=True, own_output=True)
+ASKS_PEOPLE = ToolTraits(read_only=True, idempotent=True, own_output=True, asks=True)
 """A question changes nothing, and its answer comes from a person."""
 
 

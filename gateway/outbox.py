@@ -75,6 +75,10 @@ class Outbox(Protocol):
         """Progress of a thread's delivery, and its messages on the platform."""
         ...
 
+    async def events(self, thread: str, *, after: int = 0, limit: int = 500) -> list[SessionEvent]:
+        """The first `limit` events after a seq."""
+        ...
+
     async def link_of(self, turn: str) -> str:
         """A link to the message of the turn; "" without one."""
         ...

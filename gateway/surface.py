@@ -121,14 +121,16 @@ class Speech:
     `gateway.render.split.closed` ends it for platforms that need it ended. `activity` comes before
     the text, hand-offs after it.
 
-    `first`: the agent's message begins here, so its name belongs to it. `growing`: more may come.
-    `resuming`: an interruption has cut it off, and it will be said anew.
+    `first`: the agent's message begins here, so its name belongs to it. `last`: nothing of it
+    follows in another message. `growing`: more may come. `resuming`: an
+    interruption has cut it off, and it will be said anew.
     """
 
     agent: str
     text: str
     activity: tuple[Activity, ...] = ()
     first: bool = True
+    last: bool = True
     growing: bool = False
     resuming: bool = False
 
@@ -253,6 +255,18 @@ class EditSurface(Protocol):
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message that `post` made say this instead."""
+        ...
+
+
+@runtime_checkable
+class RemovalSurface(Protocol):
+    """A surface whose messages can be taken away."""
+
+    async def remove(self, place: Place, message: str) -> None:
+        """Remove a message that `post` made.
+
+        It raises what `edit` does; MessageGone says that it is not there any more.
+        """
         ...
 
 

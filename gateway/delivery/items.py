@@ -34,13 +34,15 @@ WHOLE = 1000
 """The number of the part that is a file with all of a text."""
 NAME = 80
 INTERRUPTED = "(This was interrupted and not repeated.)"
+LEFT_OVER = "(Nothing more was said here.)"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SpeechItem:
     """An agent's words, the calls before them, and the hand-offs after them.
 
-    `growing`: more may come. `resuming`: what stands is of an interrupted attempt.
+    `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
+    such a text stood here once.
     """
 
     id: str
@@ -49,6 +51,7 @@ class SpeechItem:
     agent: str
     growing: bool = True
     resuming: bool = False
+    interrupted: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
     leaves: list[Activity] = field(default_factory=list[Activity])
     _pieces: list[str] = field(default_factory=list[str])
@@ -69,6 +72,10 @@ class SpeechItem:
         if replace:
             self._pieces.clear()
         self._pieces.append(text)
+
+    def forget_running(self) -> None:
+        """Tell nothing of calls that have not ended."""
+        self.acts = {id: act for id, act in self.acts.items() if act.status != "running"}
 
     def act(self, id: str, title: str, status: ActivityStatus) -> None:
         """Tell of a tool call."""
@@ -100,6 +107,7 @@ class LineItem:
     """A line of the gateway's own.
 
     `place` is where it stands if not in its thread, and then only below the card of the id `below`.
+    `outdated`: its command was used, or can do nothing any more.
     """
 
     id: str
@@ -108,6 +116,7 @@ class LineItem:
     line: Line
     place: ConversationKey | None = None
     below: str = ""
+    outdated: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -144,6 +153,8 @@ class DesiredMessage:
     open: bool = False
     needed: bool = True
     """It is to stand there; if not, it only replaces what stands there already."""
+    left_over: bool = False
+    """It says nothing: a platform that can removes it."""
 
     @property
     def digest(self) -> str:
@@ -167,7 +178,7 @@ class DesiredMessage:
         same = _shared(shown, self.content.text)
         if shown[same:].strip("`~ \t\n>"):  # more than a fence's end
             same = 0
-        rest = replace(self.content, text=shown, growing=False, resuming=False)
+        rest = replace(self.content, text=shown, last=False, growing=False, resuming=False)
         last = self.first + max(0, same - self.before)
         return replace(self, content=rest, last=last, lasting=True)
 
@@ -192,15 +203,7 @@ def desired_messages(
         case CardItem():
             return _card(item, surface, rows)
         case LineItem():
-            line = item.line
-            neutral = Line(
-                text=surface.neutral(line.text),
-                level=line.level,
-                command=line.command,
-                label=line.label,
-                mentions=line.mentions,
-            )
-            return [DesiredMessage(n=0, content=neutral)]
+            return [_line(item, surface)]
         case FileItem():
             name = label(PurePosixPath(item.path).name, NAME)
             return [DesiredMessage(n=0, content=Document(name=name, data=b"", text=""))]
@@ -209,6 +212,22 @@ def desired_messages(
 def whole_text(item: SpeechItem) -> bytes:
     """All of what an agent says, as a file."""
     return sanitize(item.text).encode()
+
+
+def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
+    line = item.line
+    command = "" if item.outdated else line.command
+    neutral = Line(
+        text=surface.neutral(line.text),
+        level=line.level,
+        command=command,
+        label=line.label if command else "",
+        mentions=line.mentions,
+    )
+    use: Use = "final" if item.outdated else "post"
+    return DesiredMessage(
+        n=0, content=neutral, use=use, open=bool(command), needed=not item.outdated
+    )
 
 
 def _card(
@@ -259,7 +278,7 @@ def _speech(
     if item.growing:
         return shown
     said = {part.n for part in shown}
-    shown += [_interrupted(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
+    shown += [_left_over(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
     if long:
         what = f"The whole answer, {len(item.text)} characters:"
         whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
@@ -274,6 +293,7 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -
         text=f"{piece.before}{piece.body}" if growing else piece.text,
         activity=(*(item.acts.values() if n == 0 else ()), *(item.leaves if last else ())),
         first=n == 0,
+        last=last and not item.growing,
         growing=growing,
         resuming=item.resuming,
     )
@@ -294,10 +314,11 @@ def _says_something(part: DesiredMessage) -> bool:
     return bool(content.activity or (part.first < part.last and content.text.strip()))
 
 
-def _interrupted(item: SpeechItem, n: int) -> DesiredMessage:
+def _left_over(item: SpeechItem, n: int) -> DesiredMessage:
     """For a message that stands there and has nothing left to say."""
-    speech = Speech(agent=item.agent, text=INTERRUPTED, first=n == 0)
-    return DesiredMessage(n=n, content=speech, use="final", needed=False)
+    lost = item.interrupted and not item.text and n == 0
+    speech = Speech(agent=item.agent, text=INTERRUPTED if lost else LEFT_OVER, first=n == 0)
+    return DesiredMessage(n=n, content=speech, use="final", needed=False, left_over=not lost)
 
 
 def _shared(one: str, other: str) -> int:

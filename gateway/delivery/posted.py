@@ -142,7 +142,9 @@ class PostedMessages:
     def text_if_too_old(self, row: OutboxRow, part: DesiredMessage, now: float) -> str | None:
         """The text of a message too old to edit; None otherwise."""
         within = self._surface.limits.edit_within
-        if within is None or not isinstance(part.content, Speech) or now - row.at <= within:
+        if part.left_over or within is None or not isinstance(part.content, Speech):
+            return None
+        if now - row.at <= within:
             return None
         return self._texts.get(row.key)
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Collection, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -24,11 +25,13 @@ from gateway.surface import (
     Content,
     EditSurface,
     LookupSurface,
+    MessageGone,
     OutcomeUnknown,
     Part,
     Place,
     PlatformUnreachable,
     RateLimited,
+    RemovalSurface,
     TextSurface,
 )
 
@@ -151,10 +154,9 @@ class Sender:
         self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content
     ) -> Outcome:
         """Let a message say something else. Raises MessageGone and MessageFull."""
-        assert isinstance(self._surface, EditSurface)
         sent = Part(key=row.key, content=content, unsure=row.unsure)
         try:
-            await _bounded(self._surface.edit(place, row.message, sent))
+            await _bounded(self._edit(place, row, sent, left_over=part.left_over))
         except RateLimited as error:
             return SendRetry(row, error.retry_after)
         except (
@@ -171,6 +173,15 @@ class Sender:
         if part.lasting:
             await self._outbox.put_part(row)
         return SendSuccess(row)
+
+    async def _edit(self, place: Place, row: OutboxRow, sent: Part, *, left_over: bool) -> None:
+        """Edit the message, or remove what is left over."""
+        if left_over and isinstance(self._surface, RemovalSurface):
+            with suppress(MessageGone):
+                await self._surface.remove(place, row.message)
+            return
+        assert isinstance(self._surface, EditSurface)
+        await self._surface.edit(place, row.message, sent)
 
     async def _pending(self, row: OutboxRow, reason: str) -> OutboxRow:
         """Note that it does not stand there, as far as is known."""

@@ -13,11 +13,13 @@ from gateway.conversation import ConversationKey
 from gateway.delivery.items import CardItem, FileItem, Item, LineItem, SpeechItem
 from gateway.events import (
     FileMade,
+    HumanText,
     InputReminded,
     InputRequested,
     InputResolved,
     InputSupported,
     MessageFinished,
+    MessageJoined,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -73,6 +75,8 @@ class ThreadView:
         self._of_message: dict[str, SpeechItem] = {}
         self._of_call: dict[str, SpeechItem] = {}
         self._cards: dict[str, list[CardItem]] = {}
+        self._offers: list[LineItem] = []
+        """Lines with a command that may still be used."""
         self._last: SpeechItem | None = None
         self._leading: list[tuple[str, Activity]] = []
         """Hand-offs before anybody has said anything, with who handed over."""
@@ -92,6 +96,7 @@ class ThreadView:
         if event.seq:
             self.seq = event.seq
         self._unmute(event)
+        self._withdraw_offers(event)
         match event:
             case TurnStarted():
                 self._begin(event)
@@ -124,12 +129,19 @@ class ThreadView:
         }
         return told
 
+    def recall(self, event: SessionEvent) -> None:
+        """Know an offer again that stands there from before."""
+        if isinstance(event, Notice) and (line := _notice_line(event)).command:
+            item = LineItem(id=f"n:{event.seq}", seq=event.seq, asker="", line=line)
+            self._offers.append(item)
+
     def mute(self) -> None:
         """Tell nothing more until a person writes there again."""
         self.muted = True
         self.items.clear()
         self._forget_turn()
         self._cards.clear()
+        self._offers.clear()
 
     def add_line_after(self, item: Item, id: str, line: Line) -> None:
         """Add a line of the gateway's own after an item."""
@@ -140,6 +152,15 @@ class ThreadView:
         if isinstance(event, TurnStarted) and event.messages and not event.resumed:
             self.muted = False
 
+    def _withdraw_offers(self, event: SessionEvent) -> None:
+        """Withdraw buttons for what was done or can no longer be."""
+        over = _commands_over(event)
+        for item in [each for each in self._offers if each.line.command in over]:
+            item.outdated = True
+            self._offers.remove(item)
+            if item not in self.items:
+                self._add(item)
+
     def _begin(self, event: TurnStarted) -> None:
         self._turning, self._resumed, self._failure_told = True, event.resumed, False
         self._asker, self._asked_at = event.asker, event.asked_at or event.at
@@ -148,7 +169,7 @@ class ThreadView:
             self._repeat(event)  # people here have not seen it
         for item in self.items:
             if isinstance(item, SpeechItem) and item.growing and item.text:
-                item.resuming = True
+                item.resuming = item.interrupted = True
 
     def _repeat(self, event: TurnStarted) -> None:
         for message in event.messages:
@@ -162,6 +183,8 @@ class ThreadView:
         for item in self.items:
             if isinstance(item, SpeechItem):
                 item.growing = False
+                if event.outcome == "waiting":
+                    item.forget_running()  # who is asked sees a card, and what came of it later
         self._forget_turn()
         if self.muted:
             return
@@ -217,7 +240,9 @@ class ThreadView:
                 self._add_news(event, Line(text=event.text, mentions=self._here(event.mentions)))
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
-                self._add_line(f"n:{event.seq}", _notice_line(event))
+                self._add_line(f"n:{event.seq}", line := _notice_line(event))
+                if line.command:
+                    self._offers += [each for each in self.items[-1:] if isinstance(each, LineItem)]
             case FileMade():
                 self._add(
                     FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
@@ -266,6 +291,7 @@ class ThreadView:
         item.say(delta.text, replace=delta.replace)
         # What a resumed turn is known to have shown before stands until it is said anew.
         item.resuming = not known and delta.replace and self._resumed
+        item.interrupted = item.interrupted or item.resuming
         item.growing = self._turning  # a turn that waits grows nothing
 
     def _speech(self, agent: str, message: str) -> SpeechItem:
@@ -336,6 +362,23 @@ class ThreadView:
 def card_id(request: str, place: ConversationKey | None) -> str:
     """The id of a request's card."""
     return f"c:{request}" if place is None else f"c:{request}:{place}"
+
+
+def _commands_over(event: SessionEvent) -> Collection[str]:
+    """Commands that the event outdates."""
+    match event:
+        case TurnStarted(messages=messages):
+            return {"/retry", *map(_again, messages)}
+        case MessageJoined(message=message):
+            return {_again(message)}
+        case TurnFinished():
+            return {"/stop"}
+        case _:
+            return ()
+
+
+def _again(message: HumanText) -> str:
+    return f"/again {message.again}"
 
 
 def _notice_line(event: Notice) -> Line:

@@ -14,7 +14,16 @@ from pathlib import PurePosixPath
 
 from gateway.base.clock import Clock, sleep
 from gateway.conversation import ConversationKey
-from gateway.delivery.items import WHOLE, CardItem, FileItem, Item, SpeechItem, place_of, whole_text
+from gateway.delivery.items import (
+    WHOLE,
+    CardItem,
+    FileItem,
+    Item,
+    LineItem,
+    SpeechItem,
+    place_of,
+    whole_text,
+)
 from gateway.delivery.own_files import ForeignFile, read_own_file
 from gateway.delivery.posted import PostedMessages, Step
 from gateway.delivery.sender import (
@@ -29,7 +38,7 @@ from gateway.delivery.sender import (
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
-from gateway.outbox import DeliveryHost, OutboxRow
+from gateway.outbox import Delivery, DeliveryHost, OutboxRow
 from gateway.render.sanitize import label
 from gateway.surface import (
     CallRejected,
@@ -96,6 +105,7 @@ class Writer:
         ]
         self._view = ThreadView(people=self._people, muted=bool(delivery.gone), away=away)
         self._view.seq = delivery.told
+        await self._recall_offers(delivery)
         self._gone = bool(delivery.gone)
         self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
         async with asyncio.TaskGroup() as group:
@@ -106,6 +116,14 @@ class Writer:
             await self._write()
             reading.cancel()
             showing.cancel()
+
+    async def _recall_offers(self, delivery: Delivery) -> None:
+        """Read again which commands open lines offer."""
+        for row in delivery.rows:
+            if row.open and row.item == f"n:{row.seq}" and row.seq <= delivery.told:
+                found = await self._outbox.events(self._home.thread, after=row.seq - 1, limit=1)
+                for event in found:
+                    self._view.recall(event)
 
     async def _read(self, after: int) -> None:
         try:
@@ -351,5 +369,7 @@ def _stamp(item: Item) -> object:
             return (item.growing, item.resuming, len(item.text), item.activity)
         case CardItem():
             return (item.outcome, item.by)
+        case LineItem():
+            return (item.outdated,)
         case _:
             return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from gateway.base.suggest import did_you_mean
 from gateway.client import Answer, CommandInfo
 from gateway.store.decisions import (
     CommandReply,
@@ -25,9 +26,11 @@ from gateway.store.records import Situation
 from gateway.values import value
 
 _SLASH = re.compile(r"/([A-Za-z_]+)(?:\s+(.*))?", re.DOTALL)
+_BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
+TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke"})
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -64,30 +67,55 @@ class Command:
     def decide(self, situation: Situation) -> Decision:
         """Decision on the command for somebody who may do everything."""
         if self.name not in _COMMANDS:
-            return CommandReply(reply=f"There is no command /{self.name}; /help lists them.")
+            return CommandReply(reply=_unknown(self.name))
         return _COMMANDS[self.name][1](situation, self.words)
+
+    @property
+    def verdict(self) -> Answer | None:
+        """Answer of one that names no request; None for other commands."""
+        if self.request or self.name not in ("approve", "deny"):
+            return None
+        if self.name == "approve" and self.words.lower() not in ("", "always"):
+            return None
+        return _answer(self.name, self.words)
 
 
 def parse_command(text: str) -> Command | None:
     """The command in a text, or None.
 
-    `approve ID` and `deny ID` need no slash: platforms take slashes for themselves.
+    `approve ID` and `deny ID` need no slash, and each command may begin with `!`: platforms take
+    slashes for themselves. A sentence that begins with `!` is a text, unless it is one word or
+    almost a command that takes words.
     """
     text = text.strip()
     if verdict := _VERDICT.fullmatch(text):
         return _verdict(verdict[1].lower(), verdict[2].lower(), verdict[3].strip())
-    slash = _SLASH.fullmatch(text)
-    if slash is None:
+    found = _SLASH.fullmatch(text) or _BANG.fullmatch(text)
+    if found is None:
         return None
-    return Command(name=slash[1].lower(), words=(slash[2] or "").strip())
+    name, words = found[1].lower(), (found[2] or "").strip()
+    if text.startswith("!") and words and name not in _COMMANDS:
+        meant = did_you_mean(name, TAKE_WORDS)
+        return Command(name=name, words=words) if meant else None
+    return Command(name=name, words=words)
 
 
 def _verdict(name: str, request: str, rest: str) -> Command:
+    return Command(name=name, request=request, answer=_answer(name, rest))
+
+
+def _answer(name: str, rest: str) -> Answer:
     if name == "deny":
-        answer = Answer(kind="deny", text=rest)
-    else:
-        answer = Answer(kind="approve_always" if rest.lower() == "always" else "approve")
-    return Command(name=name, request=request, answer=answer)
+        return Answer(kind="deny", text=rest)
+    return Answer(kind="approve_always" if rest.lower() == "always" else "approve")
+
+
+def _unknown(name: str) -> str:
+    """Sentences about a command that does not exist."""
+    near = did_you_mean(f"/{name}", [f"/{known}" for known in _COMMANDS])
+    asked = f" D{near[1:]}" if near else ""
+    listed = ", ".join(f"/{known}" for known in _COMMANDS)
+    return f"There is no command {name[:40]!r}.{asked} The commands are {listed}."
 
 
 def command_infos() -> list[CommandInfo]:
@@ -110,7 +138,7 @@ def _new(_situation: Situation, _words: str) -> Decision:
 def _stop(situation: Situation, _words: str) -> Decision:
     if situation.status is None:
         return CommandReply(reply="Nothing is running.")
-    return TurnStop(reply="Stopped.")
+    return TurnStop()
 
 
 def _status(situation: Situation, _words: str) -> Decision:

@@ -253,7 +253,8 @@ class MessageRules:
     def _decide_allowed(self, situation: Situation, verdict: Admission) -> Decision:
         """Decision on a permitted message that names no request."""
         if self.command is not None:
-            decision = self.command.decide(self._known_to_author(situation))
+            known = self._known_to_author(situation)
+            decision = self._only_verdict(known) or self.command.decide(known)
             decision = self._decide_command(decision, situation, verdict)
             return self._too_many(situation) or decision if _queues(decision) else decision
         decision = self._decide_text(situation, verdict)
@@ -273,6 +274,14 @@ class MessageRules:
             return True
         muted = thread is not None and thread.muted
         return muted and not (message.mentioned or message.thread or message.event not in SAID)
+
+    def _only_verdict(self, known: Situation) -> Decision | None:
+        """Decision on the only open approval, which need not be named."""
+        answer = self.command.verdict if self.command is not None else None
+        asked = [request for request in known.requests if request.kind == "approval"]
+        if answer is None or len(asked) != 1:
+            return None
+        return decide_answer(self.message.author, asked[0], answer, self.operators, self.said_at)
 
     def _too_many(self, situation: Situation) -> MessageRefusal | None:
         """Refusal of one more waiting message, None if it may wait."""

@@ -156,8 +156,13 @@ class HumanRequests:
                 return request.answer.text
         return None
 
-    async def record_questions(self, call: ToolCall, row: CallRow, required: InputRequired) -> None:
-        """A running tool call asks; `row` is its line of the journal."""
+    async def record_questions(
+        self, call: ToolCall, row: CallRow, shown: Sequence[SessionEvent], required: InputRequired
+    ) -> None:
+        """A running tool call asks.
+
+        `row` and `shown` are what the journal adds.
+        """
         own = not required.requests
         options: Sequence[str] = getattr(required, "options", ())
         requests = tuple(
@@ -174,7 +179,7 @@ class HumanRequests:
             TurnUpdate(
                 calls=(row,),
                 requests=requests,
-                events=tuple(map(self._request_event, requests)),
+                events=(*shown, *map(self._request_event, requests)),
             )
         )
 

@@ -46,6 +46,8 @@ class ToolGate:
         self._humans = humans
         self._marks = marks
         self._calls = {call.key: call for call in calls}
+        self._unshown: set[str] = set()
+        """Calls that ask a person: their cards show them."""
         self.handoffs: set[str] = set()
         """Ids of the calls, as the models gave them, that hand off."""
 
@@ -104,6 +106,9 @@ class ToolGate:
         self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
         events = self._started(call)
+        if call.asks and events:
+            self._unshown.add(call.key)
+            events = []
         await self._log.write(TurnUpdate(calls=(self._row(call, "started"),), events=tuple(events)))
         begun = time.monotonic()
         # One that was cut off is here because it may be repeated.
@@ -111,7 +116,9 @@ class ToolGate:
         try:
             result = await proceed(allowed)
         except InputRequired as required:
-            await self._humans.record_questions(call, self._row(call, "suspended"), required)
+            shown = self._started(call)
+            row = self._row(call, "suspended")
+            await self._humans.record_questions(call, row, shown, required)
             raise
         except GatewayError:
             raise  # ours, from a call inside of this one: its own outcome is open
@@ -202,8 +209,9 @@ class ToolGate:
 
     def _started(self, call: ToolCall) -> list[SessionEvent]:
         """The event that shows the call, unless it was shown before."""
-        if call.key in self._calls:
+        if call.key in self._calls and call.key not in self._unshown:
             return []
+        self._unshown.discard(call.key)
         return [
             ToolStarted(
                 thread=self._log.thread,

@@ -175,9 +175,7 @@ class UsageReply:
 
 @value
 class TurnStop:
-    """The running or waiting turn ends."""
-
-    reply: str
+    """The running or waiting turn ends, and says so itself."""
 
 
 @value

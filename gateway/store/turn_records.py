@@ -52,6 +52,8 @@ class QueuedMessage:
     """It came with quotes or files."""
     joined: bool = False
     """The team's saved state holds it."""
+    again: int = 0
+    """The number of the message that it repeats as it was edited."""
 
 
 @value

@@ -33,6 +33,7 @@ class ToolTraits:
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
     the calls of one model answer are made one after the other, in their order. `own_output`: its
     results hold nothing from outside, only what it computes itself or what agents of the run say.
+    `asks`: it does nothing but ask a person, whose answer is its result.
     `server` is the name of the server that the tool belongs to; empty for others.
     """
 
@@ -41,6 +42,7 @@ class ToolTraits:
     fatal_errors: bool = False
     serial: bool = False
     own_output: bool = False
+    asks: bool = False
     server: str = ""
 
 

@@ -83,6 +83,7 @@ class AgentTools:
             idempotent=traits.idempotent,
             read_only=traits.read_only,
             own_output=traits.own_output,
+            asks=traits.asks,
             server=traits.server,
         )
 

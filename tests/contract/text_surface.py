@@ -46,6 +46,7 @@ from gateway.surface import (
     Place,
     PlatformUnreachable,
     RateLimited,
+    RemovalSurface,
     RenameSurface,
     Speech,
     TextSurface,
@@ -387,6 +388,18 @@ class TextSurfaceContract:
         await harness.remove(message)
         with pytest.raises(MessageGone):
             await posting.edit(message, part, speech("Two"))
+
+    @pytest.mark.parametrize("growing", [False, True], ids=["finished", "growing"])
+    async def test_what_is_left_over_is_removed(
+        self, harness: Harness, posting: _Poster, *, growing: bool
+    ) -> None:
+        needs(harness, RemovalSurface)
+        assert isinstance(harness.surface, RemovalSurface)
+        message, _ = await posting.post(speech("One two ", growing=growing))
+        await harness.surface.remove(harness.place, message)
+        assert await harness.seen() == []
+        with pytest.raises(MessageGone):
+            await harness.surface.remove(harness.place, message)
 
     async def test_the_pace_lets_every_kind_of_call_through(self, harness: Harness) -> None:
         needs(harness, PacedSurface)

@@ -29,7 +29,7 @@ from gateway.surface import (
     Use,
 )
 
-Call = Literal["post", "edit", "find", "busy", "rename"]
+Call = Literal["post", "edit", "remove", "find", "busy", "rename"]
 When = Literal["before", "after"]
 
 
@@ -191,8 +191,22 @@ class EditingSurface(PlainSurface):
         await self._call("edit", part, take_effect)
 
 
+class RemovingSurface(EditingSurface):
+    """Can remove its messages, too."""
+
+    async def remove(self, place: Place, message: str) -> None:
+        def take_effect() -> str:
+            for posted in self.board.posted:
+                if posted.id == message:
+                    self.board.posted.remove(posted)
+                    return ""
+            raise MessageGone(message)
+
+        await self._call("remove", Part(key="", content=Line(text="")), take_effect)
+
+
 class Surface(EditingSurface):
-    """Can do everything."""
+    """Can do everything but remove messages."""
 
     def __init__(self, board: Board, *, limits: TextLimits | None = None) -> None:
         super().__init__(board, limits=limits)

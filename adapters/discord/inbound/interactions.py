@@ -50,6 +50,7 @@ LOG = logging.getLogger("adapters.discord")
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."
+STOPPING = "The team is stopping."
 DEFAULT_QUESTION = "What do you think of this message?"
 
 
@@ -221,7 +222,8 @@ class InteractionHandler:
         key, _ = await self._find_conversation(event, root)
         author = await self._context.people.author(event.sender, event.guild)
         receipt = await self._accept(event, author, CommandInput(key=key, text=text, event=kind))
-        return receipt.reply or (NOT_ACCEPTED if receipt.outcome == "refused" else "Done.")
+        done = STOPPING if text == "/stop" else "Done."
+        return receipt.reply or (NOT_ACCEPTED if receipt.outcome == "refused" else done)
 
     async def _accept(
         self, event: InteractionEvent, author: Author, command: CommandInput

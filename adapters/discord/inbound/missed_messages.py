@@ -183,10 +183,7 @@ class MissedMessages:
 
     async def _post_offer(self, first: ParsedMessage) -> None:
         """Post the button; where the bot may not write, there is none."""
-        action = Action(kind="missed", what=first.id)
-        button = {"type": 2, "style": 1, "label": "Answer now", "custom_id": str(action)}
-        row = {"type": 1, "components": [button]}
-        offer = Message(content=MISSED, components=(row,))
+        offer = Message(content=MISSED, components=(_button(first.id, "Answer now"),))
         try:
             if (await self._handler.find_conversation(first))[1]:
                 await self._context.targets.locked.check(first.channel)
@@ -219,7 +216,22 @@ class MissedMessages:
             accepted += await self._take(key, list(parse_page(inside, gap.guild, me)), me)
             whole = len(page) < PAGE or len(inside) < len(page)
             after = int(page[-1]["id"]) if page else after
+        await self._settle(gap)
         return _answering(accepted)
+
+    async def _settle(self, gap: MissedRange) -> None:
+        """Let the used button say so; it stays to be found."""
+        components = (_button(gap.first, "Answered", disabled=True),)
+        try:
+            await self._rest.call(
+                "PATCH",
+                f"/channels/{gap.channel}/messages/{gap.end}",
+                json=Message(content=MISSED, components=components).body(),
+            )
+        except GatewayError as error:
+            if isinstance(error, AuthError):
+                raise
+            LOG.info("a used button stays: %s", error)
 
     async def _key_of_first(self, gap: MissedRange, me: BotIdentity) -> ConversationKey | None:
         """The conversation of the first message; None if that is gone."""
@@ -238,6 +250,13 @@ class MissedMessages:
         there = [each for each in parsed if (await self._handler.find_conversation(each))[0] == key]
         receipts = await self._handler.submit_missed(await self._prepare_all(there, me), me)
         return sum(receipt.outcome != "refused" for receipt in receipts)
+
+
+def _button(first: str, label: str, *, disabled: bool = False) -> dict[str, Any]:
+    """A row with the button that has messages from `first` on answered."""
+    action = Action(kind="missed", what=first)
+    button = {"type": 2, "style": 1, "label": label, "custom_id": str(action), "disabled": disabled}
+    return {"type": 1, "components": [button]}
 
 
 def parse_page(

@@ -28,11 +28,11 @@ MARK = "commands"
 
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
-        (TEXT, "id", "Id of the request; without it, you see those that you may answer", False),
+        (TEXT, "id", "Id of the request; not needed while one alone is open", False),
         (BOOLEAN, "always", "Approve for the rest of this thread", False),
     ),
     "deny": (
-        (TEXT, "id", "Id of the request; without it, you see those that you may answer", False),
+        (TEXT, "id", "Id of the request; not needed while one alone is open", False),
         (TEXT, "note", "Reason, for the team", False),
     ),
     "queue": (

@@ -143,6 +143,23 @@ class DiscordSurface:
                 raise RateLimited(60.0) from error
             raise
 
+    async def remove(self, place: Place, message: str) -> None:
+        """Remove a message that `post` made."""
+
+        async def remove(target: MessageTarget) -> None:
+            if "/" not in message:
+                path = f"/channels/{target.channel}/messages/{message}"
+                await self._rest.call("DELETE", path, rank=Rank.URGENT)
+            elif self._webhooks is not None:
+                await self._webhooks.remove(place.key, target, message)
+
+        try:
+            await self._in_place(place, remove)
+        except ApiError as error:
+            if error.code == UNKNOWN_MESSAGE:
+                raise MessageGone("The message was deleted.") from error
+            raise
+
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of a message that was posted with this key.
 

@@ -146,6 +146,20 @@ class Webhooks:
         await self._post_cut_off(target, number)
         return False
 
+    async def remove(self, key: ConversationKey, target: MessageTarget, message: str) -> None:
+        """Remove a message. One whose webhook is gone stays as it is."""
+        hook, _, number = message.partition("/")
+        current = await self.find_hook(key)
+        if current is None or current.id != hook:
+            return
+        path = f"{current.path}/messages/{number}"
+        try:
+            await self._rest.call("DELETE", path, query=_thread(target), rank=Rank.URGENT)
+        except ApiError as error:
+            if error.code != UNKNOWN_WEBHOOK:
+                raise
+            self._known.forget(key.channel)
+
     async def _post_cut_off(self, target: MessageTarget, number: str) -> None:
         """Post a notice that an older message lacks the agent's final text."""
         body = Message(content=CUT_OFF).body(nonce=f"c{number}")

@@ -7,7 +7,9 @@ Nothing is left over for which nobody listens, so nothing is delivered again in 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import os
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -25,6 +27,14 @@ from gateway.errors import GatewayError
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
+
+BOLTS_OWN = (
+    "SLACK_BOT_TOKEN",
+    "SLACK_CLIENT_ID",
+    "SLACK_CLIENT_SECRET",
+    "SLACK_VERIFICATION_TOKEN",
+)
+"""Variables that Bolt reads by itself, and warns of where it was told everything already."""
 
 PayloadHandler = Callable[[Payload, Workspace], Awaitable[dict[str, Any] | None]]
 """Handles a payload for the bot in a workspace; returns the answer to Slack."""
@@ -56,17 +66,18 @@ def bolt_app(
             bot_user_id=me.user or None,
         )
 
-    app = AsyncApp(
-        name="parley",
-        logger=logging.getLogger("slack_bolt"),
-        client=clients.new_client(),
-        authorize=cast("Any", authorize),  # Bolt takes None, too
-        signing_secret="unused",
-        request_verification_enabled=False,
-        ignoring_self_events_enabled=False,
-        attaching_function_token_enabled=False,
-        attaching_conversation_kwargs_enabled=False,
-    )
+    with _hidden_variables():
+        app = AsyncApp(
+            name="parley",
+            logger=logging.getLogger("slack_bolt"),
+            client=clients.new_client(),
+            authorize=cast("Any", authorize),  # Bolt takes None, too
+            signing_secret="unused",
+            request_verification_enabled=False,
+            ignoring_self_events_enabled=False,
+            attaching_function_token_enabled=False,
+            attaching_conversation_kwargs_enabled=False,
+        )
 
     @app.use
     async def inbox(req: AsyncBoltRequest) -> BoltResponse:
@@ -83,6 +94,16 @@ def bolt_app(
         return BoltResponse(status=500, body="")
 
     return app
+
+
+@contextmanager
+def _hidden_variables() -> Generator[None]:
+    """Hide what Bolt would read from the environment: the config alone counts."""
+    hidden = {name: os.environ.pop(name) for name in BOLTS_OWN if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
 
 
 async def _me(body: Mapping[str, Any], clients: SlackClients) -> Workspace:

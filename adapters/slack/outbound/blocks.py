@@ -26,8 +26,6 @@ ARGUMENTS = 8_000
 BUTTONS = 5
 """Options shown as buttons; more of them come as a menu."""
 OPTION = 75
-SUMMARY = 500
-"""Characters of the text for notifications and screen readers."""
 ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
@@ -72,7 +70,7 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
         blocks.append(context(activity_lines(after)))
     if speech.resuming:
         blocks.append(context(RESUMING))
-    elif feedback and speech.text and not speech.growing:
+    elif feedback and speech.text and speech.last and not speech.growing:
         blocks.append(feedback_block(part.key))
     return blocks or [context("\u2026")]
 
@@ -168,22 +166,6 @@ def arguments_shown(request: InputRequested) -> str:
 def arguments_attached(request: InputRequested) -> bool:
     """True if the arguments are too long for the card."""
     return length(arguments_shown(request)) > ARGUMENTS
-
-
-def summary(part: Part, own: Own) -> str:
-    """The text for notifications and screen readers, as mrkdwn."""
-    match part.content:
-        case Speech(agent=agent, text=text):
-            said = f"{agent}: {text}" if text else f"{agent} is working"
-        case Card(away=True):
-            said = "A team is waiting for a decision."
-        case Card(request=request, outcome=outcome):
-            said = f"{request.prompt} {outcome}".strip() or "The team is waiting for an answer."
-        case Line(text=text):
-            said = text
-        case content:
-            said = content.text or content.name
-    return own(label(said, SUMMARY))
 
 
 def pieces(text: str, longest: int) -> list[str]:

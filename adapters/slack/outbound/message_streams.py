@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.slack.connection.web_api import Refusal
-from adapters.slack.outbound.blocks import metadata, speech_blocks, summary
+from adapters.slack.outbound.blocks import metadata, speech_blocks
 from adapters.slack.outbound.messages import MessageRef, Messages
+from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, has_table, name_of, opening
@@ -158,6 +159,18 @@ class MessageStreams:
                 return
             case _:
                 await self._repair(place, stream, part, speech)
+
+    async def end(self, place: Place, ref: MessageRef) -> None:
+        """End a message's stream as it is, and forget it."""
+        stream = self._streams.get(ref)
+        if stream is None:
+            if not self._messages.is_ours(ref):
+                await self._stop_unknown(place, ref)
+            return
+        async with stream.lock:
+            if stream.phase in ("open", "broken"):
+                await self._stop_bare(place, stream)
+            self._forget(stream)
 
     async def stop_idle(self) -> None:
         """Stop idle and old streams; forget dead ones."""

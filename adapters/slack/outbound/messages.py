@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from adapters.slack.outbound.blocks import Block, metadata
-from adapters.slack.outbound.rate_limits import POST, UPDATE, PacedCalls
+from adapters.slack.outbound.rate_limits import DELETE, POST, UPDATE, PacedCalls
 from gateway.conversation import ConversationKey
 from gateway.surface import Place
 
@@ -106,3 +106,8 @@ class Messages:
             text=text,
             metadata=metadata(key),
         )
+
+    async def delete(self, place: Place, ref: MessageRef) -> None:
+        """Delete a message."""
+        await self._calls.write(place, DELETE, urgent=True, channel=ref.channel, ts=ref.ts)
+        self._ours.pop(ref, None)

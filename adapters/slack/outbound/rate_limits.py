@@ -50,6 +50,7 @@ APPEND = "chat.appendStream"
 STOP = "chat.stopStream"
 UPDATE = "chat.update"
 POST = "chat.postMessage"
+DELETE = "chat.delete"
 REPLIES = "conversations.replies"
 HISTORY = "conversations.history"
 

@@ -135,7 +135,8 @@ class Stream:
 
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
     """The blocks under an agent's finished message."""
-    return [feedback_block(part.key)] if feedback and speech.text and not speech.resuming else []
+    rated = feedback and speech.text and speech.last and not speech.resuming
+    return [feedback_block(part.key)] if rated else []
 
 
 def fence_chunks(text: str) -> list[Chunk]:

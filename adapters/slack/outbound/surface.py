@@ -20,12 +20,12 @@ from adapters.slack.outbound.blocks import (
     card_blocks,
     line_blocks,
     speech_blocks,
-    summary,
 )
 from adapters.slack.outbound.files import PREFIX, Files
 from adapters.slack.outbound.message_lookup import MessageLookup
 from adapters.slack.outbound.message_streams import MessageStreams
 from adapters.slack.outbound.messages import Messages
+from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, FLUSH, POST, STOP, UPDATE, PacedCalls, Pacer
 from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
@@ -176,6 +176,14 @@ class SlackSurface:
                 raise CallRejected("A message in Slack can't become a file.")
         text = summary(part, self._calls.own)
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)
+
+    async def remove(self, place: Place, message: str) -> None:
+        """Remove a message that `post` made."""
+        if message.startswith(PREFIX):
+            raise CallRejected("A file in Slack is not removed.")
+        ref = self._messages.ref(place, message)
+        await self._streams.end(place, ref)
+        await self._messages.delete(place, ref)
 
     async def find(self, place: Place, key: str, since: float) -> str | None:
         """The id of the message with this key, None without one."""

@@ -398,6 +398,7 @@ def queued(connection: Connection, row: MessageRow) -> QueuedMessage:
         missing=missing,
         untrusted=bool(row.untrusted),
         joined=bool(row.joined),
+        again=row.edits or 0,
     )
 
 
@@ -405,20 +406,28 @@ def human_text(message: QueuedMessage) -> HumanText:
     """A message as events show it."""
     author = message.author
     return HumanText(
-        inbox=message.inbox, author=author.name, text=message.text, author_id=author.id
+        inbox=message.inbox,
+        author=author.name,
+        text=message.text,
+        author_id=author.id,
+        again=message.again,
     )
 
 
 def shown_of(connection: Connection, turn: str) -> tuple[HumanText, ...]:
     """The messages that the turn is about, as events show them."""
     rows = connection.fetch(
-        "SELECT id, author, author_name, text FROM inbox"
+        "SELECT id, author, author_name, text, COALESCE(edits, 0) AS again FROM inbox"
         f" WHERE turn = :turn AND outcome IN ('turn', 'merged') {IN_ORDER}",
         {"turn": turn},
     )
     return tuple(
         HumanText(
-            inbox=row["id"], author=row["author_name"], text=row["text"], author_id=row["author"]
+            inbox=row["id"],
+            author=row["author_name"],
+            text=row["text"],
+            author_id=row["author"],
+            again=row["again"],
         )
         for row in rows
     )

@@ -295,7 +295,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
         case NewConversation():
             accepted = outcomes.begin(acceptance, decision)
         case TurnStop():
-            accepted = outcomes.stop(acceptance, decision)
+            accepted = outcomes.stop(acceptance)
         case TurnRetry():
             accepted = outcomes.retry(acceptance, decision)
         case ThreadDeletion():

@@ -14,7 +14,6 @@ from gateway.store.decisions import (
     RequestSupport,
     ThreadDeletion,
     TurnRetry,
-    TurnStop,
     UsageReply,
 )
 from gateway.store.rulebook import UsageFound
@@ -95,13 +94,13 @@ def _detach(connection: Connection, thread: str) -> None:
     )
 
 
-def stop(acceptance: Acceptance, decision: TurnStop) -> AcceptedMessage:
+def stop(acceptance: Acceptance) -> AcceptedMessage:
     """Ask the thread's turn to end."""
     assert acceptance.met.thread is not None  # the judge stops what is there
     thread = acceptance.met.thread.id
     stop = acceptance.request_stop(thread)
-    inbox = acceptance.insert(thread, "command", decision.reply)
-    return acceptance.accepted(inbox, thread, "command", decision.reply, stop=stop, wake=bool(stop))
+    inbox = acceptance.insert(thread, "command")
+    return acceptance.accepted(inbox, thread, "command", stop=stop, wake=bool(stop))
 
 
 def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:

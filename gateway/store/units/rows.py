@@ -36,7 +36,7 @@ THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
 MESSAGE_COLUMNS = """
     i.id, i.author, i.author_name, i.timezone, i.author_kind, i.author_groups, i.text,
     i.message_id, i.link, i.untrusted, i.joined, i.quotes, i.received_at, i.awaits, i.awaits_until,
-    i.missed, EXISTS (SELECT 1 FROM attachments a WHERE a.inbox = i.id) AS has_files
+    i.missed, EXISTS (SELECT 1 FROM attachments a WHERE a.inbox = i.id) AS has_files, i.edits
 """
 
 REQUEST_COLUMNS = """
@@ -125,6 +125,7 @@ class MessageRow(NamedTuple):
     awaits_until: float | None
     missed: int
     has_files: int
+    edits: int | None
 
 
 def request_of(row: Row) -> Request:

@@ -91,6 +91,12 @@ class ServedSlack:
             while (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.01)
 
+    async def delivered(self) -> None:
+        """Wait until everything is on the platform."""
+        async with asyncio.timeout(PATIENCE):
+            while await self.store.undelivered_threads("slack"):  # noqa: ASYNC110 (in the store)
+                await asyncio.sleep(0.01)
+
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something holds, in the workspace or in the gateway."""
         async with asyncio.timeout(PATIENCE):

@@ -25,7 +25,13 @@ from gateway.surface import (
     Speech,
     TextLimits,
 )
-from tests.fakes.scripted_surface import Board, PlainSurface, Surface
+from tests.fakes.scripted_surface import (
+    Board,
+    EditingSurface,
+    PlainSurface,
+    RemovingSurface,
+    Surface,
+)
 from tests.gateway.delivery.delivered import ANN, Story, all_told, say, served
 from tests.gateway.delivery.test_service import (
     BEGIN,
@@ -337,6 +343,44 @@ async def test_what_is_not_said_again_is_taken_back(tmp_path: Path) -> None:
         await story.tell(replace(BEGIN, resumed=True), said("a", "m", ""), DONE)
         await all_told(gateway, clock)
     assert board.texts == ["a: (This was interrupted and not repeated.)"]
+
+
+@pytest.mark.parametrize(
+    ("surface", "left"),
+    [(EditingSurface, ["(Nothing more was said here.)"]), (RemovingSurface, [])],
+)
+async def test_what_is_left_over_of_a_longer_attempt_goes(
+    tmp_path: Path, surface: type[EditingSurface], left: list[str]
+) -> None:
+    board, clock = Board(), VirtualClock()
+    limits = TextLimits(message=20)
+    async with served(tmp_path, surface(board, limits=limits), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two three four five six."))
+        await board.until(lambda b: len(b.posted) == 2)
+        await story.tell(replace(BEGIN, resumed=True), said("a", "m", "One two."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: One two.", *left]
+
+
+@pytest.mark.parametrize(
+    ("fault", "times"),
+    [(PlatformUnreachable("down"), 2), (RateLimited(3.0), 2), (MessageGone("by hand"), 1)],
+)
+async def test_what_is_left_over_is_removed_in_the_end(
+    tmp_path: Path, fault: Exception, times: int
+) -> None:
+    board, clock = Board(), VirtualClock()
+    board.fail("remove", fault, "after" if isinstance(fault, MessageGone) else "before")
+    surface = RemovingSurface(board, limits=TextLimits(message=20))
+    async with served(tmp_path, surface, clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, started("a"), delta("a", "m", "One two three four five six."))
+        await board.until(lambda b: len(b.posted) == 2)
+        await story.tell(replace(BEGIN, resumed=True), said("a", "m", "One two."), DONE)
+        await all_told(gateway, clock)
+    assert board.texts == ["a: One two."]
+    assert [call for call, _ in board.calls].count("remove") == times
 
 
 CRASHES = [

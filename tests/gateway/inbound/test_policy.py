@@ -218,13 +218,54 @@ def test_status_says_what_is_asked_and_what_waits():
 
 @pytest.mark.parametrize("command", ["/approve", "/deny", "/status"])
 def test_only_who_may_answer_a_request_is_told_its_id(command):
-    at = situation(OPEN, TEXT)
+    at = situation(OPEN, request("approval", 5), TEXT)
     for author, told in ((LOCAL_OPERATOR, True), (OTHER, False)):
         found = meaning(command, at, author)
         assert isinstance(found, CommandReply)
         assert (OPEN.id in found.reply) == told
     as_other = meaning("/approve", at, OTHER)
     assert as_other == CommandReply(reply="Nothing is waiting for your approval.")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("/approve", Answer(kind="approve")),
+        ("!approve", Answer(kind="approve")),
+        ("/approve always", Answer(kind="approve_always")),
+        ("/deny", Answer(kind="deny")),
+        ("/deny too risky", Answer(kind="deny", text="too risky")),
+    ],
+)
+def test_where_one_request_is_open_a_verdict_need_not_name_it(text, answer):
+    found = meaning(text, situation(OPEN, TEXT), LOCAL_OPERATOR)
+    assert isinstance(found, RequestAnswer)
+    assert (found.request, found.answer) == (OPEN.id, answer)
+
+
+def test_what_is_no_id_approves_nothing():
+    found = meaning("/approve deadbeef", situation(OPEN), LOCAL_OPERATOR)
+    assert found == CommandReply(reply=f"Say which one: {OPEN.id}.")
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested"),
+    [
+        ("/nonsense", ""),
+        ("!foo", ""),
+        ("!stpo", " Did you mean '/stop'?"),
+        ("/STAUTS please", " Did you mean '/status'?"),
+        ("!aprove 000000000002", " Did you mean '/approve'?"),
+    ],
+)
+def test_an_unknown_command_is_answered_with_those_that_exist(text, suggested):
+    found = meaning(text, situation())
+    assert isinstance(found, CommandReply)
+    name = text[1:].split()[0].lower()
+    assert found.reply.startswith(
+        f"There is no command '{name}'.{suggested} The commands are /new, /stop, "
+    )
+    assert all(f"/{info.name}" in found.reply for info in command_infos())
 
 
 def test_help_names_every_command():
@@ -235,7 +276,22 @@ def test_help_names_every_command():
 
 @pytest.mark.parametrize(
     "text",
-    ["stop", "/usr/bin is missing", "approve the budget", "deny everything", "1/2", "", "a /stop"],
+    [
+        "stop",
+        "/usr/bin is missing",
+        "approve the budget",
+        "deny everything",
+        "1/2",
+        "",
+        "a /stop",
+        "!",
+        "!!!",
+        "! stop",
+        "!important: read this",
+        "!important things come first",
+        "!use this text",
+        "!= is an operator",
+    ],
 )
 def test_ordinary_text_is_no_command(text):
     assert parse_command(text) is None

@@ -184,6 +184,8 @@ async def test_what_is_older_waits_below_a_button(
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
         await wait_delivered(gateway)
     assert bot_texts(discord, thread_of(asked)) == ["**solo**\nLate, but here."]
+    (button,) = [each for row in offer.components for each in row["components"]]
+    assert (button["label"], button["disabled"]) == ("Answered", True)
 
 
 async def test_who_may_not_write_is_offered_nothing(
