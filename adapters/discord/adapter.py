@@ -234,7 +234,7 @@ class _Bot:
         wait = FIRST_WAIT
         while True:
             try:
-                await sync_commands(self._rest, self._host, self._me.application, wanted)
+                await sync_commands(self._rest, self._me.application, wanted)
             except AuthError:
                 raise
             except CallRejected as error:
