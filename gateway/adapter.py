@@ -436,11 +436,30 @@ class WrittenSettings:
     routes: tuple[Route, ...]
 
 
+@value
+class TrustedSettings:
+    """Valid settings of a platform, for a command that uses its tokens.
+
+    `settings` are an instance of its Config; `commands` those that people have in chats.
+    """
+
+    settings: Any
+    commands: tuple[CommandInfo, ...]
+
+
 class SettingsReader(Protocol):
     """Reads the config that a platform's command was given."""
 
     def __call__(self) -> WrittenSettings:
         """Raises GatewayError for a config that can't be read."""
+        ...
+
+    def trusted(self, *, trust: bool) -> TrustedSettings | None:
+        """The whole config's settings of this platform, None if it has none.
+
+        A config that is only found in the current folder is asked about first, unless `trust`.
+        Raises GatewayError.
+        """
         ...
 
 

@@ -133,6 +133,8 @@ class Speech:
     last: bool = True
     growing: bool = False
     resuming: bool = False
+    written: int = 0
+    """Characters of the whole text while it grows beyond what is shown of it; 0 otherwise."""
 
 
 @value
@@ -206,6 +208,8 @@ class TextLimits:
     whole: int = 30_000
     file: int = 10_000_000
     """Bytes of one file."""
+    tells_length: bool = False
+    """A text that grows beyond this says how long it is by now (`Speech.written`)."""
     edit_within: float | None = None
     """Seconds after which a message is followed up by a new one rather than edited; cards are
     edited at any age.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adapters.discord.cli import commands
 from adapters.discord.config import Config
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gateway.adapter import Adapter, CheckResult, Simulation
     from gateway.config.routes import Route
 
-__all__ = ["Config", "build", "check", "simulate"]
+__all__ = ["Config", "build", "check", "commands", "simulate"]
 
 
 def build(config: Config) -> Adapter:

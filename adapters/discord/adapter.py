@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_message,
 )
 from adapters.discord.outbound.commands import command_payloads, sync_commands
-from adapters.discord.outbound.surface import DiscordSurface
+from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
@@ -175,7 +176,13 @@ class _Bot:
         )
         webhooks = Webhooks(rest, me.application) if config.webhooks else None
         self._surface = DiscordSurface(
-            rest, self._targets, me.user, lambda: host.live_links, webhooks, clock=clock
+            rest,
+            self._targets,
+            me.user,
+            lambda: host.live_links,
+            webhooks,
+            limits=replace(LIMITS, messages=config.answer_messages, whole=config.answer_characters),
+            clock=clock,
         )
 
     async def run(self) -> None:
@@ -234,7 +241,7 @@ class _Bot:
         wait = FIRST_WAIT
         while True:
             try:
-                await sync_commands(self._rest, self._host, self._me.application, wanted)
+                await sync_commands(self._rest, self._me.application, wanted)
             except AuthError:
                 raise
             except CallRejected as error:

@@ -35,6 +35,12 @@ class Config(Section):
     ask: str = Field(default="ask", pattern=r"^[a-z0-9_-]{1,32}$")
     """Name of the slash command that asks the team."""
 
+    answer_messages: int = Field(default=3, ge=1, le=20)
+    """Messages that one answer may take; a longer one is its beginning, and a file of all of it."""
+
+    answer_characters: int = Field(default=6000, ge=1000, le=100_000)
+    """Characters of one answer that messages may show, likewise."""
+
     leave_unknown_servers: bool = False
     """Leave a server at once if no route is for it. Otherwise the bot stays there and is silent."""
 

@@ -120,7 +120,7 @@ def trusted_config_option(command: F) -> F:
 
     @wraps(command)
     def with_trust(*args: Any, config: Path | None, trust_config: bool, **given: Any) -> Any:
-        _ask_about(config, trust=trust_config)
+        ask_about(config, trust=trust_config)
         return command(*args, config=config, **given)
 
     return cast("F", config_option(_TRUST(with_trust)))
@@ -133,7 +133,11 @@ _TRUST = click.option(
 )
 
 
-def _ask_about(named: Path | None, *, trust: bool) -> None:
+def ask_about(named: Path | None, *, trust: bool) -> None:
+    """Ask about a config that is only found in the current folder.
+
+    Raises ConfigNotTrusted.
+    """
     from gateway.app.trust import ConfigNotTrusted, remember, untrusted_config
 
     found = untrusted_config(named)

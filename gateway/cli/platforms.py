@@ -6,16 +6,16 @@ An adapter's module has a click group as `commands`, which is read only when it 
 from __future__ import annotations
 
 from copy import copy
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import ParleyGroup, config_parameter
+from gateway.cli.group import ParleyGroup, ask_about, config_parameter
 
 if TYPE_CHECKING:
-    from gateway.adapter import WrittenSettings
+    from gateway.adapter import TrustedSettings, WrittenSettings
 
 
 class PlatformsGroup(ParleyGroup):
@@ -61,16 +61,34 @@ def _with_config(command: click.Command, name: str) -> click.Command:
         return command
 
     def given(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
-        ctx.obj = partial(_read, name, path)
+        ctx.obj = _Reader(name, path)
 
     command.params = [config_parameter(given), *command.params]
     return command
 
 
-def _read(name: str, path: Path | None) -> WrittenSettings:
-    from gateway.adapter import WrittenSettings  # only for commands that read the config
-    from gateway.app.load import load_config
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the config at a path for a platform's command."""
 
-    config = load_config(path, references=False).config
-    routes = tuple(route for route in config.routes if route.adapter == name)
-    return WrittenSettings(table=config.adapters.get(name, {}), routes=routes)
+    name: str
+    path: Path | None
+
+    def __call__(self) -> WrittenSettings:
+        from gateway.adapter import WrittenSettings  # only for commands that read the config
+        from gateway.app.load import load_config
+
+        config = load_config(self.path, references=False).config
+        routes = tuple(route for route in config.routes if route.adapter == self.name)
+        return WrittenSettings(table=config.adapters.get(self.name, {}), routes=routes)
+
+    def trusted(self, *, trust: bool) -> TrustedSettings | None:
+        from gateway.adapter import TrustedSettings  # as above
+        from gateway.app.load import load_config
+        from gateway.inbound.commands import command_infos
+
+        ask_about(self.path, trust=trust)
+        found = load_config(self.path).adapters.get(self.name)
+        if found is None:
+            return None
+        return TrustedSettings(settings=found.config, commands=tuple(command_infos()))

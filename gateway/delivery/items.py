@@ -33,6 +33,8 @@ from gateway.surface import (
 WHOLE = 1000
 """The number of the part that is a file with all of a text."""
 NAME = 80
+TOLD = 100
+"""A growing text tells its length in steps of so many characters."""
 INTERRUPTED = "(This was interrupted and not repeated.)"
 LEFT_OVER = "(Nothing more was said here.)"
 
@@ -270,8 +272,9 @@ def _speech(
     if not pieces:
         pieces = [Piece(first=0, last=0, body="")]
     closed = {n for n, row in rows.items() if row.closed}
+    told = len(item.text) // TOLD * TOLD if long and limits.tells_length else 0
     parts = [
-        _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed)
+        _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed, written=told)
         for n, piece in enumerate(pieces)
     ]
     shown = [part for part in parts if _says_something(part)]
@@ -286,7 +289,9 @@ def _speech(
     return shown
 
 
-def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -> DesiredMessage:
+def _part(
+    item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool, written: int
+) -> DesiredMessage:
     growing = item.growing and last and not closed  # what was closed still shows how calls end
     speech = Speech(
         agent=item.agent,
@@ -296,6 +301,7 @@ def _part(item: SpeechItem, n: int, piece: Piece, *, last: bool, closed: bool) -
         last=last and not item.growing,
         growing=growing,
         resuming=item.resuming,
+        written=written if growing else 0,
     )
     return DesiredMessage(
         n=n,

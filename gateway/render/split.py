@@ -2,7 +2,8 @@
 
 Cut between paragraphs, lines, sentences or words, in this order, and hard only where there is
 nothing else; never within a character, a link, code in a line, or the line that begins a fence. A
-fence that is cut is closed and opened again, a table gets its header again. Pure; what a cut
+fence that is cut is closed and opened again, a table gets its header again, and no heading stands
+alone above a cut. Pure; what a cut
 depends on lies before it, so a piece that is followed by another one stays as it is while the text
 grows.
 """
@@ -42,6 +43,9 @@ _SENTENCE = re.compile(r"[.!?\u2026][\"')\]\u201d\u2019]*[ \t]+|[\u3002\uff01\uf
 _SPACE = re.compile(r"[ \t\u3000]+")
 _PROSE = (_PARAGRAPH, _LINE, _SENTENCE, _SPACE)
 _CODE = (_PARAGRAPH, _LINE, _SPACE)
+
+_HEADING = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|\*\*[^*\n]+\*\*:?[ \t]*\Z)")
+"""A heading, or a line in bold letters that stands for one."""
 
 _ADDRESS = re.compile(r"\b(?:[a-z][a-z0-9+.-]{0,15}://|www\.|mailto:)[^\s<>]+", re.IGNORECASE)
 _ATOMS = re.compile(
@@ -326,7 +330,15 @@ class _Window:
     def _allows(self, end: int) -> bool:
         if end <= self._ink or self._held[end - self._at] or not may_cut(self._text, end):
             return False
-        return self._parses(end) and self._fits(end)
+        return not self._ends_with_heading(end) and self._parses(end) and self._fits(end)
+
+    def _ends_with_heading(self, end: int) -> bool:
+        """True if a cut at `end` would part a heading from its text."""
+        seen = self._text[self._at : end].rstrip()
+        start = self._at + seen.rfind("\n") + 1
+        if self._context(start)[1].fence is not None:
+            return False
+        return _HEADING.match(seen[start - self._at :]) is not None
 
     def _parses(self, end: int) -> bool:
         """True if fences and tables survive a cut at `end`.

@@ -1,16 +1,13 @@
-"""The bot's commands, registered once, and again after a change."""
+"""The bot's commands, compared with those that Discord has."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.discord.connection.rest import Rest
-from adapters.discord.connection.values import PLATFORM
-from gateway.adapter import AdapterHost
 from gateway.client import CommandInfo
 
 LOG = logging.getLogger("adapters.discord")
@@ -23,8 +20,6 @@ SEND_MESSAGES = 1 << 11
 
 DESCRIPTION = 100
 TEXT, BOOLEAN = 3, 5
-
-MARK = "commands"
 
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
@@ -57,21 +52,71 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
     return [*slashes, {**_everywhere(), "type": 3, "name": ON_MESSAGE}]
 
 
-async def sync_commands(
-    rest: Rest, host: AdapterHost, application: str, wanted: list[dict[str, Any]]
-) -> bool:
-    """Register the commands if they changed; True if they did.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandChanges:
+    """Names of commands that were different on Discord."""
 
-    Raises the errors of calls.
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+    def __str__(self) -> str:
+        kinds = {"added": self.added, "changed": self.changed, "removed": self.removed}
+        return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+
+
+async def sync_commands(
+    rest: Rest, application: str, wanted: Sequence[Mapping[str, Any]]
+) -> CommandChanges:
+    """Let Discord have these commands; what was different.
+
+    It is asked for those that it has, and written to only where they differ. Raises the errors of
+    calls.
     """
-    text = json.dumps([application, wanted], sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:32]
-    if (await host.marks(PLATFORM)).get(MARK) == digest:
-        return False
-    await rest.call("PUT", f"/applications/{application}/commands", json=wanted)
-    await host.mark(PLATFORM, MARK, digest)
-    LOG.info("registered the commands")
-    return True
+    path = f"/applications/{application}/commands"
+    had, have = _by_name(await rest.call("GET", path)), _by_name(wanted)
+    changes = CommandChanges(
+        added=tuple(have[each]["name"] for each in have if each not in had),
+        changed=tuple(
+            have[each]["name"] for each in have if each in had and had[each] != have[each]
+        ),
+        removed=tuple(had[each]["name"] for each in had if each not in have),
+    )
+    if changes:
+        await rest.call("PUT", path, json=wanted)
+        LOG.info("registered the commands: %s", changes)
+    return changes
+
+
+def _by_name(commands: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str], dict[str, Any]]:
+    found = [_comparable(each) for each in commands]
+    return {(each["type"], each["name"]): each for each in found}
+
+
+def _comparable(command: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a command that an application sets, without those left empty.
+
+    Discord adds ids and versions, and writes permissions as text.
+    """
+    permissions = command.get("default_member_permissions")
+    shown = {
+        "type": command.get("type") or 1,
+        "name": command["name"],
+        "description": command.get("description"),
+        "default_member_permissions": None if permissions is None else str(permissions),
+        "contexts": sorted(command.get("contexts") or ()),
+        "integration_types": sorted(command.get("integration_types") or ()),
+        "options": [_without_empty(each) for each in command.get("options") or ()],
+        "nsfw": command.get("nsfw"),
+    }
+    return _without_empty(shown)
+
+
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value not in (None, False, "", [])}
 
 
 def _command(name: str, description: str, options: list[dict[str, Any]]) -> dict[str, Any]:

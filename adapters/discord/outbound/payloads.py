@@ -35,6 +35,7 @@ the bot's name above all of its messages.
 """
 UNSURE = "-# This message may appear twice."
 RESUMING = "-# \u2026 interrupted; the answer starts again"
+WRITING = "-# \u2026 still writing, {count:,} characters"
 ARROW = "\u2192"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
@@ -87,6 +88,8 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
         lines.append("-# \u2026")
     if outgoing:
         lines.append(_small_text([_outgoing_hand_off(each) for each in outgoing], HAND_OFF))
+    if speech.written:
+        lines.append(WRITING.format(count=speech.written))
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")

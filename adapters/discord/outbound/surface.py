@@ -43,7 +43,14 @@ from gateway.surface import (
 
 LOG = logging.getLogger("adapters.discord")
 
-LIMITS = TextLimits(message=MESSAGE, messages=3, whole=6000, file=10_000_000, edit_within=3600)
+LIMITS = TextLimits(
+    message=MESSAGE,
+    messages=3,
+    whole=6000,
+    file=10_000_000,
+    edit_within=3600,
+    tells_length=True,
+)
 
 NONCE_SECONDS = 180.0
 """The seconds for which Discord knows a message's nonce and makes no second message for it."""
@@ -70,8 +77,10 @@ class DiscordSurface:
         live_links: Callable[[], Collection[str]],
         webhooks: Webhooks | None = None,
         *,
+        limits: TextLimits = LIMITS,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._limits = limits
         self._clock = clock
         self._rest = rest
         self._targets = targets
@@ -101,7 +110,7 @@ class DiscordSurface:
     @property
     def limits(self) -> TextLimits:
         """The limits of one message."""
-        return LIMITS
+        return self._limits
 
     def neutral(self, text: str) -> str:
         """An agent's text without pings or masked links, with readable tables."""

@@ -206,3 +206,26 @@ def test_a_long_header_of_a_table_is_not_repeated() -> None:
     header = "| " + "a" * 300 + " | " + "b" * 300 + " |\n|---|---|\n"
     pieces = shown(header + "| 1 | 2 |\n" * 40, 700)
     assert sum("aaa" in piece for piece in pieces) == 1
+
+
+@pytest.mark.parametrize(
+    "heading", ["## Costs\n", "## Costs\n\n", "# A\n## B\n\n", "**Costs**\n\n"]
+)
+def test_no_heading_stands_above_a_cut(heading: str) -> None:
+    text = f"{'One two three. ' * 3}\n\n{heading}{'They grow by the year. ' * 6}"
+    for pieces in (split(text, limit=LIMIT), split(text, limit=LIMIT, growing=True)):
+        for piece in pieces[:-1]:
+            last = piece.body.rstrip().rpartition("\n")[2]
+            assert not last.startswith(("#", "**")), piece
+        assert "".join(piece.body for piece in pieces) == text
+
+
+def test_a_comment_in_code_is_no_heading() -> None:
+    comments = "# a comment of twenty\n" * 6
+    text = f"```sh\n{comments}```\n"
+    assert max(len(piece.body) for piece in split(text, limit=LIMIT)) > LIMIT // 2
+
+
+def test_a_text_of_headings_alone_is_cut_nevertheless() -> None:
+    text = "## A heading\n" * 20
+    assert all(len(piece.text) <= LIMIT for piece in split(text, limit=LIMIT))

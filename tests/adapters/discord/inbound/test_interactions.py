@@ -3,17 +3,14 @@
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
 from adapters.discord.outbound.commands import command_payloads, sync_commands
 from adapters.discord.testing import Delay, DiscordSimulator, Message, Refusal
-from gateway.adapter import AdapterHost
 from gateway.config.routes import Route
 from gateway.inbound.commands import command_infos
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
@@ -138,16 +135,19 @@ async def test_a_question_that_is_to_be_private_is_seen_by_its_author_alone(
 
 
 async def test_commands_are_told_to_discord_only_when_they_change(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator,
 ) -> None:
-    store, bot = SqliteStore(tmp_path), str(discord.bot.id)
-    infos = command_infos()
-    async with store.own(), Rest(SecretStr(discord.token), discord.api_url) as rest:
-        host = cast("AdapterHost", store)
-        assert await sync_commands(rest, host, bot, command_payloads("ask", infos))
-        assert not await sync_commands(rest, host, bot, command_payloads("ask", infos))
-        assert await sync_commands(rest, host, bot, command_payloads("team", infos))
-    assert len(discord.calls("PUT", "/commands")) == 2
+    bot, infos = str(discord.bot.id), command_infos()
+    ask, team = command_payloads("ask", infos), command_payloads("team", infos)
+    async with Rest(SecretStr(discord.token), discord.api_url) as rest:
+        assert str(await sync_commands(rest, bot, ask)).startswith("added ask, new, stop")
+        assert not await sync_commands(rest, bot, ask)
+        discord.commands[0][0]["description"] = "Changed by another program"
+        discord.commands[0].append({**discord.commands[0][2], "name": "old", "id": "1" * 18})
+        del discord.commands[0][1]
+        assert str(await sync_commands(rest, bot, ask)) == "added new; changed ask; removed old"
+        assert str(await sync_commands(rest, bot, team)) == "added team; removed ask"
+    assert len(discord.calls("PUT", "/commands")) == 3
     names = {each["name"] for each in discord.commands[0]}
     assert {"team", "stop", "approve", "deny", "Ask the team"} <= names
 

@@ -150,6 +150,34 @@ async def test_where_no_threads_can_be_made_a_chain_of_replies_is_the_conversati
     assert discord.pings == []
 
 
+@pytest.mark.parametrize("settings", [{}, {"answer_messages": 2, "answer_characters": 3000}])
+async def test_an_answer_beyond_what_is_shown_tells_how_long_it_is_while_it_grows(
+    settings: dict[str, int], discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, beats = discord.person("alice"), [asyncio.Event() for _ in range(3)]
+    words = "It goes on and on and on. " * 100
+    model = ScriptedModel([words, beats[0], words * 2, beats[1], words, beats[2], "The end."])
+    team, config = partial(solo, model, model_client_stream=True), config_of(discord, **settings)
+    async with serving(discord, tmp_path, team, config=config) as gateway:
+        await alice.says(alice.direct, "talk")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        beats[0].set()
+        told = "-# … still writing, {} characters"
+        seven = told.format("7,800")
+        await discord.until(lambda: bot_texts(discord, alice.direct)[-1].endswith(seven))
+        beats[1].set()
+        ten = told.format("10,400")
+        await discord.until(lambda: bot_texts(discord, alice.direct)[-1].endswith(ten))
+        beats[2].set()
+        await discord.until(lambda: bot_messages(discord, alice.direct)[-1].attachments)
+        await wait_delivered(gateway)
+    *parts, whole = bot_messages(discord, alice.direct)
+    assert "still writing" not in "".join(each.content for each in parts)
+    assert len(parts) <= config.answer_messages
+    assert sum(len(each.content) for each in parts) <= config.answer_characters + 1600
+    assert whole.attachments[0].content.decode() == words * 4 + "The end."
+
+
 async def test_a_private_thread_is_for_its_author(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
