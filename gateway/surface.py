@@ -166,13 +166,25 @@ class Line:
 
 
 @value
-class Document:
-    """A file of an agent's, or a text too long for messages."""
+class File:
+    """A file for people."""
 
     name: str
     data: bytes = field(repr=False)
+
+
+@value
+class Document:
+    """Files of an agent's in one message, or a long text.
+
+    They are at most 10, and together at most `TextLimits.file` bytes.
+    """
+
+    files: tuple[File, ...]
     text: str = ""
-    """The sentence about it, neutral already."""
+    """The sentence about them, neutral already."""
+    agent: str = ""
+    """Whose they are, as far as is known."""
 
 
 Content: TypeAlias = Speech | Card | Line | Document
@@ -203,7 +215,7 @@ class TextLimits:
     messages: int = 3
     whole: int = 30_000
     file: int = 10_000_000
-    """Bytes of one file."""
+    """Bytes of the files of one message."""
     edit_within: float | None = None
     """Seconds after which a message is followed up by a new one rather than edited; cards are
     edited at any age.

@@ -182,7 +182,7 @@ def summary(part: Part, own: Own) -> str:
         case Line(text=text):
             said = text
         case content:
-            said = content.text or content.name
+            said = content.text or ", ".join(file.name for file in content.files)
     return own(label(said, SUMMARY))
 
 
