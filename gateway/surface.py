@@ -170,13 +170,25 @@ class Line:
 
 
 @value
-class Document:
-    """A file of an agent's, or a text too long for messages."""
+class File:
+    """A file for people."""
 
     name: str
     data: bytes = field(repr=False)
+
+
+@value
+class Document:
+    """Files of an agent's in one message, or a long text.
+
+    They are at most 10, and together at most `TextLimits.file` bytes.
+    """
+
+    files: tuple[File, ...]
     text: str = ""
-    """The sentence about it, neutral already."""
+    """The sentence about them, neutral already."""
+    agent: str = ""
+    """Whose they are, as far as is known."""
 
 
 Content: TypeAlias = Speech | Card | Line | Document
@@ -207,7 +219,7 @@ class TextLimits:
     messages: int = 3
     whole: int = 30_000
     file: int = 10_000_000
-    """Bytes of one file."""
+    """Bytes of the files of one message."""
     tells_length: bool = False
     """A text that grows beyond this says how long it is by now (`Speech.written`)."""
     edit_within: float | None = None

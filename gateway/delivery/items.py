@@ -24,6 +24,7 @@ from gateway.surface import (
     Content,
     Document,
     EditSurface,
+    File,
     Line,
     Speech,
     TextSurface,
@@ -123,12 +124,15 @@ class LineItem:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FileItem:
-    """A file in the thread's folder."""
+    """Files in the thread's folder, in one message; `growing`: more may come."""
 
     id: str
     seq: int
     asker: str
-    path: str
+    agent: str
+    paths: list[str]
+    size: int
+    growing: bool = True
 
 
 Item: TypeAlias = SpeechItem | CardItem | LineItem | FileItem
@@ -207,8 +211,15 @@ def desired_messages(
         case LineItem():
             return [_line(item, surface)]
         case FileItem():
-            name = label(PurePosixPath(item.path).name, NAME)
-            return [DesiredMessage(n=0, content=Document(name=name, data=b"", text=""))]
+            if item.growing:
+                return []
+            files = tuple(File(name=file_name(path), data=b"") for path in item.paths)
+            return [DesiredMessage(n=0, content=Document(files=files, agent=item.agent))]
+
+
+def file_name(path: str) -> str:
+    """The name of a file, for people."""
+    return label(PurePosixPath(path).name, NAME)
 
 
 def whole_text(item: SpeechItem) -> bytes:
@@ -284,7 +295,8 @@ def _speech(
     shown += [_left_over(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
     if long:
         what = f"The whole answer, {len(item.text)} characters:"
-        whole = Document(name=f"{label(item.agent, NAME)}.md", data=b"", text=surface.neutral(what))
+        file = File(name=f"{label(item.agent, NAME)}.md", data=b"")
+        whole = Document(files=(file,), text=surface.neutral(what), agent=item.agent)
         shown.append(DesiredMessage(n=WHOLE, content=whole))
     return shown
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gateway.delivery.items import (
     DesiredMessage,
+    FileItem,
     Item,
     LineItem,
     SpeechItem,
@@ -152,7 +153,7 @@ class PostedMessages:
         row, part = step.row, step.part
         if row is None or row.status in ("pending", "attempting"):
             return False
-        if row.status == "failed" or not self._edits:
+        if row.status == "failed" or not self._edits or isinstance(step.item, FileItem):
             return True
         return row.digest == part.digest or (row.closed and not part.lasting)
 

@@ -34,6 +34,8 @@ from gateway.events import (
 from gateway.render.sanitize import label
 from gateway.surface import Activity, BusyState, Line
 
+MOST_FILES = 10
+"""Files of one message: Discord takes no more."""
 LONG = 120.0
 """Seconds after which somebody who asked is told that there is an answer."""
 
@@ -46,7 +48,8 @@ class ThreadView:
     """The items made of the events since a point between two turns.
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
-    places for approvals. People whose id does not begin with `people` are elsewhere.
+    places for approvals. People whose id does not begin with `people` are elsewhere. The files of
+    one message have at most `file_bytes`.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class ThreadView:
         people: str = "",
         muted: bool = False,
         away: Collection[ConversationKey] = (),
+        file_bytes: int = 10_000_000,
     ) -> None:
         self.items: list[Item] = []
         self.seq = 0
@@ -78,6 +82,11 @@ class ThreadView:
         self._offers: list[LineItem] = []
         """Lines with a command that may still be used."""
         self._last: SpeechItem | None = None
+        self._maker = ""
+        """Which agent has used a tool last: files are taken to be its."""
+        self._made: FileItem | None = None
+        """Files to which the next one may come."""
+        self._file_bytes = file_bytes
         self._leading: list[tuple[str, Activity]] = []
         """Hand-offs before anybody has said anything, with who handed over."""
 
@@ -95,6 +104,8 @@ class ThreadView:
         """Let an event change what is to stand there."""
         if event.seq:
             self.seq = event.seq
+        if not isinstance(event, FileMade):
+            self._close_files()
         self._unmute(event)
         self._withdraw_offers(event)
         match event:
@@ -204,6 +215,7 @@ class ThreadView:
         self._of_call.clear()
         self._leading.clear()
         self._last = None
+        self._maker = ""
 
     def _show(self, event: SessionEvent) -> None:
         match event:
@@ -217,6 +229,7 @@ class ThreadView:
             case SpeakerStarted():
                 self._start(event.agent)
             case ToolStarted():
+                self._maker = event.agent
                 self._of_call[event.call] = item = self._acting(event.agent, f"a:{event.call}")
                 item.act(event.call, event.tool, "running")
             case ToolFinished():
@@ -244,11 +257,32 @@ class ThreadView:
                 if line.command:
                     self._offers += [each for each in self.items[-1:] if isinstance(each, LineItem)]
             case FileMade():
-                self._add(
-                    FileItem(id=f"f:{event.seq}", seq=event.seq, asker=self._asker, path=event.path)
-                )
+                self._add_file(event)
             case _:
                 pass
+
+    def _add_file(self, event: FileMade) -> None:
+        """Add a file to those before it, if they fit together."""
+        made = self._made
+        if made and len(made.paths) < MOST_FILES and made.size + event.size <= self._file_bytes:
+            made.paths.append(event.path)
+            made.size += event.size
+            return
+        self._close_files()
+        self._made = FileItem(
+            id=f"f:{event.seq}",
+            seq=event.seq,
+            asker=self._asker,
+            agent=self._maker or (self._last.agent if self._last else ""),
+            paths=[event.path],
+            size=event.size,
+        )
+        self._add(self._made)
+
+    def _close_files(self) -> None:
+        if self._made is not None:
+            self._made.growing = False
+            self._made = None
 
     def _add(self, item: Item) -> None:
         self.items.append(item)

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from gateway.base.clock import Clock, sleep
 from gateway.conversation import ConversationKey
@@ -21,6 +20,7 @@ from gateway.delivery.items import (
     Item,
     LineItem,
     SpeechItem,
+    file_name,
     place_of,
     whole_text,
 )
@@ -45,6 +45,7 @@ from gateway.surface import (
     Card,
     Content,
     Document,
+    File,
     Line,
     MessageFull,
     MessageGone,
@@ -103,7 +104,12 @@ class Writer:
             for place in self._host.approval_places
             if place.platform == self._surface.platform
         ]
-        self._view = ThreadView(people=self._people, muted=bool(delivery.gone), away=away)
+        self._view = ThreadView(
+            people=self._people,
+            muted=bool(delivery.gone),
+            away=away,
+            file_bytes=self._surface.limits.file,
+        )
         self._view.seq = delivery.told
         await self._recall_offers(delivery)
         self._gone = bool(delivery.gone)
@@ -206,7 +212,7 @@ class Writer:
                 self._report_failed(step)
             if steps:
                 can_wait = can_wait or steps[0]
-            elif not (isinstance(item, SpeechItem) and (item.growing or item.resuming)):
+            elif not _may_change(item):
                 self._done[item.id] = stamp
         return can_wait
 
@@ -297,22 +303,34 @@ class Writer:
         await self._outbox.put_part(row)
 
     async def _content(self, step: Step) -> Content:
-        """The content of the part, with a file's data."""
+        """The content of the part, with the data of files."""
         content = step.part.content
         if not isinstance(content, Document):
             return content
         most = self._surface.limits.file
         if isinstance(step.item, SpeechItem) and step.part.n == WHOLE:
-            return replace(content, data=whole_text(step.item)[:most])
+            whole = replace(content.files[0], data=whole_text(step.item)[:most])
+            return replace(content, files=(whole,))
         assert isinstance(step.item, FileItem)
+        return await self._with_files(content, step.item, most)
+
+    async def _with_files(self, content: Document, item: FileItem, most: int) -> Content:
+        """Files of the thread's folder; a line if none is there."""
         folder = await self._outbox.work_folder(self._home.thread)
-        try:
-            data = await asyncio.to_thread(read_own_file, folder, step.item.path, longest=most)
-        except ForeignFile as error:
-            LOG.warning("a file is not sent: %s", error)
-            name = label(PurePosixPath(step.item.path).name, TITLE)
-            return Line(text=f"The file {name} can't be shown here.", level="warning")
-        return replace(content, data=data)
+        found: list[File] = []
+        lines: list[str] = []
+        for path in item.paths:
+            try:
+                data = await asyncio.to_thread(read_own_file, folder, path, longest=most)
+            except ForeignFile as error:
+                LOG.warning("a file is not sent: %s", error)
+                lines.append(f"The file {file_name(path)} can't be shown here.")
+                continue
+            most -= len(data)
+            found.append(File(name=file_name(path), data=data))
+        if not found:
+            return Line(text="\n".join(lines), level="warning")
+        return replace(content, files=tuple(found), text=self._surface.neutral("\n".join(lines)))
 
     async def _handle_outcome(self, step: Step, outcome: Outcome) -> None:
         row = outcome.row
@@ -354,13 +372,23 @@ class Writer:
         match step.part.content:
             case Card():
                 what = "A question"
-            case Document():
-                what = "A file"
+            case Document(files=files):
+                what = "A file" if len(files) == 1 else f"{len(files)} files"
             case _:
                 what = "A part of this answer"
         line = Line(text=f"{what} could not be shown here; see the log.", level="warning")
         self._view.add_line_after(step.item, id, line)
         self._changed.set()
+
+
+def _may_change(item: Item) -> bool:
+    match item:
+        case SpeechItem():
+            return item.growing or item.resuming
+        case FileItem():
+            return item.growing
+        case _:
+            return False
 
 
 def _stamp(item: Item) -> object:
@@ -371,5 +399,5 @@ def _stamp(item: Item) -> object:
             return (item.outcome, item.by)
         case LineItem():
             return (item.outdated,)
-        case _:
-            return ()
+        case FileItem():
+            return (item.growing,)

@@ -89,14 +89,15 @@ class LineHarness:
     async def seen(self) -> list[VisibleMessage]:
         await self.module.send_line(self.writer, {"marker": 1})
         while "marker" not in (data := json.loads(await self.reader.readline())):
-            file = data.get("file")
             self._seen.append(
                 VisibleMessage(
                     id=data["id"],
                     text=data["text"],
                     pings=frozenset(data.get("pings", ())),
                     buttons=tuple(each["label"] for each in data.get("buttons", ())),
-                    files=((file["name"], base64.b64decode(file["data"])),) if file else (),
+                    files=tuple(
+                        (name, base64.b64decode(file)) for name, file in data.get("files", ())
+                    ),
                 )
             )
         return self._seen

@@ -66,8 +66,8 @@ def _seen(posted: Posted) -> VisibleMessage:
             buttons = content.request.options or ("Approve", "Deny")
         case Line(mentions=mentions, command=command):
             pings, text = frozenset(mentions), f"{text} {command}"
-        case Document(name=name, data=data):
-            files = ((name, data),)
+        case Document():
+            files = tuple((file.name, file.data) for file in content.files)
         case _:
             if getattr(content, "resuming", False):
                 text += " (goes on)"

@@ -37,6 +37,7 @@ from gateway.surface import (
     Content,
     Document,
     EditSurface,
+    File,
     Line,
     LookupSurface,
     MessageGone,
@@ -329,9 +330,16 @@ class TextSurfaceContract:
 
     async def test_a_file_arrives_as_it_is(self, posting: _Poster) -> None:
         data = bytes(range(256))
-        await posting.post(Document(name="report.bin", data=data, text="All of it:"))
+        await posting.post(Document(files=(File(name="report.bin", data=data),), text="All of it:"))
         seen = [file for each in await posting.harness.seen() for file in each.files]
         assert seen == [("report.bin", data)]
+
+    async def test_several_files_are_one_message(self, posting: _Poster) -> None:
+        files = [("a.txt", b"one"), ("b.bin", bytes(range(9))), ("a.txt", b"two")]
+        parts = tuple(File(name=name, data=data) for name, data in files)
+        await posting.post(Document(files=parts, agent="writer"))
+        (seen,) = [each for each in await posting.harness.seen() if each.files]
+        assert sorted(seen.files) == sorted(files)
 
     async def test_too_many_calls_say_when_to_come_again(
         self, harness: Harness, posting: _Poster

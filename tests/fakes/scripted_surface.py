@@ -67,7 +67,8 @@ class Posted:
             case Card() as card:
                 shown = f"? {card.request.prompt} {card.outcome or 'open'}"
             case Document() as document:
-                shown = f"file {document.name} {len(document.data)}"
+                files = ", ".join(f"{file.name} {len(file.data)}" for file in document.files)
+                shown = f"file {files}"
         return f"{shown} (perhaps twice)" if self.part.unsure else shown
 
 

@@ -56,10 +56,7 @@ def render_part(part: Part, *, named: bool = True) -> Message:
         case Line() as line:
             message = _render_line(line)
         case Document() as document:
-            message = Message(
-                content=clip(document.text, CONTENT - len(UNSURE) - 1),
-                files=(Upload(name=file_name(document.name), data=document.data),),
-            )
+            message = _render_document(document, named=named)
     if not part.unsure:
         return message
     return Message(
@@ -67,6 +64,15 @@ def render_part(part: Part, *, named: bool = True) -> Message:
         components=message.components,
         users=message.users,
         files=message.files,
+    )
+
+
+def _render_document(document: Document, *, named: bool) -> Message:
+    name = f"**{escape_markdown(label(document.agent, NAME))}**" if document.agent and named else ""
+    text = "\n".join(filter(None, [name, document.text]))
+    return Message(
+        content=clip(text, CONTENT - len(UNSURE) - 1),
+        files=tuple(Upload(name=file_name(file.name), data=file.data) for file in document.files),
     )
 
 

@@ -31,6 +31,7 @@ from gateway.render.sanitize import label, markdown
 from gateway.surface import (
     BusyState,
     Card,
+    Document,
     MessageGone,
     OutcomeUnknown,
     Part,
@@ -310,13 +311,12 @@ class DiscordSurface:
         return hooks is not None and await hooks.edit(place.key, target, message, body, rank)
 
     async def _post(self, place: Place, target: MessageTarget, part: Part) -> str:
-        if self._webhooks and isinstance(part.content, Speech) and not target.reply_to:
+        agent = part.content.agent if isinstance(part.content, Speech | Document) else ""
+        if self._webhooks and agent and not target.reply_to:
             hook = await self._webhooks.find_hook(place.key)
             if hook is not None:
                 message = render_part(part, named=False)
-                return await self._webhooks.post(
-                    hook, place.key, target, part.key, part.content.agent, message
-                )
+                return await self._webhooks.post(hook, place.key, target, part.key, agent, message)
         message = render_part(part)
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rate_limits import Rank
-from adapters.discord.connection.rest import ApiError, Rest
+from adapters.discord.connection.rest import ApiError, Rest, Upload
 from adapters.discord.conversations.threads import MessageTarget
 from gateway.adapter import AuthError
 from gateway.conversation import ConversationKey
@@ -62,7 +62,7 @@ class Webhooks:
         self._application = application
         self._known = BoundedCache[Hook](1_000)
         self._refused = BoundedCache[float](1_000)
-        self._sent = BoundedCache[tuple[str, str]](1_000)
+        self._sent = BoundedCache[tuple[str, str, tuple[str, ...]]](1_000)
 
     async def find_hook(self, key: ConversationKey) -> Hook | None:
         """The webhook for a conversation, None where there can be none."""
@@ -96,25 +96,32 @@ class Webhooks:
         Raises PlatformUnreachable where no webhook can: the bot is to.
         """
         name = user_name(agent)
-        self._sent.put(part, (name, message.content))
+        self._sent.put(part, (name, message.content, tuple(file.name for file in message.files)))
         body = {**message.body(), "username": name}
         del body["components"]
-        posted = await self._write(hook, key, target, body)
+        posted = await self._write(hook, key, target, body, message.files)
         if posted is None and (replacement := await self.find_hook(key)) is not None:
             hook = replacement
-            posted = await self._write(hook, key, target, body)
+            posted = await self._write(hook, key, target, body, message.files)
         if posted is None:
             self._refused.put(key.channel, monotonic())
             raise PlatformUnreachable("The webhook is gone.")
         return f"{hook.id}/{posted['id']}"
 
     async def _write(
-        self, hook: Hook, key: ConversationKey, target: MessageTarget, body: dict[str, Any]
+        self,
+        hook: Hook,
+        key: ConversationKey,
+        target: MessageTarget,
+        body: dict[str, Any],
+        files: Sequence[Upload],
     ) -> Mapping[str, Any] | None:
         """The posted message; None if the webhook is gone."""
         query = {"wait": "true", **_thread(target)}
         try:
-            return await self._rest.call("POST", hook.path, json=body, query=query, rank=Rank.POST)
+            return await self._rest.call(
+                "POST", hook.path, json=body, query=query, files=files, rank=Rank.POST
+            )
         except ApiError as error:
             if error.code != UNKNOWN_WEBHOOK:
                 raise
@@ -177,7 +184,10 @@ class Webhooks:
         sent = self._sent.get(part)
         if sent is None:
             return None
-        return (message["author"].get("username"), message.get("content")) == sent
+        name, content, files = sent
+        shown = [_plain(str(file.get("filename"))) for file in message.get("attachments") or ()]
+        same = (message["author"].get("username"), message.get("content")) == (name, content)
+        return same and shown == [_plain(file) for file in files]
 
     async def _find(self, channel: str) -> Hook:
         for each in await self._rest.call("GET", f"/channels/{channel}/webhooks"):
@@ -196,3 +206,8 @@ def user_name(agent: str) -> str:
 
 def _thread(target: MessageTarget) -> dict[str, str]:
     return {"thread_id": target.channel} if target.thread else {}
+
+
+def _plain(name: str) -> str:
+    """A file's name as Discord shows it: without spaces."""
+    return name.replace(" ", "_")

@@ -165,12 +165,10 @@ def _text(embed: Json) -> int:
 
 
 def _attachments(body: Json, uploads: dict[str, Upload]) -> list[Json] | None:
-    if "attachments" not in body:
-        return None
-    listed: list[Json] = body["attachments"] or []
+    listed: list[Json] = body.get("attachments") or []
     if len(listed) > FILES or len(uploads) > FILES:
         raise wrong_length("attachments", 0, FILES)
-    return listed
+    return listed if "attachments" in body else None
 
 
 def _nonce(nonce: Any) -> int | str | None:

@@ -120,7 +120,7 @@ class MessageStreams:
             "recipient_team_id": team,
             "recipient_user_id": user,
             "chunks": chunks,
-            **name_of(speech, named=named),
+            **name_of(speech.agent, named=named),
         }
         await self._statuses.open(place)
         try:

@@ -42,7 +42,7 @@ def summary(part: Part, own: Callable[[str], str]) -> str:
         case Line(text=text):
             said = without_marks(text)
         case content:
-            said = content.text or content.name
+            said = content.text or ", ".join(file.name for file in content.files)
     return own(label(said, LONGEST))
 
 

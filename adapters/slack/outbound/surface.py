@@ -37,6 +37,7 @@ from gateway.surface import (
     CallRejected,
     Card,
     Document,
+    File,
     Line,
     OutcomeUnknown,
     Part,
@@ -259,7 +260,7 @@ class SlackSurface:
             part.key,
             blocks=speech_blocks(part, speech, named=named, feedback=not speech.growing),
             text=summary(part, self._calls.own),
-            looks=name_of(speech, named=named),
+            looks=name_of(speech.agent, named=named),
         )
 
     async def _attach(self, place: Place, part: Part, card: Card) -> str:
@@ -271,7 +272,8 @@ class SlackSurface:
         if here not in self._attached:
             if not await self._is_uploaded(place, request.request):
                 data, comment = arguments_shown(request).encode(), UNSURE if part.unsure else ""
-                await self._files.upload(place, request.request, name, data, comment)
+                file = File(name=name, data=data)
+                await self._files.upload(place, request.request, [file], comment)
             self._attached[here] = None
             while len(self._attached) > REMEMBERED:
                 self._attached.popitem(last=False)

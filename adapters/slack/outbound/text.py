@@ -55,11 +55,11 @@ def icon(agent: str) -> str:
     return _ICONS[hashlib.sha256(agent.encode()).digest()[0] % len(_ICONS)]
 
 
-def name_of(speech: Speech, *, named: bool) -> dict[str, str]:
+def name_of(agent: str, *, named: bool) -> dict[str, str]:
     """The arguments that let a message bear its agent's name and icon."""
     if not named:
         return {}
-    return {"username": label(speech.agent, 80), "icon_emoji": icon(speech.agent)}
+    return {"username": label(agent, 80), "icon_emoji": icon(agent)}
 
 
 def heading(speech: Speech, *, named: bool) -> str:

@@ -167,8 +167,8 @@ def render_content(content: Content) -> dict[str, Any]:
         case Line():
             return {"text": f"{content.text} {content.command}", "pings": [*content.mentions]}
         case Document():
-            file = {"name": content.name, "data": base64.b64encode(content.data).decode()}
-            return {"text": content.text, "file": file}
+            files = [(each.name, base64.b64encode(each.data).decode()) for each in content.files]
+            return {"text": content.text, "files": files}
 
 
 def render_card(card: Card) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from gateway.events import (
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
-from gateway.surface import Card, Document, Line, Speech, TextLimits
+from gateway.surface import Card, Document, File, Line, Speech, TextLimits
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
 from tests.gateway.delivery.delivered import ANN, HERE, Story, all_told, say, served
@@ -264,7 +264,8 @@ async def test_what_is_too_long_is_its_beginning_and_a_file(tmp_path: Path) -> N
     assert text.startswith(board.said())
     document = board.posted[-1].content
     assert isinstance(document, Document)
-    assert (document.name, document.data.decode()) == ("a.md", text)
+    assert document.files == (File(name="a.md", data=text.encode()),)
+    assert document.agent == "a"
 
 
 async def test_what_grows_too_long_stops_growing_until_its_end(tmp_path: Path) -> None:
@@ -293,8 +294,39 @@ async def test_a_file_that_an_agent_made_is_sent_from_its_folder_alone(tmp_path:
             DONE,
         )
         await story.told()
-    assert board.posted[0].content == Document(name="report.csv", data=b"1,2")
-    assert board.texts[1] == "-- The file parley.db can't be shown here."
+    (posted,) = board.posted
+    assert isinstance(posted.content, Document)
+    assert posted.content.files == (File(name="report.csv", data=b"1,2"),)
+    assert posted.content.text == "The file parley.db can't be shown here."
+
+
+async def test_files_of_one_turn_are_one_message_under_the_name_of_their_agent(
+    tmp_path: Path,
+) -> None:
+    board = Board()
+    async with served(
+        tmp_path, Surface(board, limits=TextLimits(message=1000, file=30))
+    ) as gateway:
+        story = await Story.begun(gateway)
+        folder = await gateway.store.work_folder(story.thread)
+        names = [f"{n}.txt" for n in range(13)]
+        for name in names:
+            (folder / name).write_bytes(b"..")
+        (folder / "large").write_bytes(b"." * 25)
+        made = [FileMade(thread="", path=name, size=2) for name in names]
+        large = FileMade(thread="", path="large", size=25)
+        await story.tell(BEGIN, said("writer", "m", "Here they are."), *made, large, DONE)
+        await story.told()
+        await story.tell(BEGIN, FileMade(thread="", path="gone.txt", size=2), DONE)
+        await story.told()
+    files = [post.content for post in board.posted if isinstance(post.content, Document)]
+    assert [[file.name for file in each.files] for each in files] == [
+        names[:10],
+        names[10:],
+        ["large"],
+    ]
+    assert {each.agent for each in files} == {"writer"}
+    assert board.texts[-1] == "-- The file gone.txt can't be shown here."
 
 
 async def test_a_new_title_is_shown(tmp_path: Path) -> None:
@@ -503,4 +535,4 @@ async def test_what_grows_beyond_all_that_is_shown_keeps_its_beginning(tmp_path:
     assert text.startswith(board.said())
     assert len(board.said()) >= 250
     assert isinstance(board.posted[-1].content, Document)
-    assert board.posted[-1].content.data.decode() == text
+    assert board.posted[-1].content.files[0].data.decode() == text

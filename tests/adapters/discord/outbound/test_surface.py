@@ -30,7 +30,7 @@ from gateway.delivery.service import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
-from gateway.surface import Activity, Card, Document, Line, Part, Place, Speech
+from gateway.surface import Activity, Card, Document, File, Line, Part, Place, Speech
 from tests.adapters.discord.serving import bot_messages, bot_texts, thread_of
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
 from tests.gateway.scripted import ScriptedTeams, solo
@@ -219,7 +219,7 @@ async def test_a_choice_of_many_is_a_menu(harness: DiscordHarness) -> None:
 
 
 async def test_a_files_name_leads_nowhere(harness: DiscordHarness) -> None:
-    document = Document(name="../../etc/pass\u202egnp.exe", data=b"x")
+    document = Document(files=(File(name="../../etc/pass\u202egnp.exe", data=b"x"),))
     await harness.surface.post(harness.place, Part(key="k", content=document))
     (posted,) = bot_messages(harness.discord, thread_of(harness.asked))
     assert posted.attachments[0].filename == "passgnp.exe"

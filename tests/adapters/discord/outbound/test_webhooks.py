@@ -20,6 +20,7 @@ from tests.adapters.discord.serving import (
 )
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
+from tests.gateway.sessions.test_output_files import Scribe
 
 pytestmark = pytest.mark.chaos
 
@@ -152,3 +153,32 @@ async def test_cards_stay_the_bots_own(discord: DiscordSimulator, tmp_path: Path
 )
 def test_names_are_what_discord_takes(agent: str, shown: str) -> None:
     assert user_name(agent) == shown
+
+
+@pytest.mark.parametrize("webhooks", [True, False], ids=["webhook", "bot"])
+@pytest.mark.parametrize(
+    "fault", [None, ConnectionReset(committed=True), ServerError(500)], ids=["", "cut", "refused"]
+)
+async def test_the_files_of_a_turn_are_one_message_of_their_agent(
+    webhooks: bool, fault: Fault | None, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = channel_with_webhooks(discord), discord.person("alice")
+    config = config_of(discord, webhooks=webhooks)
+    scribe = Scribe()
+    scribe.to_write = {"a.txt": b"one", "b c.bin": bytes(range(9)), "sub/a.txt": b"two"}
+    if fault is not None:
+        discord.faults.plan(fault, when=lambda call: bool(call.uploads))
+    async with serving(discord, tmp_path, scribe.teams, config=config) as gateway:
+        asked = await alice.mentions(general, "write them")
+        await discord.until(
+            lambda: (
+                bool(asked.thread)
+                and any(each.attachments for each in bot_messages(discord, thread_of(asked)))
+            ),
+            seconds=20,
+        )
+        await wait_delivered(gateway)
+    (posted,) = [each for each in bot_messages(discord, thread_of(asked)) if each.attachments]
+    assert sorted(each.content for each in posted.attachments) == [bytes(range(9)), b"one", b"two"]
+    assert posted.author.name == "solo" if webhooks else posted.content == "**solo**"
+    assert discord.avoidable_429s == []

@@ -9,7 +9,15 @@ from slack_sdk.models.blocks import Block
 from adapters.slack.action_ids import Action, parse_action
 from adapters.slack.testing import ConnectionReset, Refusal
 from gateway.events import InputRequested
-from gateway.surface import CallRejected, Card, Document, Line, OutcomeUnknown, PlatformUnreachable
+from gateway.surface import (
+    CallRejected,
+    Card,
+    Document,
+    File,
+    Line,
+    OutcomeUnknown,
+    PlatformUnreachable,
+)
 from tests.adapters.slack.desk import Desk, part, speech, tool
 
 APPROVAL = InputRequested(
@@ -214,7 +222,7 @@ async def test_what_may_stand_there_twice_says_so(desk: Desk) -> None:
 
 
 async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> None:
-    document = Document(name="plan.md", data=b"# Plan", text="All of it:")
+    document = Document(files=(File(name="plan.md", data=b"# Plan"),), text="All of it:")
     message = await desk.surface.post(desk.place, part(document, key="abcdefghijklmnop"))
     [shown] = desk.messages()
     assert shown.files == ("plan-abcdefghij.md",)
@@ -223,8 +231,23 @@ async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> Non
     assert await desk.surface.find(desk.place, "another-key", 0.0) is None
 
 
+async def test_files_stand_in_one_message_under_their_agents_name(desk: Desk) -> None:
+    files = (
+        File(name="plan.md", data=b"# Plan"),
+        File(name="none", data=b""),
+        File(name="b", data=b"b"),
+    )
+    document = Document(files=files, agent="writer")
+    message = await desk.surface.post(desk.place, part(document, key="abcdefghijklmnop"))
+    [shown] = desk.messages()
+    assert shown.files == ("plan-abcdefghij.md", "b-abcdefghij")
+    assert "writer" in (shown.name, shown.text.splitlines()[0].strip("*"))
+    assert "The file none is empty." in shown.text
+    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
+
+
 async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
-    document = Document(name="plan.md", data=b"# Plan")
+    document = Document(files=(File(name="plan.md", data=b"# Plan"),))
     desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
     with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document))
@@ -237,7 +260,7 @@ async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk)
 
 async def test_an_empty_file_is_refused_in_words(desk: Desk) -> None:
     with pytest.raises(CallRejected, match="empty"):
-        await desk.surface.post(desk.place, part(Document(name="plan.md", data=b"")))
+        await desk.surface.post(desk.place, part(Document(files=(File(name="plan.md", data=b""),))))
 
 
 async def test_nothing_that_an_agent_writes_pings_or_unfurls(desk: Desk) -> None:
@@ -257,7 +280,7 @@ async def test_nothing_that_an_agent_writes_pings_or_unfurls(desk: Desk) -> None
 async def test_bytes_that_slack_does_not_take_leave_nothing_there(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = Document(name="plan.md", data=b"# Plan")
+    document = Document(files=(File(name="plan.md", data=b"# Plan"),))
     desk.slack.fail("files.getUploadURLExternal", ConnectionReset())
     with pytest.raises(PlatformUnreachable):
         await desk.surface.post(desk.place, part(document))
@@ -268,7 +291,7 @@ async def test_bytes_that_slack_does_not_take_leave_nothing_there(
 
 
 async def test_a_file_can_not_be_changed_nor_a_message_become_one(desk: Desk) -> None:
-    document = Document(name="plan.md", data=b"# Plan")
+    document = Document(files=(File(name="plan.md", data=b"# Plan"),))
     message = await desk.surface.post(desk.place, part(document))
     with pytest.raises(CallRejected):
         await desk.surface.edit(desk.place, message, part(document))
