@@ -333,7 +333,7 @@ class _Window:
         return not self._ends_with_heading(end) and self._parses(end) and self._fits(end)
 
     def _ends_with_heading(self, end: int) -> bool:
-        """True if a cut at `end` would part a heading from its text."""
+        """True if a cut there parts a heading from its text."""
         seen = self._text[self._at : end].rstrip()
         start = self._at + seen.rfind("\n") + 1
         if self._context(start)[1].fence is not None:

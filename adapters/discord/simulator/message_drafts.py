@@ -17,11 +17,12 @@ FILES = 10
 NONCE = 25
 EMBED_FIELDS = {"title": 256, "description": 4096}
 
-# discord.py sends `tts` wherever a message is written.
+# Wherever a message is written, discord.py sends `tts`, and discord.js `enforce_nonce`, too.
 COMMON = frozenset(
-    {"content", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll", "tts"}
+    {"content", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll"}
+    | {"tts", "enforce_nonce"}
 )
-CREATE = COMMON | {"message_reference", "nonce", "enforce_nonce", "sticker_ids"}
+CREATE = COMMON | {"message_reference", "nonce", "sticker_ids"}
 EDIT = COMMON | {"sticker_ids"}
 WEBHOOK = COMMON | {"username", "avatar_url", "thread_name", "applied_tags"}
 ANSWER = COMMON

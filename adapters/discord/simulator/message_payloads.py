@@ -50,8 +50,12 @@ class MessagePayloads:
         return {"message": self._content(message)}
 
     def event(self, message: Message) -> Json:
-        """A message in an event: with its guild and the author's membership."""
-        shown = self.message(message)
+        """A message in an event: with its guild and the author's membership.
+
+        `channel_type` is one of the fields of Discord's documentation, "Gateway Events", "Message
+        Create", since discord/discord-api-docs 8311.
+        """
+        shown = {**self.message(message), "channel_type": int(message.channel.type)}
         guild = message.channel.guild
         if guild is None:
             return shown
