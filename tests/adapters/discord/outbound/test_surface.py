@@ -355,7 +355,9 @@ async def test_a_refused_rename_does_not_keep_a_thread_from_being_opened_again(
         await harness.surface.rename(harness.place, title)
     thread = thread_of(harness.asked)
     assert thread.name == "two"
+    message = await harness.surface.post(harness.place, Part(key="k", content=Line(text="Here.")))
     harness.discord.archive(thread)
-    await harness.surface.post(harness.place, Part(key="k", content=Line(text="Here.")))
-    assert bot_texts(harness.discord, thread) == ["-# Here."]
+    there = Part(key="k", content=Line(text="There."))
+    await harness.surface.edit(harness.place, message, there)  # no message that reopens it
+    assert bot_texts(harness.discord, thread)[-1] == "-# There."
     assert not thread.archived
