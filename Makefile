@@ -43,7 +43,7 @@ CLIENTS := tests/clients
 .PHONY: clients
 clients: .venv/dev ## Drive the simulators with @slack/bolt and discord.js, where Node.js is
 	@if command -v npm >/dev/null; then \
-		$(MAKE) $(CLIENTS)/node_modules/.package-lock.json && $(BIN)/pytest $(CLIENTS) $(ARGS); \
+		$(MAKE) -s $(CLIENTS)/node_modules/.package-lock.json && $(BIN)/pytest $(CLIENTS) $(ARGS); \
 	else echo "SKIPPED: @slack/bolt and discord.js need Node.js 20 and npm, which are not here."; fi
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json

@@ -18,8 +18,8 @@ PATIENCE = 60.0
 class NodeProgram:
     """A running program of this folder.
 
-    It writes its reports, and takes orders, as JSON objects: one a line, with the key "what". It
-    ends when its standard input does.
+    It writes its reports, and takes orders, as JSON objects: one a line, with the key "what". A
+    report of an "error" fails the test. It ends when its standard input does.
     """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -31,6 +31,7 @@ class NodeProgram:
         async with asyncio.timeout(PATIENCE):
             while line := await self._process.stdout.readline():
                 report: dict[str, Any] = json.loads(line)
+                assert report["what"] != "error", report
                 if report["what"] == what:
                     return report
         raise AssertionError(f"the program ended before it reported {what!r}")
