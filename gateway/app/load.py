@@ -24,6 +24,7 @@ from gateway.base.redaction import (
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.config.routes import MEMBERS, Route
+from gateway.config.table import Section
 from gateway.config.toml import KeyPath, read_toml, substitute, variables_in
 from gateway.config.validation import validate
 
@@ -78,19 +79,17 @@ def load_config(
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
         from gateway.references.check import check_references  # it loads the engine
+        from gateway.references.ids import check_ids
 
         written = remains.as_meant(written)
         found = check_references(config, written, imports)
         tables = written.get("adapters")
         tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
-        adapters, wrong = read_adapters(
-            config.adapters,
-            tables,
-            folder,
-            [place[1:] for place in unset if place[:1] == ("adapters",)],
-        )
-        problems += wrong
-        found += _open_routes(config.routes, adapters)
+        known = [place[1:] for place in unset if place[:1] == ("adapters",)]
+        read = read_adapters(config.adapters, tables, folder, known)
+        adapters = read.settings
+        problems += read.problems
+        found += [*_open_routes(config.routes, read.kinds), *check_ids(config, read.kinds)]
         places = [replace(each, path=remains.in_file(each.path)) for each in found]
         problems += [each for each in places if not remains.is_known(each.path)]
     REDACTION.add(secrets_of(config))
@@ -104,14 +103,13 @@ def load_config(
 
 
 def _open_routes(
-    routes: Sequence[Route], adapters: Mapping[str, AdapterSettings]
+    routes: Sequence[Route], platforms: Mapping[str, type[Section]]
 ) -> Iterator[Problem]:
     """Routes for the members of any server, also of strangers."""
     for number, route in enumerate(routes):
-        settings = adapters.get(route.adapter)
-        if settings is None or not settings.config.strangers_add_it:
-            continue
-        if MEMBERS in route.users and not route.workspace:
+        platform = platforms.get(route.adapter)
+        strangers = platform is not None and platform.strangers_add_it
+        if strangers and MEMBERS in route.users and not route.workspace:
             yield Problem(path=("routes", number, "users"), text=OPEN_ROUTE)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, ClassVar, NamedTuple, cast, get_args
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -25,12 +27,29 @@ from gateway.base.suggest import did_you_mean
 # What is shown of a wrong reference to a secret: nothing that may be the secret itself.
 _VARIABLE = re.compile(r"[A-Z]{1,20}|(?=.{1,64}$)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _KEY = re.compile(r"[^/.]{16,}|(?:sk|xox.|xapp)-.*")
+_HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 # Instead of a secret: copied from a page that hides it, or from instructions.
 _STANDS_FOR = re.compile(
     r"(?:[a-z]+-)*[*•●·x.…]{3,}|.*(?:\*{3}|•{2}|●{2}|\.{3}|…).*|<.*>|(?:xox[bp]|xapp|sk)-?"
     r"|your[ _-].*|.*[ _-]here|change[ _-]?me",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+class IdForm(NamedTuple):
+    """The form of a platform's ids of one kind."""
+
+    what: str
+    """What it identifies, such as "the id of a person"."""
+
+    pattern: str
+    """A regular expression that each of them matches."""
+
+    example: str
+    """An id of this form."""
+
+    where: str
+    """The place where people find it."""
 
 
 class Section(BaseModel):
@@ -48,6 +67,16 @@ class Section(BaseModel):
 
     Its routes for `users = "members"` have to name their workspaces.
     """
+
+    ids: ClassVar[Mapping[str, IdForm]] = {}
+    """The platform's forms of ids, by the keys of a route.
+
+    With a form for one key, ids under keys without one can't let anybody in. Without any, ids are
+    not checked.
+    """
+
+    people_have_workspaces: ClassVar[bool] = False
+    """True if a person's id names a workspace, as in "slack:T1:U1"."""
 
     @model_validator(mode="before")
     @classmethod
@@ -167,6 +196,28 @@ def template(*fields: str) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def host_name(example: str) -> AfterValidator:
+    """Let a text be a host's name or address, and no URL."""
+
+    def check(text: str) -> str:
+        if _HOST.fullmatch(text) or (":" in text.strip("[]") and _is_address(text)):
+            return text
+        meant = urlsplit(text if "//" in text else f"//{text}").hostname or example
+        raise ValueError(
+            f"found {text!r}, expected a host without scheme, port and path; write {meant!r}"
+        )
+
+    return AfterValidator(check)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
