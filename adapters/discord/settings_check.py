@@ -153,7 +153,7 @@ class _RouteCheck:
         return problems
 
     async def _check_server(self, server: str) -> list[str]:
-        """Permissions that the bot lacks in the channels of a server that it can see."""
+        """Permissions that the bot lacks in channels that it can see."""
         name = self.joined[server]
         lacking: dict[str, list[str]] = {}
         visible = 0

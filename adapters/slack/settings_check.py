@@ -10,7 +10,7 @@ from slack_sdk.errors import SlackApiError
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
-from adapters.slack.manifest import REASONS, events_of, scopes_of
+from adapters.slack.manifest import REASONS, events_of, reach_of, scopes_of
 from gateway.adapter import CheckResult
 from gateway.config.routes import Route
 from gateway.errors import GatewayError
@@ -35,7 +35,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
     except GatewayError as error:
         problems.append(str(error))
     where = ", ".join(about) or "installs by others"
-    events = ", ".join(events_of(config))
+    events = ", ".join(events_of(config, reach_of(config, mine)))
     return CheckResult(
         text=f"{where}. Slack does not show which events an app receives. Subscribe to: {events}",
         problems=tuple(problems),
@@ -44,8 +44,8 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
 
 def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]) -> list[str]:
     """The scopes that a workspace's token lacks, in words."""
-    groups = any(route.groups for route in routes)
-    wanted = [scope for scope in scopes_of(config, groups=groups) if scope not in workspace.scopes]
+    needed = scopes_of(config, reach_of(config, routes))
+    wanted = [scope for scope in needed if scope not in workspace.scopes]
     return [
         f"in {workspace.id} the scope {scope} is missing, {REASONS[scope]}: add it under OAuth & "
         "Permissions, then install the app again"

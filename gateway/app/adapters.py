@@ -33,7 +33,7 @@ class AdapterSettings:
 
 @value
 class ReadAdapters:
-    """The tables of [adapters]: those that are valid, the types of all, and the mistakes."""
+    """Valid tables of [adapters], the types of all, and mistakes."""
 
     settings: Mapping[str, AdapterSettings]
     kinds: Mapping[str, type[Section]]

@@ -50,14 +50,18 @@ class LoadedConfig:
 
 
 def load_config(
-    path: Path | None = None, *, references: bool = True, instead: Mapping[str, Any] | None = None
+    path: Path | None = None,
+    *,
+    references: bool = True,
+    secrets: bool = True,
+    instead: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
     """The config from `path`, a usual place, or the built-in one.
 
     The places: $PARLEY_CONFIG, ./config.toml, config.toml in the user's config folder, which is
     ~/.config/parley. Without `references`, names and import paths are taken on trust: for commands
-    that use no team. `instead` are tables that stand in for the file's own. Raises ConfigError with
-    everything that is wrong.
+    that use no team. Without `secrets`, keys need not be there yet. `instead` are tables that stand
+    in for the file's own. Raises ConfigError with everything that is wrong.
     """
     source = path or find_config()
     text = _read(source) if source else ""
@@ -69,17 +73,19 @@ def load_config(
 
     def missing(place: KeyPath, variable: str) -> None:
         text = f"the environment variable {variable} is not set (for a plain ${{, write $${{)"
-        problems.append(Problem(path=place, text=text))
+        if secrets:
+            problems.append(Problem(path=place, text=text))
         unset.append(place)
 
     data = substitute(written, missing)
-    checked = validate(Config, data, written=written, folder=folder, known=unset)
+    checked = validate(Config, data, written=written, folder=folder, known=unset, secrets=secrets)
     config, remains = checked.value, checked.remains
     problems += checked.problems
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
         from gateway.references.check import check_references  # it loads the engine
         from gateway.references.ids import check_ids
+        from gateway.references.tools import check_tool_names
 
         written = remains.as_meant(written)
         found = check_references(config, written, imports)
@@ -90,6 +96,8 @@ def load_config(
         adapters = read.settings
         problems += read.problems
         found += [*_open_routes(config.routes, read.kinds), *check_ids(config, read.kinds)]
+        if not remains.is_known(("teams",)) and not any(each.path[0] == "teams" for each in found):
+            found += check_tool_names(config, imports)
         places = [replace(each, path=remains.in_file(each.path)) for each in found]
         problems += [each for each in places if not remains.is_known(each.path)]
     REDACTION.add(secrets_of(config))

@@ -1,4 +1,4 @@
-"""Media types as settings name them, and what was probably meant by others."""
+"""Media types in settings, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _is_kind(text: str) -> bool:
 
 
 def _slip(text: str) -> str:
-    """The known type that was meant by one that no file has; or ""."""
+    """The known type for one that no file has, or ""."""
     kind, _, rest = text.lower().partition("/")
     if kind not in _NEARLY_ALL_KNOWN or "*" in rest or text.lower() in _KNOWN:
         return ""

@@ -1,4 +1,4 @@
-"""The data of a config without its unusable parts; the rest is checked on."""
+"""The data of a config without its unusable parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Remains:
         return {} if () in self._gone else cast("dict[str, Any]", self._left(self._data, ()))
 
     def in_file(self, path: KeyPath) -> KeyPath:
-        """The path in the file of what has this path in the data that is left."""
+        """The file's path for a path in the data that is left."""
         found: KeyPath = ()
         for part in path:
             numbers = self._numbers.get(found, ())
@@ -39,7 +39,7 @@ class Remains:
         return found
 
     def remove(self, path: KeyPath) -> None:
-        """Take out what is at the path, or else the nearest thing around it.
+        """Take out the value at the path, or one around it.
 
         There always is something, so that repeated checks come to an end.
         """
@@ -48,7 +48,7 @@ class Remains:
         self._gone.add(path)
 
     def blame(self, path: KeyPath) -> None:
-        """Remember a cause: what only follows from it is no mistake of its own."""
+        """Remember a cause; its consequences are no mistakes of their own."""
         self._causes.add(path)
         name = path[-1] if path else ""
         for end in _REFERENCES:

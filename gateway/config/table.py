@@ -40,7 +40,7 @@ class IdForm(NamedTuple):
     """The form of a platform's ids of one kind."""
 
     what: str
-    """What it identifies, such as "the id of a person"."""
+    """The kind of id, such as "the id of a person"."""
 
     pattern: str
     """A regular expression that each of them matches."""
@@ -84,6 +84,9 @@ class Section(BaseModel):
         if not isinstance(data, Mapping):
             return data
         table = dict(cast("Mapping[str, Any]", data))
+        if not cast("Mapping[str, Any]", info.context or {}).get("secrets", True):
+            kept = {f"{name}{end}" for name in cls.secrets() for end in ("", "_env", "_file")}
+            return {key: value for key, value in table.items() if key not in kept}
         wrong: list[SettingMistake] = []
         for name in cls.secrets():
             for key, read in ((f"{name}_env", _from_environment), (f"{name}_file", _from_file)):
@@ -254,7 +257,7 @@ def _from_file(key: str, name: object, info: ValidationInfo) -> str:
 
 
 def _real(secret: str) -> str:
-    """The secret. Raises _Unusable for an empty one, and for what only stands for one."""
+    """The secret. Raises _Unusable for an empty or a masked one."""
     if not secret.strip():
         raise _Unusable("found an empty text, expected the secret itself; paste it")
     if _STANDS_FOR.fullmatch(secret.strip()):
@@ -270,7 +273,7 @@ class _Unusable(Exception):
 
 
 class SettingMistake(NamedTuple):
-    """A mistake in one key of a table, by the keys inside that table.
+    """A mistake in one key of a table.
 
     It is not reported if one of the keys in `given` was wrong already: it would only follow.
     """

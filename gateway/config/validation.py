@@ -45,7 +45,7 @@ _FOLLOWING = ("too_short", "missing")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Generic[S]):
-    """A config's valid parts, its mistakes, and what is left of the file."""
+    """A config's valid parts, its mistakes, and the rest of its file."""
 
     value: S
     problems: list[Problem]
@@ -59,20 +59,22 @@ def validate(
     written: dict[str, Any],
     folder: Path,
     known: Iterable[KeyPath] = (),
+    secrets: bool = True,
 ) -> Checked[S]:
     """The data as its type without wrong parts, and the mistakes.
 
     `written` is the data as it stands in the file, so that no value of a variable is ever shown.
-    Places in `known` were reported before.
+    Places in `known` were reported before. Without `secrets`, none is read.
     """
     problems: list[Problem] = []
     remains = Remains(data)
+    context = {"folder": folder, "secrets": secrets}
     for place in known:
         remains.blame(place)
     while True:
         try:
             text = json.dumps(remains.data(), default=str)
-            value = kind.model_validate_json(text, strict=True, context={"folder": folder})
+            value = kind.model_validate_json(text, strict=True, context=context)
         except ValidationError as error:
             mistakes = [
                 mistake
@@ -184,7 +186,7 @@ class _Mistake:
         return _EXPECTED.get(kind, f"a value {message}")
 
     def _advice(self) -> str:
-        """A way out: the right spelling of the value, or to leave it out."""
+        """A way out: the right spelling, or the value by default."""
         value = self._value()
         match self._details["type"], value:
             case "literal_error", str():

@@ -1,4 +1,4 @@
-"""Ids of people and places in routes and policies, by the forms that platforms give them."""
+"""Ids in routes and policies, against the forms of their platforms."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Ite
 
 
 def _fits(name: str, platform: str, key: str, form: IdForm) -> bool:
-    """True for an id, and for a person's or bot's whole one, as in slack:T1:U1."""
+    """True for an id, also a whole one such as slack:T1:U1."""
     given, _, ident = name.rpartition(":")
     if given and (key not in ("users", "bots") or given.partition(":")[0] != platform):
         return False

@@ -85,7 +85,9 @@ def message(*files: Attachment, root: str = "1", text: str = "look", **more) -> 
     return InboundMessage(key=key, author=ANN, text=text, attachments=files, **more)
 
 
-def file(data: bytes = b"data", name: str = "a.bin", media_type: str = "application/y", **more) -> Attachment:
+def file(
+    data: bytes = b"data", name: str = "a.bin", media_type: str = "application/y", **more
+) -> Attachment:
     return Attachment(name=name, media_type=media_type, data=data, **more)
 
 
