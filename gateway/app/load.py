@@ -22,6 +22,7 @@ from gateway.base.redaction import (
     without_tokens,
 )
 from gateway.config.problems import ConfigError, Problem
+from gateway.config.remains import Remains
 from gateway.config.root import Config
 from gateway.config.routes import MEMBERS, Route
 from gateway.config.table import Section
@@ -98,7 +99,7 @@ def load_config(
         found += [*_open_routes(config.routes, read.kinds), *check_ids(config, read.kinds)]
         if not remains.is_known(("teams",)) and not any(each.path[0] == "teams" for each in found):
             found += check_tool_names(config, imports)
-        places = [replace(each, path=remains.in_file(each.path)) for each in found]
+        places = [replace(each, path=_place(remains, each.path, written)) for each in found]
         problems += [each for each in places if not remains.is_known(each.path)]
     REDACTION.add(secrets_of(config))
     for adapter in adapters.values():
@@ -108,6 +109,15 @@ def load_config(
         problems = list(_without_secrets(problems, written))
         raise ConfigError(problems, source=_name(source), text=text)
     return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters)
+
+
+def _place(remains: Remains, path: KeyPath, written: Mapping[str, Any]) -> KeyPath:
+    """The path in the file, which may call a workspace guild."""
+    match remains.in_file(path):
+        case ("routes", int(at), "workspace", *rest) if "workspace" not in written["routes"][at]:
+            return ("routes", at, "guild", *rest)
+        case place:
+            return place
 
 
 def _open_routes(

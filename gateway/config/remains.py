@@ -21,7 +21,8 @@ class Remains:
         self._data = data
         self._gone: set[KeyPath] = set()
         self._causes: set[KeyPath] = set()
-        self._misspelt: dict[str, str] = {}
+        self._meant: dict[KeyPath, str] = {}
+        """Right names of misspelt keys, by their paths in the file."""
         self._numbers: dict[KeyPath, list[int]] = {}
 
     def data(self) -> dict[str, Any]:
@@ -31,11 +32,15 @@ class Remains:
 
     def in_file(self, path: KeyPath) -> KeyPath:
         """The file's path for a path in the data that is left."""
+        misspelt: dict[KeyPath, KeyPath] = {
+            (*wrong[:-1], right): wrong for wrong, right in self._meant.items()
+        }
         found: KeyPath = ()
         for part in path:
             numbers = self._numbers.get(found, ())
             known = isinstance(part, int) and part < len(numbers)
             found = (*found, numbers[cast("int", part)] if known else part)
+            found = misspelt.get(found, found)
         return found
 
     def remove(self, path: KeyPath) -> None:
@@ -55,11 +60,13 @@ class Remains:
             if isinstance(name, str) and name.endswith(end):
                 self._causes.add((*path[:-1], name.removesuffix(end)))
 
-    def blame_spelling(self, path: KeyPath, meant: str) -> None:
-        """Remember that a key stands where another one was meant."""
-        self.blame((*path[:-1], meant))
-        if len(path) == 1:
-            self._misspelt[str(path[0])] = meant
+    def rename(self, path: KeyPath, meant: str) -> bool:
+        """Take a misspelt key for the right one, unless that is there."""
+        right = (*path[:-1], meant)
+        if path in self._meant or self._has(right) or self.in_file(right) != right:
+            return False
+        self._meant[path] = meant
+        return True
 
     def is_cause(self, path: KeyPath) -> bool:
         """True if just this was wrong already."""
@@ -75,10 +82,8 @@ class Remains:
         return any(self.is_known((*table, *key)) for key in inside)
 
     def as_meant(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """The file's tables, with misspelt ones under the names that were meant."""
-        return {self._misspelt.get(name, name): table for name, table in written.items()} | {
-            name: table for name, table in written.items() if name not in self._misspelt
-        }
+        """The file's tables, with misspelt keys under the names that were meant."""
+        return cast("dict[str, Any]", self._renamed(dict(written), ()))
 
     def _has(self, path: KeyPath) -> bool:
         try:
@@ -92,7 +97,7 @@ class Remains:
             case dict():
                 table = cast("dict[str, Any]", value)
                 return {
-                    key: self._left(each, (*path, key))
+                    self._meant.get((*path, key), key): self._left(each, (*path, key))
                     for key, each in table.items()
                     if (*path, key) not in self._gone
                 }
@@ -101,5 +106,19 @@ class Remains:
                 kept = [at for at in range(len(items)) if (*path, at) not in self._gone]
                 self._numbers[path] = kept
                 return [self._left(items[at], (*path, at)) for at in kept]
+            case _:
+                return value
+
+    def _renamed(self, value: Any, path: KeyPath) -> Any:
+        match value:
+            case dict():
+                table = cast("dict[str, Any]", value)
+                return {
+                    self._meant.get((*path, key), key): self._renamed(each, (*path, key))
+                    for key, each in table.items()
+                }
+            case list():
+                items = cast("list[Any]", value)
+                return [self._renamed(each, (*path, at)) for at, each in enumerate(items)]
             case _:
                 return value

@@ -32,7 +32,7 @@ _HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _STANDS_FOR = re.compile(
     r"(?:[a-z]+-)*[*•●·x.…]{3,}|.*(?:\*{3}|•{2}|●{2}|\.{3}|…).*|<.*>|(?:xox[bp]|xapp|sk)-?"
     r"|your[ _-].*|.*[ _-]here|change[ _-]?me",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
 
 

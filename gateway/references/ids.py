@@ -50,7 +50,9 @@ def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Ite
         if form is None or (key, name) in (("users", MEMBERS), ("channels", ANYWHERE)):
             continue
         if not _fits(name, route.adapter, key, form):
-            said = f"found {name!r}, expected {form.what}, such as {form.example!r}; "
+            said = (
+                f"found {name!r}{_example(name)}, expected {form.what}, such as {form.example!r}; "
+            )
             yield Problem(path=(*path, at), text=said + _advice(key, name, form))
 
 
@@ -85,8 +87,13 @@ def _of_policy(
     if not fits:
         example = ":".join([platform, *(kind.ids[each].example for each in keys)])
         form = kind.ids[key]
-        said = f"found {name!r}, expected {form.what}, such as {example!r}; {form.where}"
-        yield Problem(path=path, text=said)
+        said = f"found {name!r}{_example(name)}, expected {form.what}, such as {example!r}; "
+        yield Problem(path=path, text=said + form.where)
+
+
+def _example(name: str) -> str:
+    examples = any(_PLACEHOLDER.fullmatch(part) for part in name.split(":"))
+    return ", which stands for an id" if examples else ""
 
 
 def _is_id(text: str, form: IdForm) -> bool:
