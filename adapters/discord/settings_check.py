@@ -10,7 +10,7 @@ from adapters.discord.config import Config
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import CheckResult
-from gateway.config.routes import ANYWHERE, Route
+from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
 
 CONTENT_GRANTED = 1 << 18 | 1 << 19
@@ -75,7 +75,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
             for route in mine:
                 problems += await route_check.check_route(route)
             warnings = [PUBLIC_BOT] if application.get("bot_public") else []
-            warnings += _check_servers(mine, joined)
+            warnings += _check_install(application) + _check_servers(mine, joined)
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
@@ -105,6 +105,21 @@ def _check_interactions(application: Payload) -> list[str]:
     return [
         "an Interactions Endpoint URL is set, so clicks and commands don't reach the bot: empty it "
         'in the developer portal, page "General Information"'
+    ]
+
+
+def _check_install(application: Payload) -> list[str]:
+    """The portal's install link, where it adds no bot.
+
+    Discord, "Application Object": 0 in integration_types_config is for servers.
+    """
+    kinds = application.get("integration_types_config") or {}
+    install = (kinds.get("0") or {}).get("oauth2_install_params")
+    if not install or "bot" in install.get("scopes", ()):
+        return []
+    return [
+        "the portal's install link for servers lacks the scope bot, so it adds no bot: add the "
+        'scope on the page "Installation", or use the address that stands here'
     ]
 
 
@@ -147,10 +162,32 @@ class _RouteCheck:
             if channel != ANYWHERE:
                 problems += await self._check_channel(channel)
                 continue
-            for server in route.workspace or self.joined:
-                if server in self.joined:
-                    problems += await self._check_server(server)
-        return problems
+            for server in self._servers(route):
+                problems += await self._check_server(server)
+        problems += [
+            f"a route lets in {user}, who is nobody on Discord"
+            for user in (*route.users, *route.bots)
+            if user != MEMBERS and not await self._get(f"/users/{user.rpartition(':')[2]}")
+        ]
+        return problems + await self._check_roles(route)
+
+    def _servers(self, route: Route) -> list[str]:
+        """The route's servers that the bot is in."""
+        return [server for server in route.workspace or self.joined if server in self.joined]
+
+    async def _check_roles(self, route: Route) -> list[str]:
+        """Roles of a route that none of its servers has."""
+        if not route.roles:
+            return []
+        known: set[str] = set()
+        for server in self._servers(route):
+            roles, _ = await self._standing(server)
+            known |= {str(role["id"]) for role in roles}
+        return [
+            f"a route lets in the role {role}, which none of its servers has"
+            for role in route.roles
+            if role not in known
+        ]
 
     async def _check_server(self, server: str) -> list[str]:
         """Permissions that the bot lacks in channels that it can see."""
@@ -188,13 +225,18 @@ class _RouteCheck:
 
     async def _missing(self, channel: Payload, server: str) -> list[str]:
         """Permissions that the bot needs and lacks in a channel."""
+        standing = await self._standing(server)
+        permissions = granted_permissions(channel, server, *standing, self.user)
+        wanted = required_permissions(self.config)
+        return [name for name, bit in wanted.items() if not permissions & bit]
+
+    async def _standing(self, server: str) -> tuple[Sequence[Payload], Payload]:
+        """The roles of a server, and the bot's own membership."""
         if server not in self._members:
             roles = await self.rest.call("GET", f"/guilds/{server}/roles")
             member = await self.rest.call("GET", f"/guilds/{server}/members/{self.user}")
             self._members[server] = roles, member
-        permissions = granted_permissions(channel, server, *self._members[server], self.user)
-        wanted = required_permissions(self.config)
-        return [name for name, bit in wanted.items() if not permissions & bit]
+        return self._members[server]
 
     async def _get(self, path: str) -> Payload | None:
         try:

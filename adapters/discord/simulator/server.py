@@ -111,8 +111,7 @@ class Server:
     def _application(self, world: World, call: Call) -> Reply:
         flags = application_flags(self.gateway.granted)
         shown = application(world.bot, world.owner, flags, public=world.public_bot)
-        shown["interactions_endpoint_url"] = world.interactions_endpoint_url or None
-        return Reply(200, shown)
+        return Reply(200, shown | world.portal)
 
     async def _serve(self, route: str, handler: Handler, request: web.Request) -> web.Response:
         call = self._call(route or request.path.removeprefix(API), request)

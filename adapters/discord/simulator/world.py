@@ -84,8 +84,8 @@ class World:
         """When the application renamed channels, by channel."""
         self.public_bot = True
         """The portal's switch "Public Bot": others than its maker can add the application."""
-        self.interactions_endpoint_url = ""
-        """An address that gets interactions instead of the gateway.
+        self.portal: Json = {}
+        """Further settings of the application, by the keys that Discord shows them under.
 
         docs.discord.com, resources/application, "Application Object".
         """

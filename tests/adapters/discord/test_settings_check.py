@@ -109,6 +109,35 @@ async def test_a_route_for_all_servers_is_checked_in_each(discord: DiscordSimula
 
 
 async def test_an_address_that_takes_all_clicks_is_named(discord: DiscordSimulator) -> None:
-    discord.world.interactions_endpoint_url = "https://elsewhere.example/discord"
+    discord.world.portal = {"interactions_endpoint_url": "https://elsewhere.example/discord"}
     (problem, _) = (await check(config_of(discord), [])).problems
     assert problem.startswith("an Interactions Endpoint URL is set, so clicks and commands don't")
+
+
+async def test_an_install_link_without_the_bot_is_warned_of(discord: DiscordSimulator) -> None:
+    discord.world.public_bot = False
+    scopes = ["applications.commands"]
+    install = {"scopes": scopes, "permissions": "0"}
+    discord.world.portal = {
+        "integration_types_config": {"0": {"oauth2_install_params": install}, "1": {}}
+    }
+    (warning,) = (await check(config_of(discord), [])).warnings
+    assert warning.startswith("the portal's install link for servers lacks the scope bot")
+    scopes.append("bot")
+    assert (await check(config_of(discord), [])).warnings == ()
+
+
+async def test_people_and_roles_that_are_not_there_are_named(discord: DiscordSimulator) -> None:
+    ann, staff = discord.person("ann"), discord.role("staff")
+    there = Route(
+        adapter="discord",
+        workspace=[str(discord.home.id)],
+        dm=True,
+        users=[str(ann.id), f"discord:{ann.id}", "998877665544332211"],
+        roles=[str(staff.id), "998877665544332212"],
+    )
+    checked = await check(config_of(discord), [there])
+    assert checked.problems[:2] == (
+        "a route lets in 998877665544332211, who is nobody on Discord",
+        "a route lets in the role 998877665544332212, which none of its servers has",
+    )

@@ -238,6 +238,19 @@ async def test_check_names_bots_that_are_named_by_no_id() -> None:
     assert problem.startswith("a route lets in the bot 'jenkins', which is no id")
 
 
+async def test_check_names_people_who_are_nobody() -> None:
+    async with SlackSimulator() as slack:
+        users = [
+            slack.person("ann").id,
+            f"slack:T0HOME:{slack.person('bob').id}",
+            "U0GONE",
+            "members",
+        ]
+        route = Route.model_validate({"adapter": "slack", "dm": True, "users": users})
+        problems = (await check(config_of(slack), [route])).problems
+    assert problems == ("a route lets in U0GONE, who is nobody in T0HOME",)
+
+
 async def test_check_says_what_is_missing_in_words() -> None:
     routes = [
         Route.model_validate({"adapter": "slack", "dm": True, "groups": ["S1"], **more})
