@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from gateway.config.table import Section
+from gateway.config.table import IdForm, Section
 
 API = "https://discord.com/api/v10"
 GATEWAY = "wss://gateway.discord.gg/"
@@ -14,10 +15,28 @@ GATEWAY = "wss://gateway.discord.gg/"
 Threads: TypeAlias = Literal["public", "private", "none"]
 
 
+_COPY = "switch on Developer Mode in Discord's settings, Advanced; then right-click, Copy {} ID"
+
+
+def _form(what: str, menu: str) -> IdForm:
+    return IdForm(f"the id of a {what}", r"\d+", "80351110224678912", _COPY.format(menu))
+
+
+IDS = {
+    "workspace": _form("server", "Server"),
+    "channels": _form("channel", "Channel"),
+    "users": _form("person", "User"),
+    "roles": _form("role", "Role"),
+    "bots": _form("bot", "User"),
+}
+"""Discord's ids, by the keys of a route; there are no user groups."""
+
+
 class Config(Section):
     """The bot, as the Discord developer portal knows it."""
 
     strangers_add_it: ClassVar[bool] = True
+    ids: ClassVar[Mapping[str, IdForm]] = IDS
 
     token: SecretStr
     """The bot's token, from the page "Bot" of the developer portal."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import CheckResult
-from gateway.config.routes import ANYWHERE, Route
+from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
 
 CONTENT_GRANTED = 1 << 18 | 1 << 19
@@ -18,6 +18,10 @@ CONTENT_GRANTED = 1 << 18 | 1 << 19
 
 ADMINISTRATOR = 1 << 3
 EVERYTHING = (1 << 60) - 1
+
+CONVERSATION_TYPES = (0, 5, 15, 16)
+"""Types of channels with messages or threads of people: text, announcement, forum, media."""
+SHOWN_CHANNELS = 5
 
 PERMISSIONS: Mapping[str, int] = {
     "View Channels": 1 << 10,
@@ -65,12 +69,13 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
         async with Rest(config.token, config.api_url) as rest:
             user = await rest.call("GET", "/users/@me")
             application = await rest.call("GET", "/applications/@me")
-            problems = _check_intents(config, application)
-            route_check = _RouteCheck(rest, config, str(user["id"]))
+            joined = await rest.call("GET", "/users/@me/guilds")
+            problems = _check_intents(config, application) + _check_interactions(application)
+            route_check = _RouteCheck(rest, config, str(user["id"]), _names(joined))
             for route in mine:
                 problems += await route_check.check_route(route)
             warnings = [PUBLIC_BOT] if application.get("bot_public") else []
-            warnings += _check_servers(mine, await rest.call("GET", "/users/@me/guilds"))
+            warnings += _check_install(application) + _check_servers(mine, joined)
     except GatewayError as error:
         return CheckResult(text="", problems=(str(error),))
     link = invite_link(config, str(application["id"]))
@@ -88,6 +93,38 @@ def _check_intents(config: Config, application: Payload) -> list[str]:
         "Message Content Intent is off: switch it on in the developer portal, page "
         '"Bot", or set message_content = false'
     ]
+
+
+def _check_interactions(application: Payload) -> list[str]:
+    """An address that gets all clicks and commands instead of the bot.
+
+    Discord, "Receiving and Responding": interactions come over the gateway or to this address.
+    """
+    if not application.get("interactions_endpoint_url"):
+        return []
+    return [
+        "an Interactions Endpoint URL is set, so clicks and commands don't reach the bot: empty it "
+        'in the developer portal, page "General Information"'
+    ]
+
+
+def _check_install(application: Payload) -> list[str]:
+    """The portal's install link, where it adds no bot.
+
+    Discord, "Application Object": 0 in integration_types_config is for servers.
+    """
+    kinds = application.get("integration_types_config") or {}
+    install = (kinds.get("0") or {}).get("oauth2_install_params")
+    if not install or "bot" in install.get("scopes", ()):
+        return []
+    return [
+        "the portal's install link for servers lacks the scope bot, so it adds no bot: add the "
+        'scope on the page "Installation", or use the address that stands here'
+    ]
+
+
+def _names(joined: Sequence[Payload]) -> dict[str, str]:
+    return {str(guild["id"]): str(guild.get("name") or guild["id"]) for guild in joined}
 
 
 def _check_servers(routes: Sequence[Route], joined: Sequence[Payload]) -> list[str]:
@@ -108,18 +145,71 @@ class _RouteCheck:
     rest: Rest
     config: Config
     user: str
+    joined: Mapping[str, str]
+    """Names of the servers that the bot is in, by their ids."""
+    _members: dict[str, tuple[Sequence[Payload], Payload]] = field(
+        default_factory=dict[str, "tuple[Sequence[Payload], Payload]"]
+    )
 
     async def check_route(self, route: Route) -> list[str]:
         """Mistakes in the places of a route."""
         problems = [
             f"the bot is not in the server {server}"
             for server in route.workspace
-            if not await self._get(f"/guilds/{server}")
+            if server not in self.joined
         ]
         for channel in route.channels:
             if channel != ANYWHERE:
                 problems += await self._check_channel(channel)
-        return problems
+                continue
+            for server in self._servers(route):
+                problems += await self._check_server(server)
+        problems += [
+            f"a route lets in {user}, who is nobody on Discord"
+            for user in (*route.users, *route.bots)
+            if user != MEMBERS and not await self._get(f"/users/{user.rpartition(':')[2]}")
+        ]
+        return problems + await self._check_roles(route)
+
+    def _servers(self, route: Route) -> list[str]:
+        """The route's servers that the bot is in."""
+        return [server for server in route.workspace or self.joined if server in self.joined]
+
+    async def _check_roles(self, route: Route) -> list[str]:
+        """Roles of a route that none of its servers has."""
+        if not route.roles:
+            return []
+        known: set[str] = set()
+        for server in self._servers(route):
+            roles, _ = await self._standing(server)
+            known |= {str(role["id"]) for role in roles}
+        return [
+            f"a route lets in the role {role}, which none of its servers has"
+            for role in route.roles
+            if role not in known
+        ]
+
+    async def _check_server(self, server: str) -> list[str]:
+        """Permissions that the bot lacks in channels that it can see."""
+        name = self.joined[server]
+        lacking: dict[str, list[str]] = {}
+        visible = 0
+        found = await self.rest.call("GET", f"/guilds/{server}/channels")
+        channels = [each for each in found if each.get("type") in CONVERSATION_TYPES]
+        for channel in channels:
+            missing = await self._missing(channel, server)
+            if "View Channels" in missing:
+                continue
+            visible += 1
+            for each in missing:
+                lacking.setdefault(each, []).append(f"#{channel['name']}")
+        if channels and not visible:
+            return [f"in the server {name} the bot can see no channel: it lacks View Channels"]
+        return [
+            f"in {_shown(where) if len(where) < visible else 'all channels'} of the server {name} "
+            f"the bot lacks {permission}"
+            for permission, where in lacking.items()
+        ]
 
     async def _check_channel(self, channel: str) -> list[str]:
         found = await self._get(f"/channels/{channel}")
@@ -128,21 +218,37 @@ class _RouteCheck:
         guild = found.get("guild_id")
         if not guild:
             return []
-        roles = await self.rest.call("GET", f"/guilds/{guild}/roles")
-        member = await self.rest.call("GET", f"/guilds/{guild}/members/{self.user}")
-        permissions = granted_permissions(found, str(guild), roles, member, self.user)
-        missing = [
-            name for name, bit in required_permissions(self.config).items() if not permissions & bit
-        ]
+        missing = await self._missing(found, str(guild))
         if not missing:
             return []
         return [f"in #{found.get('name', channel)} the bot lacks {', '.join(missing)}"]
+
+    async def _missing(self, channel: Payload, server: str) -> list[str]:
+        """Permissions that the bot needs and lacks in a channel."""
+        standing = await self._standing(server)
+        permissions = granted_permissions(channel, server, *standing, self.user)
+        wanted = required_permissions(self.config)
+        return [name for name, bit in wanted.items() if not permissions & bit]
+
+    async def _standing(self, server: str) -> tuple[Sequence[Payload], Payload]:
+        """The roles of a server, and the bot's own membership."""
+        if server not in self._members:
+            roles = await self.rest.call("GET", f"/guilds/{server}/roles")
+            member = await self.rest.call("GET", f"/guilds/{server}/members/{self.user}")
+            self._members[server] = roles, member
+        return self._members[server]
 
     async def _get(self, path: str) -> Payload | None:
         try:
             return await self.rest.call("GET", path)
         except ApiError:
             return None
+
+
+def _shown(channels: Sequence[str]) -> str:
+    more = len(channels) - SHOWN_CHANNELS
+    shown = ", ".join(channels[:SHOWN_CHANNELS])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def granted_permissions(

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from gateway.config.table import Section, SettingMistake, setting_errors
+from gateway.config.table import (
+    IdForm,
+    Section,
+    SettingMistake,
+    host_name,
+    setting_errors,
+)
 
 PLATFORM = "slack"
 """The platform of its conversations' keys."""
@@ -52,8 +58,38 @@ Emoji = Annotated[str, AfterValidator(_emoji)]
 Url = Annotated[str, AfterValidator(_url)]
 
 
+_PROFILE = "copy it in Slack: the profile, More (⋮), Copy member ID"
+
+IDS = {
+    "workspace": IdForm(
+        "the id of a workspace",
+        r"[TE][A-Z0-9]+",
+        "T0123ABCD",
+        "it stands in the address of Slack in a browser: app.slack.com/client/T...",
+    ),
+    "channels": IdForm(
+        "the id of a channel",
+        r"[CG][A-Z0-9]+",
+        "C0123ABCD",
+        "Slack shows it under the channel's name, About, at the bottom",
+    ),
+    "users": IdForm("the id of a person", r"[UW][A-Z0-9]+", "U0123ABCD", _PROFILE),
+    "groups": IdForm(
+        "the id of a user group",
+        r"S[A-Z0-9]+",
+        "S0123ABCD",
+        "copy it in Slack: People, User groups, the group, More (⋮), Copy group ID",
+    ),
+    "bots": IdForm("the id of a bot or of its user", r"[BUW][A-Z0-9]+", "B0123ABCD", _PROFILE),
+}
+"""Slack's ids, by the keys of a route; there are no roles."""
+
+
 class Config(Section):
     """One Slack app, in one workspace or in several."""
+
+    ids: ClassVar[Mapping[str, IdForm]] = IDS
+    people_have_workspaces: ClassVar[bool] = True
 
     mode: Literal["socket", "http"] = "socket"
     """Transport of events: "socket" for connections that Parley opens, "http" for requests by Slack
@@ -83,7 +119,7 @@ class Config(Section):
     allowed_workspaces: list[WorkspaceId] = Field(default_factory=list)
     """Beside client_id: the only workspaces (T...) and organisations (E...) that may install."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, host_name("127.0.0.1")] = "127.0.0.1"
     """Where to listen for mode "http" and installs; only this machine unless given."""
 
     port: int = Field(default=3000, ge=0, le=65535)

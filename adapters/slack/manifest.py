@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 from adapters.slack.action_ids import ASK_TEAM
 from adapters.slack.config import Config
+from gateway.config.routes import ANYWHERE, Route
+from gateway.values import value
 
 REASONS: dict[str, str] = {
     "app_mentions:read": "to receive mentions",
@@ -34,31 +37,70 @@ REASONS: dict[str, str] = {
 }
 """The purpose of each scope."""
 
-_ALWAYS = tuple(scope for scope in REASONS if scope not in ("reactions:read", "usergroups:read"))
+DIRECT = frozenset({"im:history", "im:read"})
+GROUP_MESSAGES = frozenset({"mpim:history", "mpim:read"})
+CHANNELS = frozenset(
+    {"app_mentions:read", "channels:history", "channels:read", "groups:history", "groups:read"}
+)
+
+NAME = 35
+DESCRIPTION = 140
+"""Characters of the app's name and description.
+
+Slack, "App manifest reference": display_information. The bot's display name may have 80
+characters, an agent's description 300, a command's name 32, its description 2,000.
+"""
+NEW_APP = "https://api.slack.com/apps?new_app=1&manifest_json="
+"""The page that makes an app of a manifest: Slack, "Configuring apps with app manifests"."""
 
 
-def scopes_of(config: Config, *, groups: bool) -> list[str]:
-    """The bot's scopes. `groups`: routes name user groups."""
-    wanted = {*_ALWAYS}
-    if config.reactions:
-        wanted.add("reactions:read")
-    if groups:
-        wanted.add("usergroups:read")
-    return sorted(wanted)
+@value
+class Reach:
+    """Parts of Slack that the routes are for."""
+
+    channels: bool = True
+    group_messages: bool = True
+    direct: bool = True
+    groups: bool = True
+    """User groups are named."""
 
 
-def events_of(config: Config) -> list[str]:
+def reach_of(config: Config, routes: Sequence[Route]) -> Reach:
+    """The reach of Slack's routes.
+
+    Without routes, and where others install the app, it is everything but user groups.
+    """
+    groups = any(route.groups for route in routes)
+    if not routes or config.client_id:
+        return Reach(groups=groups)
+    return Reach(
+        channels=any(route.channels for route in routes),
+        group_messages=any(ANYWHERE in route.channels for route in routes),
+        direct=any(route.dm for route in routes),
+        groups=groups,
+    )
+
+
+def scopes_of(config: Config, reach: Reach) -> list[str]:
+    """The bot's scopes."""
+    left_out: set[str] = set()
+    left_out |= {*CHANNELS} if not reach.channels else set()
+    left_out |= {*GROUP_MESSAGES} if not reach.group_messages else set()
+    left_out |= {*DIRECT} if not reach.direct else set()
+    left_out |= {"reactions:read"} if not config.reactions else set()
+    left_out |= {"usergroups:read"} if not reach.groups else set()
+    return sorted({*REASONS} - left_out)
+
+
+def events_of(config: Config, reach: Reach) -> list[str]:
     """The events that it subscribes to."""
-    events = [
-        "agent_session_stopped",
-        "agent_session_title_changed",
-        "app_home_opened",
-        "app_mention",
-        "message.channels",
-        "message.groups",
-        "message.im",
-        "message.mpim",
-    ]
+    events = ["agent_session_stopped", "agent_session_title_changed", "app_home_opened"]
+    if reach.channels:
+        events += ["app_mention", "message.channels", "message.groups"]
+    if reach.group_messages:
+        events.append("message.mpim")
+    if reach.direct:
+        events.append("message.im")
     if config.reactions:
         events.append("reaction_added")
     if config.client_id:
@@ -67,7 +109,7 @@ def events_of(config: Config) -> list[str]:
 
 
 def manifest_of(
-    config: Config, *, name: str = "Parley", description: str = "", groups: bool = True
+    config: Config, reach: Reach, *, name: str = "Parley", description: str = ""
 ) -> dict[str, Any]:
     """The app's manifest. `description` is what people read about the agent."""
     description = description or "A team of agents that answers in threads."
@@ -75,7 +117,7 @@ def manifest_of(
     over_http = config.mode == "http"
     request_url = {"request_url": address} if over_http else {}
     url = {"url": address} if over_http else {}
-    oauth: dict[str, Any] = {"scopes": {"bot": scopes_of(config, groups=groups)}}
+    oauth: dict[str, Any] = {"scopes": {"bot": scopes_of(config, reach)}}
     if config.client_id:
         oauth["redirect_urls"] = [
             urljoin(config.public_url or "https://YOUR.HOST/", "slack/oauth_redirect")
@@ -84,7 +126,10 @@ def manifest_of(
     return {
         "display_information": {"name": name, "description": description},
         "features": {
-            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "app_home": {
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": not reach.direct,
+            },
             "bot_user": {"display_name": name, "always_online": True},
             "agent_view": {"agent_description": description, "suggested_prompts": prompts},
             "slash_commands": [
@@ -107,7 +152,7 @@ def manifest_of(
         },
         "oauth_config": oauth,
         "settings": {
-            "event_subscriptions": {**request_url, "bot_events": events_of(config)},
+            "event_subscriptions": {**request_url, "bot_events": events_of(config, reach)},
             "interactivity": {"is_enabled": True, **request_url},
             "org_deploy_enabled": any(each.startswith("E") for each in config.allowed_workspaces),
             "socket_mode_enabled": not over_http,
@@ -119,3 +164,8 @@ def manifest_of(
 def manifest_text(manifest: dict[str, Any]) -> str:
     """As Slack takes it."""
     return json.dumps(manifest, indent=2, ensure_ascii=False)
+
+
+def link_of(manifest: dict[str, Any]) -> str:
+    """The address at which Slack makes an app of a manifest."""
+    return NEW_APP + quote(json.dumps(manifest, separators=(",", ":"), ensure_ascii=False), safe="")

@@ -10,9 +10,9 @@ from slack_sdk.errors import SlackApiError
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
-from adapters.slack.manifest import REASONS, events_of, scopes_of
+from adapters.slack.manifest import REASONS, events_of, reach_of, scopes_of
 from gateway.adapter import CheckResult
-from gateway.config.routes import Route
+from gateway.config.routes import MEMBERS, Route
 from gateway.errors import GatewayError
 
 SECONDS = 15.0
@@ -29,13 +29,14 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
                 about.append(f"{workspace.name or workspace.id} ({workspace.id})")
                 problems += missing_scopes(config, workspace, mine)
             problems += _unknown_bots(mine)
+            problems += await _unknown_people(clients, mine)
             problems += unserved_workspaces(config, [each.id for each in clients.workspaces], mine)
             if config.mode == "socket":
                 problems += await _sockets(config, clients)
     except GatewayError as error:
         problems.append(str(error))
     where = ", ".join(about) or "installs by others"
-    events = ", ".join(events_of(config))
+    events = ", ".join(events_of(config, reach_of(config, mine)))
     return CheckResult(
         text=f"{where}. Slack does not show which events an app receives. Subscribe to: {events}",
         problems=tuple(problems),
@@ -44,8 +45,8 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
 
 def missing_scopes(config: Config, workspace: Workspace, routes: Sequence[Route]) -> list[str]:
     """The scopes that a workspace's token lacks, in words."""
-    groups = any(route.groups for route in routes)
-    wanted = [scope for scope in scopes_of(config, groups=groups) if scope not in workspace.scopes]
+    needed = scopes_of(config, reach_of(config, routes))
+    wanted = [scope for scope in needed if scope not in workspace.scopes]
     return [
         f"in {workspace.id} the scope {scope} is missing, {REASONS[scope]}: add it under OAuth & "
         "Permissions, then install the app again"
@@ -74,6 +75,31 @@ def _unknown_bots(routes: Sequence[Route]) -> list[str]:
         for bot in named
         if not bot.rpartition(":")[2].startswith(("B", "U", "W"))
     ]
+
+
+async def _unknown_people(clients: SlackClients, routes: Sequence[Route]) -> list[str]:
+    """People of routes whom no workspace knows, by the answer of users.info."""
+    teams = [each.id for each in clients.workspaces]
+    named = dict.fromkeys(user for route in routes for user in route.users if user != MEMBERS)
+    return [
+        f"a route lets in {user}, who is nobody in {' or '.join(teams)}"
+        for user in named
+        if teams and not await _is_somebody(clients, teams, user)
+    ]
+
+
+async def _is_somebody(clients: SlackClients, teams: Sequence[str], user: str) -> bool:
+    for team in teams:
+        client = await clients.client_of(team)
+        try:
+            await client.users_info(user=user.rpartition(":")[2])
+        except SlackApiError as error:
+            if code_of(error) == "user_not_found":
+                continue
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
+        return True  # also if Slack can't say: the scope may be missing
+    return False
 
 
 async def _sockets(config: Config, clients: SlackClients) -> list[str]:

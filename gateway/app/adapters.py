@@ -31,12 +31,21 @@ class AdapterSettings:
         return self.build(self.config)
 
 
+@value
+class ReadAdapters:
+    """Valid tables of [adapters], the types of all, and mistakes."""
+
+    settings: Mapping[str, AdapterSettings]
+    kinds: Mapping[str, type[Section]]
+    problems: list[Problem]
+
+
 def read_adapters(
     tables: Mapping[str, dict[str, Any]],
     written: Mapping[str, Any],
     folder: Path,
     known: Iterable[KeyPath] = (),
-) -> tuple[dict[str, AdapterSettings], list[Problem]]:
+) -> ReadAdapters:
     """The settings of every platform, and what is wrong with them.
 
     `written` is [adapters] as it stands in the file; places in `known` were reported before.
@@ -49,7 +58,7 @@ def read_adapters(
         except AdapterError as error:
             problems.append(Problem(path=("adapters", name), text=str(error)))
     if not found:
-        return {}, problems
+        return ReadAdapters(settings={}, kinds={}, problems=problems)
     fields: dict[str, Any] = {name: (module.Config | None, None) for name, module in found.items()}
     whole = create_model("Adapters", __base__=Section, **fields)
     data = {name: tables[name] for name in found}
@@ -64,7 +73,8 @@ def read_adapters(
         for name, module in found.items()
         if (config := getattr(checked.value, name)) is not None
     }
-    return settings, problems
+    kinds = {name: module.Config for name, module in found.items()}
+    return ReadAdapters(settings=settings, kinds=kinds, problems=problems)
 
 
 def _resolve(name: str) -> Any:

@@ -7,7 +7,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from gateway.adapter import CheckResult, SettingsCheck
 from gateway.app.assemble import store_of, team_factory
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
+from gateway.app.places import unusable_places
 from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.base.suggest import did_you_mean
@@ -36,9 +36,10 @@ from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTe
 from gateway.config.toml import KeyPath
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
-from gateway.factory.ownership import TeamTools, tools_of
+from gateway.factory.ownership import tools_of
 from gateway.factory.parts import ModelClients, make_tool, resolve
 from gateway.factory.teams import TeamFactory
+from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from teams.base import Team
@@ -47,9 +48,9 @@ from teams.tools import FunctionTool
 
 PROBE_SECONDS = 30.0
 
-NO_TOOL = (
-    "warning: no team has a tool of its own with this name; the rule for a server's tool is \"NAME/"
-    '{tool}", with the name of the server'
+NO_ROUTE = (
+    "warning: no [[routes]] is for {name}, so that only operators may write there; add one with "
+    'adapter = "{name}"'
 )
 
 
@@ -75,6 +76,11 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
             findings += await _check_tools(teams, loaded.config.policies, name)
         findings += _check_component_files(loaded.config.teams)
         findings += await _check_rules(teams, loaded.config)
+        findings += [
+            Finding(kind="place", name=name, good=False, text=text)
+            for name, text in unusable_places(loaded.config)
+        ]
+        findings += _check_routes(loaded)
     finally:
         await teams.aclose()
     if not offline:
@@ -129,19 +135,34 @@ async def _built_team(teams: TeamFactory, name: str) -> tuple[Finding, Team | No
 
 
 async def _check_rules(teams: TeamFactory, config: Config) -> list[Finding]:
-    """Rules that match no tool of ours, where servers have tools."""
-    found: list[TeamTools] = []
-    for name in teams.names():
-        with suppress(GatewayError):  # its own line says what is wrong
-            found.append(tools_of(await _build(teams, name)))
-    if any(each.has_others for each in found) or not any(each.has_servers for each in found):
+    """Rules that match no tool of the teams.
+
+    Tools of a workbench are known only once it runs: a rule may be for one of these.
+    """
+    try:
+        found = [tools_of(await _build(teams, name)) for name in teams.names()]
+    except GatewayError:  # the team's own line says what is wrong
         return []
-    own = CODE_TOOLS.union(*(each.own for each in found))
+    own = {*CODE_TOOLS}.union(*(each.own for each in found))
+    maybe = any(each.has_others for each in found)
     return [
-        Finding(kind="rule", name=tool, good=True, text=NO_TOOL.format(tool=tool))
+        Finding(kind="rule", name=tool, good=maybe, text=_unknown_rule(tool, own, maybe=maybe))
         for tool in config.policies.tools.named()
         if "/" not in tool and tool not in own
     ]
+
+
+def _unknown_rule(tool: str, own: set[str], *, maybe: bool) -> str:
+    text = unknown_tool(tool, own)
+    return f"warning: {text} (a workbench may have it)" if maybe else text
+
+
+def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:
+    """Platforms without a route."""
+    routed = {route.adapter for route in loaded.config.routes}
+    for name in loaded.adapters:
+        if name not in routed:
+            yield Finding(kind="chat", name=name, good=True, text=NO_ROUTE.format(name=name))
 
 
 def _check_component_files(teams: Mapping[str, TeamConfig]) -> Iterator[Finding]:

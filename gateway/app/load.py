@@ -22,8 +22,10 @@ from gateway.base.redaction import (
     without_tokens,
 )
 from gateway.config.problems import ConfigError, Problem
+from gateway.config.remains import Remains
 from gateway.config.root import Config
 from gateway.config.routes import MEMBERS, Route
+from gateway.config.table import Section
 from gateway.config.toml import KeyPath, read_toml, substitute, variables_in
 from gateway.config.validation import validate
 
@@ -49,14 +51,18 @@ class LoadedConfig:
 
 
 def load_config(
-    path: Path | None = None, *, references: bool = True, instead: Mapping[str, Any] | None = None
+    path: Path | None = None,
+    *,
+    references: bool = True,
+    secrets: bool = True,
+    instead: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
     """The config from `path`, a usual place, or the built-in one.
 
     The places: $PARLEY_CONFIG, ./config.toml, config.toml in the user's config folder, which is
     ~/.config/parley. Without `references`, names and import paths are taken on trust: for commands
-    that use no team. `instead` are tables that stand in for the file's own. Raises ConfigError with
-    everything that is wrong.
+    that use no team. Without `secrets`, keys need not be there yet. `instead` are tables that stand
+    in for the file's own. Raises ConfigError with everything that is wrong.
     """
     source = path or find_config()
     text = _read(source) if source else ""
@@ -68,30 +74,32 @@ def load_config(
 
     def missing(place: KeyPath, variable: str) -> None:
         text = f"the environment variable {variable} is not set (for a plain ${{, write $${{)"
-        problems.append(Problem(path=place, text=text))
+        if secrets:
+            problems.append(Problem(path=place, text=text))
         unset.append(place)
 
     data = substitute(written, missing)
-    checked = validate(Config, data, written=written, folder=folder, known=unset)
+    checked = validate(Config, data, written=written, folder=folder, known=unset, secrets=secrets)
     config, remains = checked.value, checked.remains
     problems += checked.problems
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
         from gateway.references.check import check_references  # it loads the engine
+        from gateway.references.ids import check_ids
+        from gateway.references.tools import check_tool_names
 
         written = remains.as_meant(written)
         found = check_references(config, written, imports)
         tables = written.get("adapters")
         tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
-        adapters, wrong = read_adapters(
-            config.adapters,
-            tables,
-            folder,
-            [place[1:] for place in unset if place[:1] == ("adapters",)],
-        )
-        problems += wrong
-        found += _open_routes(config.routes, adapters)
-        places = [replace(each, path=remains.in_file(each.path)) for each in found]
+        known = [place[1:] for place in unset if place[:1] == ("adapters",)]
+        read = read_adapters(config.adapters, tables, folder, known)
+        adapters = read.settings
+        problems += read.problems
+        found += [*_open_routes(config.routes, read.kinds), *check_ids(config, read.kinds)]
+        if not remains.is_known(("teams",)) and not any(each.path[0] == "teams" for each in found):
+            found += check_tool_names(config, imports)
+        places = [replace(each, path=_place(remains, each.path, written)) for each in found]
         problems += [each for each in places if not remains.is_known(each.path)]
     REDACTION.add(secrets_of(config))
     for adapter in adapters.values():
@@ -103,15 +111,23 @@ def load_config(
     return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters)
 
 
+def _place(remains: Remains, path: KeyPath, written: Mapping[str, Any]) -> KeyPath:
+    """The path in the file, which may call a workspace guild."""
+    match remains.in_file(path):
+        case ("routes", int(at), "workspace", *rest) if "workspace" not in written["routes"][at]:
+            return ("routes", at, "guild", *rest)
+        case place:
+            return place
+
+
 def _open_routes(
-    routes: Sequence[Route], adapters: Mapping[str, AdapterSettings]
+    routes: Sequence[Route], platforms: Mapping[str, type[Section]]
 ) -> Iterator[Problem]:
     """Routes for the members of any server, also of strangers."""
     for number, route in enumerate(routes):
-        settings = adapters.get(route.adapter)
-        if settings is None or not settings.config.strangers_add_it:
-            continue
-        if MEMBERS in route.users and not route.workspace:
+        platform = platforms.get(route.adapter)
+        strangers = platform is not None and platform.strangers_add_it
+        if strangers and MEMBERS in route.users and not route.workspace:
             yield Problem(path=("routes", number, "users"), text=OPEN_ROUTE)
 
 

@@ -25,11 +25,12 @@ from gateway.cli.group import say, trusted_config_option
 def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
     """Check the config, the teams, the models and the chat platforms.
 
-    Builds every team, calls each model once, and asks each chat platform whether its tokens have
-    the permissions they need.
+    Builds every team, calls each model once, asks each chat platform whether its tokens have the
+    permissions they need, and tries whether the store's folder and the log can be written to.
 
-    Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a model does not
-    answer, or a platform lacks something.
+    Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a rule is for a tool
+    that no team has, a model does not answer, a platform lacks something, or a place can't be
+    written to.
     """
     from gateway.app.check import affected_threads, check_config, table
     from gateway.app.load import load_config

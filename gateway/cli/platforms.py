@@ -78,7 +78,7 @@ class _Reader:
         from gateway.adapter import WrittenSettings  # only for commands that read the config
         from gateway.app.load import load_config
 
-        config = load_config(self.path, references=False).config
+        config = load_config(self.path, references=False, secrets=False).config
         routes = tuple(route for route in config.routes if route.adapter == self.name)
         return WrittenSettings(table=config.adapters.get(self.name, {}), routes=routes)
 

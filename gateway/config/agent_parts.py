@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
 
-from gateway.config.table import ConfigPath, Section, shorthand, tag_by
+from gateway.config.table import ConfigPath, Section, setting_error, shorthand, tag_by
 
 CODE_SECONDS = 60
 
@@ -210,7 +210,8 @@ class McpConfig(Section):
     @model_validator(mode="after")
     def _check_one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
-            raise ValueError("needs a command or a url, and not both")
+            said = "needs a command or a url, and not both"
+            raise setting_error("command", said, given=("command", "url"))
         return self
 
 

@@ -1,4 +1,4 @@
-"""The data of a config without its unusable parts; the rest is checked on."""
+"""The data of a config without its unusable parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Remains:
         self._data = data
         self._gone: set[KeyPath] = set()
         self._causes: set[KeyPath] = set()
-        self._misspelt: dict[str, str] = {}
+        self._meant: dict[KeyPath, str] = {}
+        """Right names of misspelt keys, by their paths in the file."""
         self._numbers: dict[KeyPath, list[int]] = {}
 
     def data(self) -> dict[str, Any]:
@@ -30,16 +31,20 @@ class Remains:
         return {} if () in self._gone else cast("dict[str, Any]", self._left(self._data, ()))
 
     def in_file(self, path: KeyPath) -> KeyPath:
-        """The path in the file of what has this path in the data that is left."""
+        """The file's path for a path in the data that is left."""
+        misspelt: dict[KeyPath, KeyPath] = {
+            (*wrong[:-1], right): wrong for wrong, right in self._meant.items()
+        }
         found: KeyPath = ()
         for part in path:
             numbers = self._numbers.get(found, ())
             known = isinstance(part, int) and part < len(numbers)
             found = (*found, numbers[cast("int", part)] if known else part)
+            found = misspelt.get(found, found)
         return found
 
     def remove(self, path: KeyPath) -> None:
-        """Take out what is at the path, or else the nearest thing around it.
+        """Take out the value at the path, or one around it.
 
         There always is something, so that repeated checks come to an end.
         """
@@ -48,18 +53,20 @@ class Remains:
         self._gone.add(path)
 
     def blame(self, path: KeyPath) -> None:
-        """Remember a cause: what only follows from it is no mistake of its own."""
+        """Remember a cause; its consequences are no mistakes of their own."""
         self._causes.add(path)
         name = path[-1] if path else ""
         for end in _REFERENCES:
             if isinstance(name, str) and name.endswith(end):
                 self._causes.add((*path[:-1], name.removesuffix(end)))
 
-    def blame_spelling(self, path: KeyPath, meant: str) -> None:
-        """Remember that a key stands where another one was meant."""
-        self.blame((*path[:-1], meant))
-        if len(path) == 1:
-            self._misspelt[str(path[0])] = meant
+    def rename(self, path: KeyPath, meant: str) -> bool:
+        """Take a misspelt key for the right one, unless that is there."""
+        right = (*path[:-1], meant)
+        if path in self._meant or self._has(right) or self.in_file(right) != right:
+            return False
+        self._meant[path] = meant
+        return True
 
     def is_cause(self, path: KeyPath) -> bool:
         """True if just this was wrong already."""
@@ -75,10 +82,8 @@ class Remains:
         return any(self.is_known((*table, *key)) for key in inside)
 
     def as_meant(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """The file's tables, with misspelt ones under the names that were meant."""
-        return {self._misspelt.get(name, name): table for name, table in written.items()} | {
-            name: table for name, table in written.items() if name not in self._misspelt
-        }
+        """The file's tables, with misspelt keys under the names that were meant."""
+        return cast("dict[str, Any]", self._renamed(dict(written), ()))
 
     def _has(self, path: KeyPath) -> bool:
         try:
@@ -92,7 +97,7 @@ class Remains:
             case dict():
                 table = cast("dict[str, Any]", value)
                 return {
-                    key: self._left(each, (*path, key))
+                    self._meant.get((*path, key), key): self._left(each, (*path, key))
                     for key, each in table.items()
                     if (*path, key) not in self._gone
                 }
@@ -101,5 +106,19 @@ class Remains:
                 kept = [at for at in range(len(items)) if (*path, at) not in self._gone]
                 self._numbers[path] = kept
                 return [self._left(items[at], (*path, at)) for at in kept]
+            case _:
+                return value
+
+    def _renamed(self, value: Any, path: KeyPath) -> Any:
+        match value:
+            case dict():
+                table = cast("dict[str, Any]", value)
+                return {
+                    self._meant.get((*path, key), key): self._renamed(each, (*path, key))
+                    for key, each in table.items()
+                }
+            case list():
+                items = cast("list[Any]", value)
+                return [self._renamed(each, (*path, at)) for at, each in enumerate(items)]
             case _:
                 return value

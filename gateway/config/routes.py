@@ -22,11 +22,12 @@ ANYWHERE = "*"
 _PEOPLE = ("users", "roles", "groups", "bots", "pairing")
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
+    """A list of one text for a text alone."""
     return [value] if isinstance(value, str) else value
 
 
-Names = Annotated[list[str], BeforeValidator(_listed)]
+Names = Annotated[list[str], BeforeValidator(listed)]
 """A list of texts; one text stands for a list of it."""
 
 

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
 
-from gateway.config.routes import Names
-from gateway.config.table import ConfigPath, Section
+from gateway.base.suggest import did_you_mean
+from gateway.config.media_types import check_media_type
+from gateway.config.routes import Names, listed
+from gateway.config.table import ConfigPath, Section, host_name
 
 KEY_BYTES = 32
 
 HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+THEMES = (
+    *("ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe"),
+    *("catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki"),
+    *("gruvbox", "monokai", "nord", "parley-dark", "parley-light", "rose-pine", "rose-pine-dawn"),
+    *("rose-pine-moon", "solarized-dark", "solarized-light", "textual-dark", "textual-light"),
+    "tokyo-night",
+)
+"""The terminal's themes; a test compares them with those that it has."""
+
+MediaType = Annotated[str, AfterValidator(check_media_type)]
+
+
+def _theme(name: str) -> str:
+    if name and name not in THEMES:
+        hint = did_you_mean(name, THEMES) or f"there are {', '.join(THEMES)}"
+        raise ValueError(f"found {name!r}, expected a theme of the terminal; {hint}")
+    return name
 
 
 class LimitsConfig(Section):
@@ -65,20 +86,22 @@ class Attachments(Section):
     A message with any other file is refused with a reason.
     """
 
-    file_mb: float = Field(default=20.0, ge=0)
+    file_mb: float = Field(default=20.0, gt=0)
     """Megabytes (millions of bytes) of one file, also of agents' files."""
 
-    message_mb: float = Field(default=50.0, ge=0)
+    message_mb: float = Field(default=50.0, gt=0)
     """Megabytes of all files of one message."""
 
-    thread_mb: float = Field(default=500.0, ge=0)
+    thread_mb: float = Field(default=500.0, gt=0)
     """Megabytes of all files of one thread."""
 
     work_mb: float = Field(default=1000.0, gt=0)
     """Megabytes of a thread's work folder; code that writes more there is stopped."""
 
-    types: Names = Field(default_factory=lambda: ["*"])
-    """Media types that are taken, such as "image/*" or "text/plain"."""
+    types: Annotated[list[MediaType], BeforeValidator(listed)] = Field(
+        default_factory=lambda: ["*"]
+    )
+    """Media types that are taken, such as "image/*" or "text/plain"; none if empty."""
 
     image_megapixels: float = Field(default=50.0, gt=0)
     """Megapixels of an image.
@@ -132,8 +155,8 @@ class StoreConfig(Section):
 class TerminalConfig(Section):
     """Look and feel of `parley chat`."""
 
-    theme: str = ""
-    """Name of the colours, such as "parley-light"; automatic if empty."""
+    theme: Annotated[str, AfterValidator(_theme)] = ""
+    """Name of the colours, such as "parley-light" or one of Textual's; automatic if empty."""
 
     mouse: bool = True
     """Use the mouse; if false, the terminal's own selection works."""
@@ -145,7 +168,7 @@ class HealthConfig(Section):
     port: int = Field(default=8642, ge=0, le=65535)
     """The port; 0 for none."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, host_name("127.0.0.1")] = "127.0.0.1"
     """The address; "0.0.0.0" for all networks, as in a container."""
 
     hosts: Names = Field(default_factory=list)

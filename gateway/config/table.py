@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, ClassVar, NamedTuple, cast, get_args
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -25,12 +27,29 @@ from gateway.base.suggest import did_you_mean
 # What is shown of a wrong reference to a secret: nothing that may be the secret itself.
 _VARIABLE = re.compile(r"[A-Z]{1,20}|(?=.{1,64}$)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _KEY = re.compile(r"[^/.]{16,}|(?:sk|xox.|xapp)-.*")
+_HOST = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 # Instead of a secret: copied from a page that hides it, or from instructions.
 _STANDS_FOR = re.compile(
     r"(?:[a-z]+-)*[*•●·x.…]{3,}|.*(?:\*{3}|•{2}|●{2}|\.{3}|…).*|<.*>|(?:xox[bp]|xapp|sk)-?"
     r"|your[ _-].*|.*[ _-]here|change[ _-]?me",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
+
+
+class IdForm(NamedTuple):
+    """The form of a platform's ids of one kind."""
+
+    what: str
+    """The kind of id, such as "the id of a person"."""
+
+    pattern: str
+    """A regular expression that each of them matches."""
+
+    example: str
+    """An id of this form."""
+
+    where: str
+    """The place where people find it."""
 
 
 class Section(BaseModel):
@@ -49,12 +68,25 @@ class Section(BaseModel):
     Its routes for `users = "members"` have to name their workspaces.
     """
 
+    ids: ClassVar[Mapping[str, IdForm]] = {}
+    """The platform's forms of ids, by the keys of a route.
+
+    With a form for one key, ids under keys without one can't let anybody in. Without any, ids are
+    not checked.
+    """
+
+    people_have_workspaces: ClassVar[bool] = False
+    """True if a person's id names a workspace, as in "slack:T1:U1"."""
+
     @model_validator(mode="before")
     @classmethod
     def _read_secrets(cls, data: Any, info: ValidationInfo) -> Any:
         if not isinstance(data, Mapping):
             return data
         table = dict(cast("Mapping[str, Any]", data))
+        if not cast("Mapping[str, Any]", info.context or {}).get("secrets", True):
+            kept = {f"{name}{end}" for name in cls.secrets() for end in ("", "_env", "_file")}
+            return {key: value for key, value in table.items() if key not in kept}
         wrong: list[SettingMistake] = []
         for name in cls.secrets():
             for key, read in ((f"{name}_env", _from_environment), (f"{name}_file", _from_file)):
@@ -169,6 +201,28 @@ def template(*fields: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def host_name(example: str) -> AfterValidator:
+    """Let a text be a host's name or address, and no URL."""
+
+    def check(text: str) -> str:
+        if _HOST.fullmatch(text) or (":" in text.strip("[]") and _is_address(text)):
+            return text
+        meant = urlsplit(text if "//" in text else f"//{text}").hostname or example
+        raise ValueError(
+            f"found {text!r}, expected a host without scheme, port and path; write {meant!r}"
+        )
+
+    return AfterValidator(check)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _from_environment(key: str, variable: object, _: ValidationInfo) -> str:
     if not isinstance(variable, str) or not variable:
         example = key.upper()[:-4]
@@ -203,7 +257,7 @@ def _from_file(key: str, name: object, info: ValidationInfo) -> str:
 
 
 def _real(secret: str) -> str:
-    """The secret. Raises _Unusable for an empty one, and for what only stands for one."""
+    """The secret. Raises _Unusable for an empty or a masked one."""
     if not secret.strip():
         raise _Unusable("found an empty text, expected the secret itself; paste it")
     if _STANDS_FOR.fullmatch(secret.strip()):
@@ -219,7 +273,7 @@ class _Unusable(Exception):
 
 
 class SettingMistake(NamedTuple):
-    """A mistake in one key of a table, by the keys inside that table.
+    """A mistake in one key of a table.
 
     It is not reported if one of the keys in `given` was wrong already: it would only follow.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import SecretStr, Tag, ValidationError
 from pydantic.fields import FieldInfo
@@ -45,7 +45,7 @@ _FOLLOWING = ("too_short", "missing")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Generic[S]):
-    """A config's valid parts, its mistakes, and what is left of the file."""
+    """A config's valid parts, its mistakes, and the rest of its file."""
 
     value: S
     problems: list[Problem]
@@ -59,20 +59,22 @@ def validate(
     written: dict[str, Any],
     folder: Path,
     known: Iterable[KeyPath] = (),
+    secrets: bool = True,
 ) -> Checked[S]:
     """The data as its type without wrong parts, and the mistakes.
 
     `written` is the data as it stands in the file, so that no value of a variable is ever shown.
-    Places in `known` were reported before.
+    Places in `known` were reported before. Without `secrets`, none is read.
     """
     problems: list[Problem] = []
     remains = Remains(data)
+    context = {"folder": folder, "secrets": secrets}
     for place in known:
         remains.blame(place)
     while True:
         try:
             text = json.dumps(remains.data(), default=str)
-            value = kind.model_validate_json(text, strict=True, context={"folder": folder})
+            value = kind.model_validate_json(text, strict=True, context=context)
         except ValidationError as error:
             mistakes = [
                 mistake
@@ -81,12 +83,12 @@ def validate(
             ]
         else:
             return Checked(value=value, problems=problems, remains=remains)
-        for mistake in mistakes:
-            if not mistake.follows(remains):
-                problems.append(Problem(path=mistake.path, text=mistake.describe()))
-            mistake.blame(remains)
-        for mistake in mistakes:
-            remains.remove(mistake.unusable)
+        # What is in a misspelt table, or lacks because of its name, shows once it is renamed.
+        now = [each for each in mistakes if each.is_unknown_name] or mistakes
+        told = [each for each in now if not each.follows(remains)]
+        problems += [Problem(path=each.path, text=each.describe()) for each in told]
+        for mistake in now:
+            mistake.settle(remains)
 
 
 def _mistakes(
@@ -120,7 +122,7 @@ class _Mistake:
         self._context = details.get("ctx", {})
         self._setting = setting
         if setting:
-            self.path = (*self.path, *setting.key)
+            self.path = remains.in_file((*path, *setting.key))
 
     @property
     def unusable(self) -> KeyPath:
@@ -130,19 +132,23 @@ class _Mistake:
     def follows(self, remains: Remains) -> bool:
         """True if it was reported before, or only follows from what was."""
         if self._setting:
-            table = self.path[: len(self.path) - len(self._setting.key)]
+            table = self.path[: len(self.path) - len(self._setting.key)]  # as the file writes it
             return remains.is_known(self.path) or remains.follows(table, self._setting.given)
         if self._details["type"] in _FOLLOWING:
             return remains.is_known(self.path)
         return remains.is_cause(self.path)
 
-    def blame(self, remains: Remains) -> None:
-        """Let the rest know of this cause."""
+    @property
+    def is_unknown_name(self) -> bool:
+        """True for a key that there is no setting for."""
+        return self._details["type"] == "extra_forbidden"
+
+    def settle(self, remains: Remains) -> None:
+        """Take out the wrong part, or give it its right name."""
         remains.blame(self.path)
-        if self._details["type"] != "extra_forbidden":
-            return
-        if meant := nearest(str(self.path[-1]), self._known()):
-            remains.blame_spelling(self.path, meant)
+        meant = nearest(str(self.path[-1]), self._known()) if self.is_unknown_name else ""
+        if not (meant and remains.rename(self.path, meant)):
+            remains.remove(self.unusable)
 
     def describe(self) -> str:
         """The mistake in words."""
@@ -180,11 +186,15 @@ class _Mistake:
             return self._context["expected"]
         if kind == "too_short":
             return "at least one entry"
+        if kind == "too_long":
+            return f"at most {self._context['max_length']} entries"
+        if kind == "string_pattern_mismatch":
+            return f"a text of the form {self._context['pattern']}"
         message = self._details["msg"].removeprefix("Input should be ")
         return _EXPECTED.get(kind, f"a value {message}")
 
     def _advice(self) -> str:
-        """A way out: the right spelling of the value, or to leave it out."""
+        """A way out: the right spelling, or the value by default."""
         value = self._value()
         match self._details["type"], value:
             case "literal_error", str():
@@ -194,7 +204,7 @@ class _Mistake:
             case "string_type", int() | float():
                 hint = f'write "{_toml(value).strip(chr(34))}", in quotes'
             case "list_type", str():
-                hint = f'write ["{value}"], a list' if len(value) <= _LONGEST_VALUE else ""
+                hint = f'write ["{value}"], in brackets' if len(value) <= _LONGEST_VALUE else ""
             case "list_type", dict():
                 hint = f"write [[{toml_path(self.path)}]], with two brackets"
             case (("dict_type" | "model_type" | "model_attributes_type"), list()):
@@ -285,8 +295,16 @@ def _child(kind: Any, part: str | int) -> Any:
     """The type of a table's key or of a list's items."""
     if isinstance(kind, type) and issubclass(kind, Section):
         field = kind.model_fields.get(str(part))
-        return field.annotation if field else object
+        return field.annotation if field else _free_child(kind)
     return arguments[-1] if (arguments := get_args(kind)) else object
+
+
+def _free_child(kind: type[Section]) -> Any:
+    """The type of keys that a table has no setting for."""
+    if kind.model_config.get("extra") != "allow":
+        return object
+    hints = get_type_hints(kind, include_extras=True)
+    return get_args(hints["__pydantic_extra__"])[-1]
 
 
 def _kinds(union: Any) -> str:

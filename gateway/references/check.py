@@ -41,7 +41,8 @@ class _Checker:
             path: KeyPath = ("models", name)
             named = model.model or self._lookup.written(*path, "model")
             if model.provider in ("openai", "auto") and not named:
-                yield Problem(path=(*path, "model"), text="is missing")
+                said = 'is missing: name of the model at the provider, such as "gpt-4o"'
+                yield Problem(path=(*path, "model"), text=said)
             if ":" in model.provider:
                 yield from self._lookup.function((*path, "provider"), model.provider)
             else:

@@ -110,7 +110,8 @@ class Server:
 
     def _application(self, world: World, call: Call) -> Reply:
         flags = application_flags(self.gateway.granted)
-        return Reply(200, application(world.bot, world.owner, flags, public=world.public_bot))
+        shown = application(world.bot, world.owner, flags, public=world.public_bot)
+        return Reply(200, shown | world.portal)
 
     async def _serve(self, route: str, handler: Handler, request: web.Request) -> web.Response:
         call = self._call(route or request.path.removeprefix(API), request)

@@ -84,6 +84,11 @@ class World:
         """When the application renamed channels, by channel."""
         self.public_bot = True
         """The portal's switch "Public Bot": others than its maker can add the application."""
+        self.portal: Json = {}
+        """Further settings of the application, by the keys that Discord shows them under.
+
+        docs.discord.com, resources/application, "Application Object".
+        """
         self.bot = self.user("parley", bot=True)
         self.owner = self.user("owner")
         self.renderer = MessagePayloads(self.cdn, self.bot)

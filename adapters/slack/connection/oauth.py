@@ -15,7 +15,7 @@ from aiohttp import web
 from adapters.slack.config import Config
 from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.web_api import SlackClients
-from adapters.slack.manifest import scopes_of
+from adapters.slack.manifest import Reach, scopes_of
 from gateway.errors import GatewayError
 
 LOG = logging.getLogger("adapters.slack")
@@ -93,7 +93,7 @@ class OAuth:
         state = self._states.make()
         query = {
             "client_id": self._config.client_id,
-            "scope": ",".join(scopes_of(self._config, groups=self._groups())),
+            "scope": ",".join(scopes_of(self._config, Reach(groups=self._groups()))),
             "state": state,
             "redirect_uri": self._redirect,
         }

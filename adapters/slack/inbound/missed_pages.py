@@ -24,7 +24,8 @@ from gateway.conversation import ConversationKey
 from gateway.missed import DAY, MissedVerdict, OpenGap, ReadPage
 
 CONVERSATIONS = "users.conversations"
-KINDS = "public_channel,private_channel,mpim,im"
+KINDS = {"public_channel": "channels:", "private_channel": "groups:", "mpim": "mpim:", "im": "im:"}
+"""Kinds of conversations, and the beginning of their scopes."""
 LIST = "list:"
 """The beginning of cursors in the list of channels."""
 OLDER = "older"
@@ -57,13 +58,26 @@ class MissedPages:
             return await self._thread(gap)
         return await self._channel(gap)
 
+    def _kinds(self, team: str) -> str:
+        """Kinds of conversations that the app has any scope for.
+
+        The manifest leaves out those that no route needs.
+        """
+        granted = self._rates.scopes(team)
+        served = [
+            kind
+            for kind, start in KINDS.items()
+            if any(scope.startswith(start) for scope in granted)
+        ]
+        return ",".join(served or KINDS)
+
     async def _list(self, gap: OpenGap) -> ReadPage:
         """Channels and direct conversations that the bot is in."""
         team = gap.place.workspace
         answer = await self._rates.read_in_turn(
             team,
             CONVERSATIONS,
-            types=KINDS,
+            types=self._kinds(team),
             exclude_archived=True,
             limit=PAGE,
             cursor=gap.cursor.removeprefix(LIST) or None,

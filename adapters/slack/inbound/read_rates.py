@@ -101,6 +101,11 @@ class ReadRates:
         """True while Slack takes no call of the method."""
         return self._paces[team, method].is_closed(self._clock.time())
 
+    def scopes(self, team: str) -> frozenset[str]:
+        """The scopes of a workspace's token."""
+        workspace = self._calls.clients.workspace(team)
+        return workspace.scopes if workspace else frozenset()
+
     async def read(self, team: str, method: str, **arguments: Any) -> Payload:
         """Read now. Raises GatewayError, RateLimited, too."""
         pace = self._paces[team, method]

@@ -72,3 +72,72 @@ async def test_a_wrong_token_is_named_and_never_shown(discord: DiscordSimulator)
     checked = await check(config, [])
     assert "Discord refused the bot's token" in checked.problems[0]
     assert "wrong.token" not in str(checked)
+
+
+async def test_what_it_lacks_is_named_by_server_and_channel_where_a_route_is_for_all(
+    discord: DiscordSimulator,
+) -> None:
+    for name in ("general", "news", "help"):
+        discord.channel(name)
+    discord.channel("secret", hidden=True)
+    routes = [route(channels=["*"], workspace=str(discord.home.id))]
+    assert (await check(config_of(discord), routes)).problems == ()
+    discord.deny(discord.channel("news"), discord.bot, "attach_files")
+    discord.deny(discord.channel("help"), discord.bot, "attach_files create_public_threads")
+    checked = await check(config_of(discord), routes)
+    name = discord.home.name
+    assert checked.problems[:2] == (
+        f"in #news, #help of the server {name} the bot lacks Attach Files",
+        f"in #help of the server {name} the bot lacks Create Public Threads",
+    )
+    discord.deny(discord.channel("general"), discord.bot, "attach_files")
+    for each in discord.world.channels.values():
+        if each.name not in ("general", "news", "help"):
+            discord.deny(each, discord.bot, "view_channel")
+    checked = await check(config_of(discord), routes)
+    assert checked.problems[0] == f"in all channels of the server {name} the bot lacks Attach Files"
+
+
+async def test_a_route_for_all_servers_is_checked_in_each(discord: DiscordSimulator) -> None:
+    lair = discord.guild("lair")
+    hall = discord.channel("hall", guild=lair)
+    discord.deny(hall, discord.bot, "view_channel")
+    checked = await check(config_of(discord), [route(channels=["*"])])
+    assert checked.problems[0] == (
+        "in the server lair the bot can see no channel: it lacks View Channels"
+    )
+
+
+async def test_an_address_that_takes_all_clicks_is_named(discord: DiscordSimulator) -> None:
+    discord.world.portal = {"interactions_endpoint_url": "https://elsewhere.example/discord"}
+    (problem, _) = (await check(config_of(discord), [])).problems
+    assert problem.startswith("an Interactions Endpoint URL is set, so clicks and commands don't")
+
+
+async def test_an_install_link_without_the_bot_is_warned_of(discord: DiscordSimulator) -> None:
+    discord.world.public_bot = False
+    scopes = ["applications.commands"]
+    install = {"scopes": scopes, "permissions": "0"}
+    discord.world.portal = {
+        "integration_types_config": {"0": {"oauth2_install_params": install}, "1": {}}
+    }
+    (warning,) = (await check(config_of(discord), [])).warnings
+    assert warning.startswith("the portal's install link for servers lacks the scope bot")
+    scopes.append("bot")
+    assert (await check(config_of(discord), [])).warnings == ()
+
+
+async def test_people_and_roles_that_are_not_there_are_named(discord: DiscordSimulator) -> None:
+    ann, staff = discord.person("ann"), discord.role("staff")
+    there = Route(
+        adapter="discord",
+        workspace=[str(discord.home.id)],
+        dm=True,
+        users=[str(ann.id), f"discord:{ann.id}", "998877665544332211"],
+        roles=[str(staff.id), "998877665544332212"],
+    )
+    checked = await check(config_of(discord), [there])
+    assert checked.problems[:2] == (
+        "a route lets in 998877665544332211, who is nobody on Discord",
+        "a route lets in the role 998877665544332212, which none of its servers has",
+    )

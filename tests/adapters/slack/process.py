@@ -40,7 +40,7 @@ def settings(block: str, slack: SlackSimulator, port: int) -> str:
     here = f'[adapters.slack]\napi_url = "{slack.api_url}"\nport = {port}'
     whole = whole.replace("port = 3000\n", "").replace("[adapters.slack]", here)
     whole = whole.replace("1234567890.1234567890", slack.world.app.client_id)
-    return whole.replace("T0123ABCD", "T0HOME") + SERVED
+    return whole.replace("T0123ABCD", "T0HOME").replace("U0123ABCD", "U0BOSS") + SERVED
 
 
 def write(folder: Path, config: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -37,8 +38,13 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("block", TOML)
 def test_every_setting_of_the_page_loads(tmp_path: Path, block: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text(block, encoding="utf-8")
+    path.write_text(block.replace("0123ABCD", "0HOME"), encoding="utf-8")
     assert "slack" in load_config(path).adapters
+
+
+def printed(output: str) -> dict[str, Any]:
+    """The manifest, above its link."""
+    return json.loads(output.partition("\nOr create")[0])
 
 
 async def answered(slack: SlackSimulator, text: str) -> None:
@@ -53,7 +59,7 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     assert COMMANDS == ["parley slack manifest --name Parley", "parley check", "parley serve"]
     async with SlackSimulator(clock=RealClock(), installed=False) as slack:
         shell = Shell(tmp_path, {"SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": ""})
-        manifest = json.loads(await shell.output(COMMANDS[0]))
+        manifest = printed(await shell.output(COMMANDS[0]))
         await slack.use_app(slack.world.app.with_manifest(manifest))
         token = shell.environment["SLACK_BOT_TOKEN"] = slack.install().token
         shell.secrets += [slack.app_token, token]
@@ -75,7 +81,7 @@ async def test_slack_calls_the_address_of_the_page(tmp_path: Path) -> None:
             [slack.bot_token, slack.signing_secret],
         )
         write(tmp_path, settings(TOML[1], slack, port))
-        manifest = json.loads(await shell.output("parley slack manifest"))
+        manifest = printed(await shell.output("parley slack manifest"))
         app = slack.world.app.with_manifest(manifest)
         assert (app.socket_mode, app.url) == (False, "https://parley.example.com/slack/events")
         assert "Home (T0HOME)" in await shell.output("parley check")
@@ -105,7 +111,7 @@ async def test_somebody_installs_the_app_at_the_address_of_the_page(tmp_path: Pa
             [slack.app_token, slack.world.app.client_secret, key],
         )
         write(tmp_path, settings(TOML[2], slack, port))
-        manifest = json.loads(await shell.output("parley slack manifest"))
+        manifest = printed(await shell.output("parley slack manifest"))
         await slack.use_app(slack.world.app.with_manifest(manifest))
         async with shell.serving():
             await up(here)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
 
 from adapters.slack import Config, check
-from adapters.slack.manifest import events_of, manifest_of, scopes_of
+from adapters.slack.manifest import NEW_APP, Reach, events_of, manifest_of, reach_of, scopes_of
 from adapters.slack.testing import SlackSimulator
 from gateway.app.load import load_config
 from gateway.cli import main
@@ -71,7 +72,7 @@ def settings(**more: Any) -> Config:
 
 
 def test_the_manifest_has_what_the_config_uses_and_no_more() -> None:
-    plain = manifest_of(settings(), groups=False)
+    plain = manifest_of(settings(), Reach(groups=False))
     assert plain["settings"]["socket_mode_enabled"] is True
     assert "request_url" not in plain["settings"]["interactivity"]
     assert "reactions:read" not in plain["oauth_config"]["scopes"]["bot"]
@@ -89,7 +90,7 @@ def test_the_manifest_has_what_the_config_uses_and_no_more() -> None:
         suggested_prompts=["What is new?"],
         command="/team",
     )
-    found = manifest_of(rich, groups=True)
+    found = manifest_of(rich, Reach())
     events = found["settings"]["event_subscriptions"]
     assert events["request_url"] == "https://parley.example/slack/events"
     assert {"reaction_added", "app_uninstalled", "tokens_revoked"} <= set(events["bot_events"])
@@ -104,7 +105,7 @@ def test_the_manifest_has_what_the_config_uses_and_no_more() -> None:
 async def test_an_app_made_of_the_manifest_is_all_that_is_needed(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack:
         config = config_of(slack, reactions=["eyes"])
-        await slack.use_app(slack.world.app.with_manifest(manifest_of(config)))
+        await slack.use_app(slack.world.app.with_manifest(manifest_of(config, Reach())))
         ann = slack.person("ann")
         async with served(slack, tmp_path, settings={"reactions": ["eyes"]}) as run:
             asked = await ann.asks("general", "hello")
@@ -126,13 +127,107 @@ def test_the_command_prints_it_without_secrets(tmp_path: Path, monkeypatch: Any)
     )
     result = CliRunner().invoke(main, ["slack", "manifest", "--name", "Ada"])
     assert result.exit_code == 0
-    found = json.loads(result.output)
+    found = json.loads(result.stdout)
     assert found["display_information"]["name"] == "Ada"
+    [link] = [word for word in result.stderr.split() if word.startswith(NEW_APP)]
+    assert json.loads(unquote(link.removeprefix(NEW_APP))) == found
     assert {"reactions:read", "usergroups:read"} <= set(found["oauth_config"]["scopes"]["bot"])
     assert "unset" not in result.output
     assert "Commands" in CliRunner().invoke(main, ["slack", "--help"]).output
     assert "slack" in CliRunner().invoke(main, ["--help"]).output
     assert CliRunner().invoke(main, ["stack"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("--name", "x" * 36, "has 36 characters, but Slack takes 35"),
+        ("--description", "x" * 141, "has 141 characters, but Slack takes 140"),
+    ],
+)
+def test_what_slack_would_not_take_is_refused(option: str, text: str, said: str) -> None:
+    result = CliRunner().invoke(main, ["slack", "manifest", option, text])
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+LONGEST = {
+    ("display_information", "name"): 35,
+    ("display_information", "description"): 140,
+    ("features", "bot_user", "display_name"): 80,
+    ("features", "agent_view", "agent_description"): 300,
+    ("features", "slash_commands", 0, "command"): 32,
+    ("features", "slash_commands", 0, "description"): 2000,
+    ("features", "slash_commands", 0, "usage_hint"): 1000,
+    ("features", "shortcuts", 0, "callback_id"): 255,
+    ("features", "shortcuts", 0, "description"): 150,
+}
+"""Slack, "App manifest reference": characters of each field."""
+
+
+def test_all_texts_of_the_manifest_are_short_enough() -> None:
+    config = settings(command="/" + "x" * 31)
+    found: Any = manifest_of(config, Reach(), name="x" * 35, description="x" * 140)
+    for path, length in LONGEST.items():
+        text = found
+        for part in path:
+            text = text[part]
+        assert len(text) <= length, path
+
+
+def test_it_is_printed_without_any_key(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.toml").write_text(
+        '[models.m]\nmodel = "gpt-4o"\napi_key_env = "NOT_YET"\n'
+        '[models.n]\nmodel = "gpt-4o"\napi_key = "${NOT_YET}"\nbase_url = "${NO_ADDRESS}"\n'
+        '[adapters.slack]\nbot_token_env = "NOT_YET"\napp_token = "${NOT_YET}"\n'
+        '[[routes]]\nadapter = "slack"\ndm = true\nusers = "members"\n'
+        '[store]\nkeys_file = "not-yet"\n'
+    )
+    result = CliRunner().invoke(main, ["slack", "manifest"])
+    assert result.exit_code == 0, result.output
+    scopes = json.loads(result.stdout)["oauth_config"]["scopes"]["bot"]
+    assert "im:history" in scopes
+    assert not [scope for scope in scopes if scope.startswith(("channels:", "mpim:", "app_"))]
+
+
+PLACES: list[tuple[dict[str, Any], set[str], set[str]]] = [
+    ({"dm": True}, {"im:history", "im:read"}, {"message.im"}),
+    (
+        {"channels": ["C1"]},
+        {"channels:history", "channels:read", "groups:history", "groups:read", "app_mentions:read"},
+        {"message.channels", "message.groups", "app_mention"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("place", "scopes", "events"), PLACES, ids=["direct", "channel"])
+async def test_the_manifest_has_what_the_routes_need_and_no_more(
+    tmp_path: Path, place: dict[str, Any], scopes: set[str], events: set[str]
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        if "channels" in place:
+            place = {"channels": [slack.channel("general").id]}
+        route = {"adapter": "slack", "users": ["members"], **place}
+        config = config_of(slack)
+        reach = reach_of(config, [Route.model_validate(route)])
+        made = manifest_of(config, reach)
+        everything = {*scopes_of(config, Reach(groups=False))}
+        of_places = ("im:", "mpim:", "channels:", "groups:", "app_mentions:")
+        kept = {each for each in everything if not each.startswith(of_places)}
+        assert {*made["oauth_config"]["scopes"]["bot"]} == kept | scopes
+        subscribed = made["settings"]["event_subscriptions"]["bot_events"]
+        of_messages = {each for each in subscribed if each.startswith(("message.", "app_mention"))}
+        assert of_messages == events
+        await slack.use_app(slack.world.app.with_manifest(made))
+        ann = slack.person("ann")
+        async with served(slack, tmp_path, routes=[route]) as run:
+            where = "general" if "channels" in place else ann.direct
+            asked = await ann.asks(where, "hello")
+            await run.until(lambda: slack.messages(where, asked)[1:])
+            await run.settled()
+            assert [each.error for each in slack.calls() if each.error == "missing_scope"] == []
+        assert (await check(config, [Route.model_validate(route)])).problems == ()
 
 
 async def test_check_names_bots_that_are_named_by_no_id() -> None:
@@ -141,6 +236,19 @@ async def test_check_names_bots_that_are_named_by_no_id() -> None:
     async with SlackSimulator() as slack:
         (problem,) = (await check(config_of(slack), [route])).problems
     assert problem.startswith("a route lets in the bot 'jenkins', which is no id")
+
+
+async def test_check_names_people_who_are_nobody() -> None:
+    async with SlackSimulator() as slack:
+        users = [
+            slack.person("ann").id,
+            f"slack:T0HOME:{slack.person('bob').id}",
+            "U0GONE",
+            "members",
+        ]
+        route = Route.model_validate({"adapter": "slack", "dm": True, "users": users})
+        problems = (await check(config_of(slack), [route])).problems
+    assert problems == ("a route lets in U0GONE, who is nobody in T0HOME",)
 
 
 async def test_check_says_what_is_missing_in_words() -> None:
@@ -153,7 +261,10 @@ async def test_check_says_what_is_missing_in_words() -> None:
         good = await check(config, routes[:1])
         assert good.problems == ()
         assert "Home (T0HOME)" in good.text
-        assert all(event in good.text for event in events_of(config))
+        assert all(
+            event in good.text
+            for event in events_of(config, Reach(channels=False, group_messages=False))
+        )
         await slack.use_app(
             slack.world.app.with_manifest(
                 {"oauth_config": {"scopes": {"bot": ["chat:write"]}}, "settings": {}}
@@ -163,7 +274,9 @@ async def test_check_says_what_is_missing_in_words() -> None:
         assert "the scope files:read is missing, to receive attached files" in said
         assert "chat:write is missing" not in said
         assert all(
-            scope in said for scope in scopes_of(config, groups=True) if scope != "chat:write"
+            scope in said
+            for scope in scopes_of(config, reach_of(config, routes))
+            if scope != "chat:write"
         )
         assert "a route names the workspace T0GONE" in said
         assert "Socket Mode has to be on" in said

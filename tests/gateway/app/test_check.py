@@ -57,3 +57,45 @@ async def test_the_demo_team_runs_on_the_server_that_the_environment_names(tmp_p
     assert (process.returncode, err.decode()) == (0, "")
     assert out.decode() == "front_desk:\nHello from the server\n"
     assert server.requests[0].roles[0] == "system"
+
+
+async def offline(folder: Path, text: str) -> list[tuple[str, str, bool, str]]:
+    path = folder / "config.toml"
+    path.write_text(text)
+    findings = await check_config(load_config(path), offline=True)
+    return [(each.kind, each.name, each.good, each.text) for each in findings]
+
+
+async def test_a_rule_for_a_tool_that_no_team_has_fails_the_check(tmp_path):
+    findings = await offline(tmp_path, '[policies.tools]\ndefault = "allow"\nread_fil = "deny"')
+    [(_, name, good, text)] = [each for each in findings if each[0] == "rule"]
+    assert (name, good) == ("read_fil", False)
+    assert text == "found 'read_fil', expected a tool of the teams; did you mean 'read_file'?"
+
+
+async def test_a_platform_without_a_route_is_warned_of(tmp_path):
+    [(_, name, good, text)] = [
+        each
+        for each in await offline(tmp_path, '[adapters.discord]\ntoken = "a.b.c"')
+        if each[0] == "chat"
+    ]
+    assert (name, good) == ("discord", True)
+    assert text.startswith("warning: no [[routes]] is for discord, so that only operators may wri")
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "said"),
+    [
+        ('store.folder = "config.toml/x"', "store.folder", "Not a directory"),
+        ('store.folder = "config.toml"', "store.folder", "Not a directory"),
+        ('logging.file = "config.toml/x.log"', "logging.file", "Not a directory"),
+        ('logging.file = "."', "logging.file", "Is a directory"),
+        ('logging.file = "/proc/parley/x.log"', "logging.file", "No such file or directory"),
+    ],
+)
+async def test_a_place_that_can_not_be_written_to_fails_the_check(tmp_path, setting, name, said):
+    findings = await offline(tmp_path, setting)
+    [(_, found, good, text)] = [each for each in findings if each[0] == "place"]
+    assert (found, good) == (name, False)
+    assert f": {said}; choose a fil" in text or f": {said}; choose a folder" in text
+    assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]

@@ -1,0 +1,45 @@
+"""Folders and files of a config, tried out without a trace."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from gateway.base.paths import store_folder
+from gateway.config.root import Config
+
+
+def unusable_places(config: Config) -> Iterator[tuple[str, str]]:
+    """Settings of unwritable folders or files, each with the reason."""
+    folder = config.store.folder or store_folder()
+    if reason := _no_folder(folder):
+        yield (
+            "store.folder",
+            f"cannot write in {folder}: {reason}; choose a folder of Parley's user",
+        )
+    if config.logging.file and (reason := _no_file(config.logging.file)):
+        said = f"cannot write {config.logging.file}: {reason}; choose a file of Parley's user"
+        yield "logging.file", said
+
+
+def _no_folder(path: Path) -> str:
+    """The reason why the folder, or its parent, takes no files."""
+    try:
+        while not path.exists():
+            path = path.parent
+        with tempfile.TemporaryFile(dir=path):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _no_file(path: Path) -> str:
+    """The reason why the file can't be written to."""
+    try:
+        if not path.exists():
+            return _no_folder(path.parent)
+        with path.open("ab"):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)

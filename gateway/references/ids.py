@@ -1,0 +1,100 @@
+"""Ids in routes and policies, against the forms of their platforms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gateway.config.policies import ASKER, OPERATORS
+from gateway.config.problems import Problem
+from gateway.config.root import Config
+from gateway.config.routes import ANYWHERE, MEMBERS, Route
+from gateway.config.table import IdForm, Section
+from gateway.config.toml import KeyPath
+
+ROUTE_KEYS = ("workspace", "channels", "users", "roles", "groups", "bots")
+EVERYBODY = frozenset({"*", "all", "any", "anybody", "anyone", "everybody", "everyone", "member"})
+EVERYWHERE = frozenset({"all", "any", "anywhere", "everywhere", "**"})
+
+# Ids of examples, and what stands where an id is to be filled in.
+_PLACEHOLDER = re.compile(
+    r"[A-Z]?(?:0123(?:ABCD|456789)|1234567890\d*|X{3,}|(\d)\1{7,})|0+", re.IGNORECASE
+)
+
+
+def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+    """Ids that can't be anybody's or any place's on their platform."""
+    for at, route in enumerate(config.routes):
+        kind = platforms.get(route.adapter)
+        for key in ROUTE_KEYS if kind and kind.ids else ():
+            yield from _of_route(route, ("routes", at, key), key, kind and kind.ids.get(key))
+    policies = config.policies
+    for at, person in enumerate(policies.operators):
+        yield from _of_policy(("policies", "operators", at), person, "users", platforms)
+    for at, channel in enumerate(policies.approvals):
+        yield from _of_policy(("policies", "approvals", at), channel, "channels", platforms)
+    for tool, policy in policies.tools.named().items():
+        for at, person in enumerate(policy.approvers):
+            if person not in (ASKER, OPERATORS):
+                path: KeyPath = ("policies", "tools", tool, "approvers", at)
+                yield from _of_policy(path, person, "users", platforms)
+
+
+def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Iterator[Problem]:
+    names: list[str] = getattr(route, key)
+    if names and form is None:
+        text = f"lets in nobody: {route.adapter} has no {key}; give the route users instead"
+        yield Problem(path=path, text=text)
+        return
+    for at, name in enumerate(names):
+        if form is None or (key, name) in (("users", MEMBERS), ("channels", ANYWHERE)):
+            continue
+        if not _fits(name, route.adapter, key, form):
+            said = (
+                f"found {name!r}{_example(name)}, expected {form.what}, such as {form.example!r}; "
+            )
+            yield Problem(path=(*path, at), text=said + _advice(key, name, form))
+
+
+def _fits(name: str, platform: str, key: str, form: IdForm) -> bool:
+    """True for an id, also a whole one such as slack:T1:U1."""
+    given, _, ident = name.rpartition(":")
+    if given and (key not in ("users", "bots") or given.partition(":")[0] != platform):
+        return False
+    return _is_id(ident, form)
+
+
+def _advice(key: str, name: str, form: IdForm) -> str:
+    if key == "users" and name.lower() in EVERYBODY:
+        return f'write "{MEMBERS}" for all members'
+    if key == "channels" and name.lower() in EVERYWHERE:
+        return f'write "{ANYWHERE}" for all channels of the bot'
+    return form.where
+
+
+def _of_policy(
+    path: KeyPath, name: str, key: str, platforms: Mapping[str, type[Section]]
+) -> Iterator[Problem]:
+    """A person or channel with its platform's name, as in slack:T1:U1."""
+    platform, *parts = name.split(":")
+    kind = platforms.get(platform)
+    if kind is None or not kind.ids:
+        return
+    keys = (key,) if key == "users" and not kind.people_have_workspaces else ("workspace", key)
+    fits = len(parts) == len(keys) and all(
+        _is_id(part, kind.ids[each]) for each, part in zip(keys, parts, strict=True)
+    )
+    if not fits:
+        example = ":".join([platform, *(kind.ids[each].example for each in keys)])
+        form = kind.ids[key]
+        said = f"found {name!r}{_example(name)}, expected {form.what}, such as {example!r}; "
+        yield Problem(path=path, text=said + form.where)
+
+
+def _example(name: str) -> str:
+    examples = any(_PLACEHOLDER.fullmatch(part) for part in name.split(":"))
+    return ", which stands for an id" if examples else ""
+
+
+def _is_id(text: str, form: IdForm) -> bool:
+    return bool(re.fullmatch(form.pattern, text)) and not _PLACEHOLDER.fullmatch(text)

@@ -1,0 +1,67 @@
+"""Names of tools in `[policies.tools]`, against the tools that the teams have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from gateway.access.tool_policy import CODE_TOOLS
+from gateway.base.imports import Imports
+from gateway.base.suggest import did_you_mean
+from gateway.config.agent_parts import AgentToolConfig, CodeToolConfig, TeamToolConfig, ToolConfig
+from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
+from gateway.config.problems import Problem
+from gateway.config.root import Config
+from gateway.config.teams import GroupTeam
+from gateway.factory.parts import make_tool
+
+
+def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
+    """Rules for tools that no team has, where all tools are known.
+
+    The teams have to be sound. Those of workbenches, component files and Python are known only
+    when they are built.
+    """
+    known = {*CODE_TOOLS}
+    for team in config.teams.values():
+        if not isinstance(team, GroupTeam):
+            return
+        for agent in team.agents.values():
+            names = _names(agent, imports)
+            if names is None:
+                return
+            known |= names
+    for tool in config.policies.tools.named():
+        if "/" not in tool and tool not in known:
+            yield Problem(path=("policies", "tools", tool), text=unknown_tool(tool, known))
+
+
+def unknown_tool(tool: str, known: set[str]) -> str:
+    """The mistake of a rule for a tool that no team has."""
+    others = sorted(known - CODE_TOOLS)
+    tools = f"their tools are {', '.join(others)}" if others else "they have none"
+    hint = did_you_mean(tool, known) or f'{tools}; a server\'s tool is "SERVER/{tool}"'
+    return f"found {tool!r}, expected a tool of the teams; {hint}"
+
+
+def _names(agent: AgentConfig, imports: Imports) -> set[str] | None:
+    """Names of an agent's tools; None if only building it shows them."""
+    inner = behind_filters(agent)
+    if not isinstance(inner, AssistantConfig):
+        return set()
+    if inner.workbench:
+        return None
+    names: set[str] = set()
+    for tool in inner.tools:
+        match tool:
+            case ToolConfig():
+                names.add(make_tool(tool, imports).name)
+            case AgentToolConfig():
+                names.add(tool.agent)
+            case TeamToolConfig():
+                names.add(tool.name or tool.team)
+            case CodeToolConfig():
+                pass
+            case _:
+                assert_never(tool)
+    return names

@@ -1,0 +1,89 @@
+"""Broken configs, each with its whole report.
+
+In the files of `data/`, a line has its mistakes behind `#!`: the keys, `|`, and the text. Lists of
+known settings are left out there.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gateway.app.load import load_config
+from gateway.config.problems import ConfigError
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+DATA = Path(__file__).parent / "data"
+FILES = sorted((DATA / "ten").glob("*.toml"))
+SINGLE = (DATA / "broken.toml").read_text().splitlines()
+ROUTES = (DATA / "broken_routes.toml").read_text().splitlines()
+
+TOOLS = """
+def find_order(id: str) -> str:
+    "Find an order."
+    return id
+def pay_back(id: str) -> str:
+    "Pay back."
+    return id
+"""
+# A good route, of which each line of the file replaces one setting.
+SLACK = 'adapters.slack = { bot_token = "xoxb-1", app_token = "xapp-1" }'
+ROUTE = {"adapter": '"slack"', "channels": '"*"', "users": '"members"'}
+
+Mistake = tuple[int, str, str]
+
+
+def marked(text: str) -> list[Mistake]:
+    """The mistakes that the remarks of a text name."""
+    found: list[Mistake] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        for remark in re.split(r"\s+#! ", line)[1:]:
+            keys, _, said = remark.partition(" | ")
+            found.append((number, keys, said))
+    return found
+
+
+def reported(folder: Path, text: str) -> list[Mistake]:
+    """The mistakes that the report names, each with its line and keys."""
+    path = folder / "config.toml"
+    path.write_text(text)
+    (folder / "tools.py").write_text(TOOLS)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    whole = str(caught.value)
+    assert whole.startswith(f"{path}: ")
+    found: list[Mistake] = []
+    for entry in re.split(r"\n  (?=\S)", whole.replace(str(folder), "FOLDER"))[1:]:
+        place, _, said = entry.partition("\n")
+        at = re.fullmatch(r"line (\d+), (.+)", place)
+        assert at, place
+        said = re.sub(r"; known are .*", "; known are ...", " ".join(said.split()))
+        found.append((int(at[1]), at[2], said))
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_all_ten_mistakes_of_a_file_are_in_one_report(tmp_path, file):
+    text = file.read_text()
+    assert len(marked(text)) == 10
+    assert sorted(reported(tmp_path, text)) == sorted(marked(text))
+
+
+@pytest.mark.parametrize("line", SINGLE)
+def test_one_mistake_is_reported_once_and_nothing_that_follows_from_it(tmp_path, line):
+    assert reported(tmp_path, line) == marked(line)
+
+
+@pytest.mark.parametrize("line", ROUTES)
+def test_a_route_that_lets_nobody_in_is_refused(tmp_path, line):
+    setting, _, _ = line.partition("  #!")
+    key, _, value = setting.partition(" = ")
+    route = ", ".join(f"{name} = {text}" for name, text in {**ROUTE, key: value}.items())
+    found = reported(tmp_path, f"{SLACK}\nroutes = [{{ {route} }}]")
+    assert [(1, keys, said) for _, keys, said in found] == marked(line)
+
+
+def test_there_are_enough_of_them():
+    assert len(FILES) == 20
+    assert len(SINGLE) + len(ROUTES) >= 60
