@@ -407,6 +407,8 @@ def _commands_over(event: SessionEvent) -> Collection[str]:
             return {_again(message)}
         case TurnFinished():
             return {"/stop"}
+        case Notice(over=over):
+            return {over} - {""}
         case _:
             return ()
 
