@@ -258,7 +258,8 @@ class Notice(_Event):
 
     For errors, `incident` is the short id under which the log has the details, and `retry` says
     that the same message again may get an answer. `command` is what can be done about it, as
-    something to type, and `label` names it in a few words, for a button.
+    something to type, and `label` names it in a few words, for a button. `over` is a command that
+    earlier notices offered and that can do nothing any more.
     """
 
     kind: Literal["notice"] = "notice"
@@ -268,6 +269,7 @@ class Notice(_Event):
     retry: bool = False
     command: str = ""
     label: str = ""
+    over: str = ""
 
 
 @value

@@ -74,6 +74,8 @@ class ThreadView:
         self._turning = False
         self._resumed = False
         self._failure_told = False
+        self._told = ""
+        """The newest notice of the turn."""
         self._rests: list[int] = []
         self._current: dict[str, SpeechItem] = {}
         self._of_message: dict[str, SpeechItem] = {}
@@ -174,6 +176,7 @@ class ThreadView:
 
     def _begin(self, event: TurnStarted) -> None:
         self._turning, self._resumed, self._failure_told = True, event.resumed, False
+        self._told = ""
         self._asker, self._asked_at = event.asker, event.asked_at or event.at
         self.busy = None if self.muted else "working"
         if not self.muted and not self._here((event.asker,)):
@@ -202,7 +205,8 @@ class ThreadView:
         self.busy = "waiting" if event.outcome == "waiting" else "idle"
         late = event.at - self._asked_at > LONG
         mentions = self._here((self._asker,)) if late and self._asker else ()
-        line = _end_line(event, told=self._failure_told, mentions=mentions)
+        told = self._failure_told or (event.outcome == "stopped" and event.reason == self._told)
+        line = _end_line(event, told=told, mentions=mentions)
         if line is not None:
             self._add_line(f"n:{event.seq}", line)
 
@@ -253,6 +257,7 @@ class ThreadView:
                 self._add_news(event, Line(text=event.text, mentions=self._here(event.mentions)))
             case Notice():
                 self._failure_told = self._failure_told or event.level == "error"
+                self._told = event.text
                 self._add_line(f"n:{event.seq}", line := _notice_line(event))
                 if line.command:
                     self._offers += [each for each in self.items[-1:] if isinstance(each, LineItem)]
@@ -407,6 +412,8 @@ def _commands_over(event: SessionEvent) -> Collection[str]:
             return {_again(message)}
         case TurnFinished():
             return {"/stop"}
+        case Notice(over=over):
+            return {over} - {""}
         case _:
             return ()
 
@@ -428,7 +435,7 @@ def _end_line(event: TurnFinished, *, told: bool, mentions: tuple[str, ...]) -> 
         case "waiting":
             return None
         case "stopped":
-            why = f": {event.reason}" if event.reason not in ("", "stopped") else ""
+            why = f": {event.reason}" if event.reason not in ("", "stopped") and not told else ""
             return Line(text=f"Stopped{why}".rstrip(".") + ".", mentions=mentions)
         case "failed" | "interrupted" if not told:
             return Line(text=event.reason or "The turn failed.", level="error", mentions=mentions)

@@ -204,7 +204,7 @@ def _unmute(situation: Situation, _words: str) -> Decision:
         return CommandReply(reply=MUTE_IN_THREAD.format(name="unmute"))
     if not thread.muted:
         return CommandReply(reply="This thread is not muted.")
-    return MuteChange(muted=False, notice=UNMUTED)
+    return MuteChange(muted=False, notice=UNMUTED, over="/unmute")
 
 
 # --- approvals ---

@@ -129,13 +129,14 @@ class ModeChange:
 class MuteChange:
     """The thread is muted, or answers again; `notice` tells it so.
 
-    `command`, with its `label`, takes that back.
+    `command`, with its `label`, takes that back; `over` is the command that did so until now.
     """
 
     muted: bool
     notice: str
     command: str = ""
     label: str = ""
+    over: str = ""
 
 
 @value

@@ -12,6 +12,7 @@ from adapters.slack.inbound.missed_messages import UNSTORED
 from adapters.slack.inbound.parsed import Draft
 from gateway.adapter import AdapterHost
 from gateway.base.describe import describe
+from gateway.base.suggest import did_you_mean
 from gateway.conversation import InboundMessage
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected
@@ -26,6 +27,9 @@ ANYWHERE = frozenset({"approve", "deny"})
 HELP = (
     "Type {command} and your question to start a thread here. Reply in the thread to continue. "
     "Commands in a thread:"
+)
+UNKNOWN = (
+    "There is no command {name!r}, {meant} If it is a question for the team, write more than that."
 )
 IN_ITS_THREAD = "Write /{name} in the thread that you mean."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
@@ -64,6 +68,8 @@ class SlashCommands:
             return f"{self._help}\n{reply}" if name == "help" and message.may_write else reply
         if name in self._drafts.commands and not more:
             return IN_ITS_THREAD.format(name=name)
+        if not more and (meant := did_you_mean(name, self._drafts.commands)):
+            return UNKNOWN.format(name=name, meant=meant)
         text = await self._drafts.plain(message.key.workspace, text)
         message = replace(message, event="message", text=text)
         if message.may_write:

@@ -200,7 +200,11 @@ def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> A
     connection = acceptance.connection
     _put_mode(connection, thread.id, thread.mode, muted=decision.muted)
     notice = Notice(
-        thread=thread.id, text=decision.notice, command=decision.command, label=decision.label
+        thread=thread.id,
+        text=decision.notice,
+        command=decision.command,
+        label=decision.label,
+        over=decision.over,
     )
     events = add_events(connection, thread.id, [notice], acceptance.now)
     return replace(acceptance.closed("command", reply=""), events=events)

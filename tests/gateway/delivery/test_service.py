@@ -502,6 +502,14 @@ async def test_an_agent_that_is_on_turn_again_speaks_below_what_came_since(tmp_p
     assert board.texts == ["a: [look: done]", "b: Me first.", "a: Now I."]
 
 
+async def test_why_a_turn_was_stopped_is_told_once(tmp_path: Path) -> None:
+    why = "The turn took longer than 60 s."
+    notice = Notice(thread="", text=why, level="warning")
+    over = TurnFinished(thread="", outcome="stopped", reason=why)
+    board = await shown(tmp_path, BEGIN, notice, over)
+    assert board.texts == [f"-- {why}", "-- Stopped."]
+
+
 async def test_why_a_turn_was_stopped_is_told(tmp_path: Path) -> None:
     over = TurnFinished(thread="", outcome="stopped", reason="the budget is used up")
     board = await shown(tmp_path, BEGIN, over)

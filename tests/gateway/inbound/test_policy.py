@@ -412,7 +412,8 @@ def test_mute_and_unmute_say_what_holds_already():
         muted=True, notice=MUTED, command="/unmute", label="Unmute"
     )
     assert meaning("/mute", muted) == CommandReply(reply=MUTED)
-    assert meaning("/unmute", muted) == MuteChange(muted=False, notice=UNMUTED)
+    unmuted = MuteChange(muted=False, notice=UNMUTED, over="/unmute")
+    assert meaning("/unmute", muted) == unmuted
     assert isinstance(meaning("/unmute", situation()), CommandReply)
     assert isinstance(meaning("/mute", situation(thread=None)), CommandReply)
     assert MUTED in str(meaning("/status", muted))

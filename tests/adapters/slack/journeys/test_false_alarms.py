@@ -357,3 +357,28 @@ async def test_a_button_that_stops_goes_with_the_turn(tmp_path: Path) -> None:
         await run.until(lambda: "42." in str([each.text for each in shown()]))
         await run.delivered()
         assert buttons(slack, asked) == []
+
+
+async def test_a_button_that_unmutes_goes_once_somebody_has(tmp_path: Path) -> None:
+    async with SlackSimulator() as slack, served(slack, tmp_path) as run, advancing(slack):
+        ann = slack.person("ann")
+        asked = await ann.asks("general", "one")
+        await run.until(lambda: "fine" in str(texts(slack, asked)))
+        await ann.says("general", "!mute", thread=asked)
+        await run.until(lambda: buttons(slack, asked) == ["Unmute"])
+        await run.delivered()
+        await ann.says("general", "!unmute", thread=asked)
+        await run.until(lambda: "no longer muted" in str(texts(slack, asked)))
+        await run.delivered()
+        assert buttons(slack, asked) == []
+
+
+async def test_a_mistyped_command_becomes_no_question_of_the_whole_channel(tmp_path: Path) -> None:
+    async with SlackSimulator() as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        told = await ann.commands("general", "/parley", "stauts")
+        await run.settled()
+        assert "There is no command 'stauts', did you mean 'status'?" in str(told.response)
+        assert slack.messages("general") == []
+        await ann.commands("general", "/parley", "weather")
+        await run.until(lambda: run.asked == 1)
