@@ -30,7 +30,7 @@ platform does not say who deleted. `key` is the conversation in which the messag
 message that the gateway never took nothing is stored or answered, so an adapter may pass on every
 edit and deletion in the threads it is in.
 """
-AWAITED_SECONDS = 60.0
+AWAITED_SECONDS = 90.0
 """Seconds that a message's turn waits for files that are still being fetched."""
 QuoteKind: TypeAlias = Literal["quote", "history", "forward", "file", "link"]
 
@@ -151,7 +151,8 @@ class Attachment:
     """A file that came with a message.
 
     `data` may be left out where the platform says that the file is larger than
-    `AdapterHost.largest_file` allows: then `left_out` is its size in bytes.
+    `AdapterHost.largest_file` allows: then `left_out` is its size in bytes. Of a document that the
+    gateway has read, `data` is the text and `left_out` the size of the document.
     """
 
     name: str

@@ -34,6 +34,7 @@ from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath
+from gateway.content.documents import EXTRA, can_read
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
@@ -51,6 +52,9 @@ PROBE_SECONDS = 30.0
 NO_ROUTE = (
     "warning: no [[routes]] is for {name}, so that only operators may write there; add one with "
     'adapter = "{name}"'
+)
+NO_DOCUMENTS = (
+    f"note: teams can't read PDF and Office files; pip install '{EXTRA}' lets them read the text"
 )
 
 
@@ -83,6 +87,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += _check_routes(loaded)
     finally:
         await teams.aclose()
+    if loaded.adapters and not can_read():
+        findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     if not offline:
         findings += await _check_models(loaded)
         for settings in loaded.adapters.values():

@@ -87,7 +87,7 @@ def refusal(files: Sequence[Attachment | AwaitedFile], limits: Attachments, *, h
 
 @value
 class FetchedFiles:
-    """Files fetched for a stored message, and the missing ones."""
+    """Files fetched for a stored message, `by_content`, and the missing ones."""
 
     files: tuple[Attachment, ...]
     missing: tuple[MissingFile, ...]
@@ -97,7 +97,7 @@ class FetchedFiles:
         """Sort the files for a thread that has `held` bytes."""
         taken: list[Attachment] = []
         left = [*self.missing]
-        for file in map(by_content, self.files):
+        for file in self.files:
             if said := refusal([*taken, file], self.limits, held=held):
                 why = said.removeprefix(NOT_TAKEN).replace(f"{file.name} ", "it ", 1).rstrip(".")
                 left.append(MissingFile(name=file.name, why=why))
@@ -117,13 +117,18 @@ def with_shown_files(message: InboundMessage, limits: Attachments) -> InboundMes
     """
     taken: list[Attachment] = []
     left = [*message.missing]
-    for file in map(by_content, message.attachments):
+    for file in message.attachments:
         match file if _refused(file, limits) else as_shown(file):
             case Attachment() as shown:
                 taken.append(shown)
             case MissingFile() as gone:
                 left.append(gone)
     return replace(message, attachments=tuple(taken), missing=tuple(left))
+
+
+def is_forbidden(file: Attachment, limits: Attachments) -> bool:
+    """True if the limits forbid a file by itself."""
+    return bool(_refused(file, limits))
 
 
 def _refused(file: Attachment | AwaitedFile, limits: Attachments) -> str:

@@ -10,7 +10,8 @@ from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
-from gateway.content.attachments import FetchedFiles, with_shown_files
+from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
+from gateway.content.documents import Documents
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.policy import MessageRules, command_in
@@ -48,15 +49,27 @@ class Intake:
         self._life = life
         self._ledger = ledger
         self._vitals = vitals
+        self._documents = Documents()
 
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
+        message = await self._with_documents(message)
         return await self._store.accept(self._judged(message), self._accepted)
 
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""
-        judged = [self._judged(message) for message in messages]
+        judged = [self._judged(await self._with_documents(message)) for message in messages]
         return await self._store.accept_all(judged, self._follow_up)
+
+    async def _with_documents(self, message: InboundMessage) -> InboundMessage:
+        """The message with its documents as text, if its author may write."""
+        if not message.attachments:
+            return message
+        files = [by_content(file) for file in message.attachments]
+        missing: list[MissingFile] = []
+        if isinstance(judge(message, self._using.access).verdict, Admission):
+            files, missing = await self._documents.as_text(files, self._using.limits.attachments)
+        return replace(message, attachments=tuple(files), missing=(*message.missing, *missing))
 
     def _judged(self, message: InboundMessage) -> JudgedMessage:
         """The message with everything that the store needs to decide about it."""
@@ -145,9 +158,9 @@ class Intake:
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
     ) -> None:
         """See `Gateway.bring_files`."""
-        fetched = FetchedFiles(
-            files=tuple(files), missing=tuple(missing), limits=self._using.limits.attachments
-        )
+        limits = self._using.limits.attachments
+        taken, unread = await self._documents.as_text([*map(by_content, files)], limits)
+        fetched = FetchedFiles(files=tuple(taken), missing=(*missing, *unread), limits=limits)
         await self._store.bring(inbox, fetched, self._brought)
 
     def _brought(self, brought: FileArrival | None) -> None:

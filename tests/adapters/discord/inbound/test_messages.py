@@ -26,6 +26,7 @@ from tests.adapters.discord.serving import (
     wait_delivered,
 )
 from tests.fakes.scripted_model import ScriptedModel
+from tests.gateway.content.made_documents import XLSX, xlsx
 from tests.gateway.scripted import solo
 
 PNG = bytes.fromhex(
@@ -87,6 +88,19 @@ async def test_a_file_that_the_team_cannot_take_is_named_to_team_and_author(
     told = f"The file 'talk.mp3' did not reach the team: {why}."
     assert sum(told in text for text in bot_texts(discord, alice.direct)) == 1
     assert f"(The file 'talk.mp3' is not shown to you: {why}.)" in "".join(model.texts())
+
+
+@pytest.mark.timeout(60)
+async def test_a_document_reaches_the_team_as_text(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice, model = discord.person("alice"), ScriptedModel("I see.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        sent = ("costs.xlsx", xlsx([["Item", "Price"], ["Bread", "3"]]), XLSX)
+        await alice.says(alice.direct, "read it", files=[sent])
+        await discord.until(lambda: bot_texts(discord, alice.direct), seconds=40)
+        await wait_delivered(gateway)
+    assert "| Bread | 3 |" in "".join(model.texts())
 
 
 async def test_a_message_is_stored_before_its_files_are_read(

@@ -18,6 +18,7 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
 from tests.adapters.slack.serving import EVERYWHERE, served
+from tests.gateway.content.made_documents import pdf
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
 
@@ -276,6 +277,15 @@ async def test_a_file_that_the_team_cannot_take_is_named_to_team_and_author(tmp_
         await run.settled()
         texts = [message.text for message in slack.messages(ann.direct)]
         assert sum(told in text for text in texts) == 1
+
+
+@pytest.mark.timeout(60)
+async def test_a_document_reaches_the_team_as_text(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        await ann.uploads(ann.direct, "plan.pdf", pdf("Buy bread"), text="read it")
+        await slack.until(lambda: run.asked == 1, within=40)
+        assert "Buy bread" in said(run)
 
 
 async def test_slack_is_told_at_once_and_the_turn_waits_for_a_slow_file(tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""Documents as text, within limits, or named with the reason why not."""
+
+import asyncio
+import io
+import zipfile
+import zlib
+
+import pytest
+
+from gateway.config.settings import Attachments
+from gateway.content import documents
+from gateway.content.documents import Documents, can_read, document_kind
+from gateway.conversation import Attachment, MissingFile
+from tests.gateway.content.made_documents import (
+    DOCX,
+    PPTX,
+    XLSX,
+    bomb,
+    docx,
+    encrypted_pdf,
+    pdf,
+    pptx,
+    xlsx,
+)
+
+pytestmark = pytest.mark.timeout(60)
+
+LIMITS = Attachments()
+HTML = b"<html><script>steal()</script><body><h1>Plan</h1><p>Buy <b>eggs</b></p></body></html>"
+
+
+def file(name: str, media_type: str, data: bytes) -> Attachment:
+    return Attachment(name=name, media_type=media_type, data=data)
+
+
+async def read(*files: Attachment) -> tuple[list[Attachment], list[MissingFile]]:
+    return await Documents().as_text(files, LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        (file("plan.pdf", "application/pdf", pdf("Buy bread")), "Buy bread"),
+        (file("plan", "application/octet-stream", pdf("Buy bread")), "Buy bread"),
+        (file("plan.docx", DOCX, docx("Buy milk")), "Buy milk"),
+        (file("plan.docx", "application/zip", docx("Buy milk")), "Buy milk"),
+        (file("costs.xlsx", XLSX, xlsx([["Item", "Price"], ["Bread", "3"]])), "| Bread | 3 |"),
+        (file("talk.pptx", PPTX, pptx("Buy cheese")), "Buy cheese"),
+        (file("plan.html", "text/html; charset=utf-8", HTML), "# Plan\n\nBuy **eggs**"),
+    ],
+    ids=["pdf", "pdf by contents", "docx", "docx by name", "xlsx", "pptx", "html"],
+)
+async def test_a_document_is_read_as_text(sent, text):
+    assert can_read()
+    ((found,), missing) = await read(sent)
+    assert text in found.data.decode()
+    assert b"steal" not in found.data
+    assert (found.name, found.size) == (sent.name, sent.size)
+    assert missing == []
+
+
+def pdf_bomb() -> bytes:
+    """A PDF whose page unpacks to more than a gigabyte."""
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(b" " * 2**24) for _ in range(96)) + packer.flush()
+    packed = zlib.compress(packed, 9)
+    begin, end = pdf("x").split(b"<< /Length", 1)
+    rest = end.split(b"endstream", 1)[1]
+    filters = b"/Filter [/FlateDecode /FlateDecode]"
+    head = b"<< %s /Length %d >>\nstream\n" % (filters, len(packed))
+    return begin + head + packed + b"\nendstream" + rest
+
+
+def pretending_package() -> bytes:
+    """A Word document whose text is not XML."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as package:
+        package.writestr("word/document.xml", "<w:document")
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (file("a.pdf", "application/pdf", b"%PDF-1.4 and nothing more"), "it is broken"),
+        (file("a.pdf", "application/pdf", encrypted_pdf()), "it is encrypted, or of an old format"),
+        (file("a.pdf", "application/pdf", pdf("")), "no text was found in it"),
+        (file("a.docx", DOCX, b"PK\x03\x04 and nothing more"), "it is broken"),
+        (file("a.docx", DOCX, pretending_package()), "it is broken"),
+        (file("a.xlsx", XLSX, b"\xd0\xcf\x11\xe0 ..."), "it is encrypted, or of an old format"),
+        (file("a.docx", DOCX, bomb()), "it is too large when it is unpacked"),
+        (file("a.pdf", "application/pdf", pdf_bomb()), "it is too large when it is unpacked"),
+    ],
+    ids=["broken pdf", "locked pdf", "empty", "no zip", "no xml", "locked", "zip bomb", "pdf bomb"],
+)
+async def test_what_cannot_be_read_is_named_with_the_reason(sent, why):
+    assert await read(sent) == ([], [MissingFile(name=sent.name, why=why)])
+
+
+async def test_a_document_that_takes_too_long_is_given_up_and_may_be_tried_again(monkeypatch):
+    found = Documents()
+    sent = file("a.pdf", "application/pdf", pdf("Buy bread"))
+    monkeypatch.setattr(documents, "SECONDS", 0.001)
+    late = MissingFile(name="a.pdf", why="it takes too long to read")
+    assert await found.as_text([sent], LIMITS) == ([], [late])
+    monkeypatch.undo()
+    ((read_now,), _) = await found.as_text([sent], LIMITS)
+    assert read_now.data == b"Buy bread"
+
+
+async def test_the_same_contents_are_read_once(monkeypatch):
+    found = Documents()
+    sent = file("a.pdf", "application/pdf", pdf("Buy bread"))
+    both, _ = await found.as_text([sent, file("b.pdf", "", sent.data)], LIMITS)
+    assert [each.name for each in both] == ["a.pdf", "b.pdf"]
+    monkeypatch.setattr(documents, "SECONDS", 0.001)  # nothing can be read any more
+    again, missing = await found.as_text([sent], LIMITS)
+    assert (again[0].data, missing) == (b"Buy bread", [])
+
+
+async def test_the_loop_goes_on_and_who_leaves_ends_the_process():
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(read(file("a.pdf", "application/pdf", pdf("x"))))
+        await asyncio.sleep(0)
+        reading.cancel()
+    assert reading.cancelled()
+
+
+async def test_html_that_nobody_converts_is_read_as_it_stands(monkeypatch):
+    page = file("plan.html", "text/html", HTML)
+    monkeypatch.setattr(documents, "SECONDS", 0.001)
+    assert await read(page) == ([page], [])
+
+
+async def test_without_the_extra_nothing_is_read_and_the_log_names_it(monkeypatch, caplog):
+    monkeypatch.setattr(documents, "can_read", lambda: False)
+    sent = file("a.pdf", "application/pdf", pdf("x"))
+    found = Documents()
+    for _ in range(2):
+        assert await found.as_text([sent], LIMITS) == ([sent], [])
+    assert caplog.text.count("pip install 'parley-gateway[documents]'") == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        file("a.txt", "text/plain", b"%PD"),
+        file("a.zip", "application/zip", b"PK\x03\x04"),
+        file("a.doc", "application/msword", b"\xd0\xcf\x11\xe0"),
+        file("pdf", "application/octet-stream", b"x"),
+    ],
+    ids=lambda each: each.name,
+)
+def test_what_is_no_document_stays_as_it_is(other):
+    assert document_kind(other) == ""
+
+
+async def test_a_forbidden_document_is_left_to_the_limits():
+    sent = file("a.pdf", "application/pdf", pdf("x"))
+    limits = Attachments(types=["image/*"])
+    assert await Documents().as_text([sent], limits) == ([sent], [])
