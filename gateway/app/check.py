@@ -13,9 +13,10 @@ from pathlib import Path
 
 from gateway.access.tool_policy import CODE_TOOLS
 from gateway.adapter import CheckResult, SettingsCheck
-from gateway.app.assemble import store_of, team_factory
+from gateway.app.assemble import begin_network, store_of, team_factory
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
+from gateway.app.threads import owner_of
 from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.base.suggest import did_you_mean
@@ -34,6 +35,7 @@ from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath
+from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import TeamTools, tools_of
@@ -68,6 +70,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
     Each model answers once; each chat platform says what its settings lack.
     """
+    begin_network(loaded)
     teams = _factory(loaded)
     try:
         findings: list[Finding] = []
@@ -77,6 +80,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += await _check_rules(teams, loaded.config)
     finally:
         await teams.aclose()
+    findings += await _check_health(loaded)
     if not offline:
         findings += await _check_models(loaded)
         for settings in loaded.adapters.values():
@@ -85,6 +89,19 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
                     settings.name, settings.check, settings.config, loaded
                 )
     return findings
+
+
+async def _check_health(loaded: LoadedConfig) -> list[Finding]:
+    """A warning if something else than this config's `parley serve` has the health port."""
+    health = loaded.config.health
+    if not (loaded.adapters and health.port) or await owner_of(store_of(loaded)):
+        return []
+    try:
+        check_port(health.host, health.port)
+    except PortTaken as error:
+        text = f"warning: {error}"
+        return [Finding(kind="health", name=str(health.port), good=True, text=text)]
+    return []
 
 
 async def _check_adapter(

@@ -31,6 +31,7 @@ from discord.voice_client import VoiceClient
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import TOKEN_REFUSED
 from gateway.adapter import AuthError
+from gateway.base.proxy_connector import ProxyConnector
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -125,6 +126,7 @@ def make_client(config: Config, shards: int, listener: ConnectionListener) -> Di
         "chunk_guilds_at_startup": False,
         "allowed_mentions": AllowedMentions.none(),
         "enable_debug_events": True,
+        "connector": ProxyConnector(limit=0),  # as discord.py's own
         # Nothing waits for it here, and a client closed meanwhile would leave a task behind.
         "guild_ready_timeout": 0.0,
     }

@@ -27,6 +27,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
+from gateway.base.proxy_connector import ProxyConnector, failure
 from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -82,6 +83,12 @@ class _Socket(SocketModeClient):
             self._last_pong = self.last_ping_pong_time
             self._note()
         return time.monotonic() - self._heard_at
+
+    async def use_proxy(self) -> None:
+        """Connect with a session that heeds the proxy; the SDK's own heeds no NO_PROXY."""
+        self.proxy = None
+        await self.aiohttp_client_session.close()
+        self.aiohttp_client_session = aiohttp.ClientSession(connector=ProxyConnector())
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Where the SDK would renew the connection: it is over."""
@@ -208,6 +215,7 @@ class Sockets:
         socket = _Socket(self._app_token, web, self._handle, self._heartbeat)
         socket.wss_uri = url
         try:
+            await socket.use_proxy()
             async with asyncio.timeout(CONNECT_SECONDS):
                 await socket.connect()
                 await _wait_for_hello(socket)
@@ -298,4 +306,4 @@ def _wait(failures: int, error: Exception) -> float:
 
 
 def _name(error: BaseException) -> str:
-    return type(error).__name__
+    return failure(error)
