@@ -10,6 +10,7 @@ import asyncio
 import socket
 import sys
 from base64 import b64encode
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -31,6 +32,7 @@ class FakeProxy:
         self.refused = 0
         self._user, self._password = user, password
         self._tasks: set[asyncio.Task[None]] = set()
+        self._frozen: set[asyncio.Task[None]] = set()
 
     @property
     def port(self) -> int:
@@ -42,9 +44,9 @@ class FakeProxy:
         who = f"{self._user}:{self._password}@" if self._password else ""
         return f"http://{who}127.0.0.1:{self.port}"
 
-    def hosts(self) -> set[str]:
-        """Scheme, host and port of what it was asked for."""
-        return {target.split("?")[0].split("/", 3)[2] for target in self.targets if "//" in target}
+    def freeze(self) -> None:
+        """Let the open connections pass nothing on."""
+        self._frozen |= self._tasks
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -94,7 +96,8 @@ class FakeProxy:
             there = await asyncio.open_connection(parts.hostname, parts.port, local_addr=(FROM, 0))
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             there[1].write(_forwarded(f"{method} {path or '/'} {version}", lines))
-        await _pump(reader, writer, *there)
+        task = asyncio.current_task()
+        await _pump(reader, writer, *there, frozen=lambda: task in self._frozen)
 
     def _is_known(self, lines: list[str]) -> bool:
         if not self._password:
@@ -120,14 +123,17 @@ async def _pump(
     writer: asyncio.StreamWriter,
     far_reader: asyncio.StreamReader,
     far_writer: asyncio.StreamWriter,
+    *,
+    frozen: Callable[[], bool],
 ) -> None:
     """Copy both ways until one side ends."""
 
     async def copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while data := await source.read(65_536):
-                sink.write(data)
-                await sink.drain()
+                if not frozen():
+                    sink.write(data)
+                    await sink.drain()
 
     loop = asyncio.get_running_loop()
     ways = [

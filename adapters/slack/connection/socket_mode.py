@@ -36,7 +36,7 @@ SOCKETS = 2
 PING_EVERY = 10.0
 LOOK_EVERY = 1.0
 """Seconds between two looks at a connection that says nothing: a reset is not told by the SDK."""
-STALE = 75.0
+STALE = 17.0
 """Seconds without any frame, pongs included, after which a connection counts as deaf."""
 CONNECT_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
@@ -85,7 +85,7 @@ class _Socket(SocketModeClient):
         return time.monotonic() - self._heard_at
 
     async def use_proxy(self) -> None:
-        """Connect with a session that heeds the proxy; the SDK's own heeds no NO_PROXY."""
+        """Heed the proxy, and NO_PROXY, which the SDK does not."""
         self.proxy = None
         await self.aiohttp_client_session.close()
         self.aiohttp_client_session = aiohttp.ClientSession(connector=ProxyConnector())
@@ -154,7 +154,7 @@ class Sockets:
     """The connections of one app.
 
     `heard` is called at each frame; `connected` when the first connection is up after there was
-    none.
+    none. `changed` is told whether there is one.
     """
 
     def __init__(
@@ -165,12 +165,14 @@ class Sockets:
         *,
         heard: Callable[[], None],
         connected: Callable[[], None],
+        changed: Callable[[bool], None],
     ) -> None:
         self._app = app
         self._app_token = app_token
         self._web = web
         self._heartbeat = heard
         self._connected = connected
+        self._changed = changed
         self._live: dict[int, _Socket] = {}
 
     async def run(self) -> None:
@@ -199,6 +201,8 @@ class Sockets:
                 await self._take_over(number, fresh)
                 reason = await _wait_for_end(fresh)
                 LOG.info("connection %s has ended (%s); opening another one", number, reason)
+                if self.open_count == 0:
+                    self._changed(False)
                 if reason in ("too_many_websockets", "link_disabled"):
                     await self._close(number)
                     await asyncio.sleep(random.uniform(0.5, 1.0) * LONGEST_WAIT / 2)
@@ -238,6 +242,7 @@ class Sockets:
         self._live[number] = fresh
         LOG.info("connection %s is open", number)
         if alone:
+            self._changed(True)
             self._connected()
         if old is not None:
             await old.finish()

@@ -237,7 +237,7 @@ class SlackClients:
 
 
 def _through_session(client: AsyncWebClient) -> AsyncWebClient:
-    """The client, which leaves the proxy to its session: its own way heeds no NO_PROXY."""
+    """Leave the proxy to the session; the client heeds no NO_PROXY."""
     client.proxy = None
     return client
 
