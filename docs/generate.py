@@ -63,6 +63,7 @@ from gateway.config.settings import (
     HealthConfig,
     LimitsConfig,
     LoggingConfig,
+    NetworkConfig,
     StoreConfig,
     TerminalConfig,
 )
@@ -147,11 +148,12 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[store]`", [StoreConfig]),
     ("`[terminal]`", [TerminalConfig]),
     ("`[health]`", [HealthConfig]),
+    ("`[network]`", [NetworkConfig]),
     ("`[logging]`", [LoggingConfig]),
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("health", "logging", "tools", "budgets", "prices", "attachments"),
+    *("health", "network", "logging", "tools", "budgets", "prices", "attachments"),
 }
 
 

@@ -351,6 +351,13 @@ class AdapterHost(Protocol):
         """Note that something came in from a platform, be it a heartbeat."""
         ...
 
+    def connection(self, adapter: str, *, is_open: bool) -> None:
+        """Note that the connection to a platform was made, or lost, for `parley status`.
+
+        Without a word of the adapter, a platform that sends frames counts as connected.
+        """
+        ...
+
     def compare_time(self, adapter: str, told: float) -> None:
         """Compare the clock with the time that a platform tells.
 

@@ -50,7 +50,7 @@ from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
-from gateway.runtime.status import Status
+from gateway.runtime.status import PlatformStatus, Status
 from gateway.runtime.store_health import store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
@@ -464,6 +464,10 @@ class Gateway:
         """Note that something came in from a platform, be it a heartbeat."""
         self.vitals.frame(adapter)
 
+    def connection(self, adapter: str, *, is_open: bool) -> None:
+        """Note that the connection to a platform was made, or lost."""
+        self.vitals.connection(adapter, is_open=is_open)
+
     def count_ignored(self, reason: IgnoredReason) -> None:
         """Count an event of a platform that its adapter drops."""
         self.vitals.ignored[reason] += 1
@@ -579,6 +583,10 @@ class Gateway:
             live_bytes=self._sessions.live_bytes,
             counts=await self._store.counts(),
             missed=await self._store.missed_counts(),
+            platforms={
+                name: PlatformStatus(state=state, since=self._clock() - ago)
+                for name, (state, ago) in self.vitals.connections().items()
+            },
             ignored=dict(self.vitals.ignored),
             remarks=self.vitals.remarks,
             troubles=await self.troubles(),
@@ -591,7 +599,7 @@ class Gateway:
             self._trust.doubt,
             self._life.retention.trouble,
         )
-        return tuple(filter(None, found))
+        return (*filter(None, found), *self.vitals.lacks)
 
 
 def _log(message: InboundMessage, receipt: Receipt) -> None:

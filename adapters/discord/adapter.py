@@ -215,6 +215,9 @@ class _Bot:
     def on_resumed(self, shard: int) -> None:
         self._events.on_resumed(shard)
 
+    def on_connection(self, *, is_open: bool) -> None:
+        self._host.connection(PLATFORM, is_open=is_open)
+
     async def _heard_at(self) -> Sequence[float]:
         """The time until which each shard heard everything, from the store."""
         noted = (await self._host.marks(PLATFORM)).get(SEEN)

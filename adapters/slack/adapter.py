@@ -190,6 +190,7 @@ class _Service:
             self._clients.new_client,
             heard=self._heartbeat,
             connected=self._start_catch_up,
+            changed=lambda is_open: self._host.connection(PLATFORM, is_open=is_open),
         )
 
     def _routes(self) -> list[web.RouteDef]:

@@ -17,6 +17,7 @@ from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import log_json, log_to
 from gateway.base.paths import store_folder
+from gateway.base.proxy import use_proxy
 from gateway.client import Client, ThreadInfo
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -40,7 +41,14 @@ async def load(path: Path | None) -> LoadedConfig:
     """
     loaded = await asyncio.to_thread(load_config, path)
     begin_log(loaded)
+    begin_network(loaded)
     return loaded
+
+
+def begin_network(loaded: LoadedConfig) -> None:
+    """Let this process use the config's proxy."""
+    if (proxy := loaded.config.network.proxy) is not None:
+        use_proxy(proxy.get_secret_value())
 
 
 def begin_log(loaded: LoadedConfig) -> None:
@@ -163,6 +171,7 @@ def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
     """
     loaded = load_config(path)
     begin_log(loaded)
+    begin_network(loaded)
     ended_by: list[signal.Signals] = []
 
     async def main() -> ExitCode:

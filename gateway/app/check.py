@@ -12,10 +12,11 @@ from pathlib import Path
 
 from gateway.access.tool_policy import CODE_TOOLS
 from gateway.adapter import CheckResult, SettingsCheck
-from gateway.app.assemble import store_of, team_factory
+from gateway.app.assemble import begin_network, store_of, team_factory
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.places import unusable_places
+from gateway.app.threads import owner_of
 from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.base.suggest import did_you_mean
@@ -35,6 +36,7 @@ from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath
 from gateway.content.documents import EXTRA, can_read
+from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
@@ -73,6 +75,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
     Each model answers once; each chat platform says what its settings lack.
     """
+    begin_network(loaded)
     teams = _factory(loaded)
     try:
         findings: list[Finding] = []
@@ -89,6 +92,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         await teams.aclose()
     if loaded.adapters and not can_read():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
+    findings += await _check_health(loaded)
     if not offline:
         findings += await _check_models(loaded)
         for settings in loaded.adapters.values():
@@ -97,6 +101,19 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
                     settings.name, settings.check, settings.config, loaded
                 )
     return findings
+
+
+async def _check_health(loaded: LoadedConfig) -> list[Finding]:
+    """A warning if something else than this config's `parley serve` has the health port."""
+    health = loaded.config.health
+    if not (loaded.adapters and health.port) or await owner_of(store_of(loaded)):
+        return []
+    try:
+        check_port(health.host, health.port)
+    except PortTaken as error:
+        text = f"warning: {error}"
+        return [Finding(kind="health", name=str(health.port), good=True, text=text)]
+    return []
 
 
 async def _check_adapter(

@@ -14,6 +14,7 @@ from gateway.control.socket_client import SocketClient
 from gateway.errors import GatewayError
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
+from gateway.runtime.status import PlatformStatus
 from gateway.store.protocols import SessionReader
 from gateway.store.records import Counts, PairedPerson
 from gateway.store.sqlite.store import SqliteStore
@@ -143,7 +144,16 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{_number(status.running, 'turn')} running.\n"
-        f"{troubles}{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(remarks)}"
+        f"{_platforms(status.platforms, zone)}{troubles}{_counts(status.counts)}"
+        f"{_missed(status.missed)}{ignored}{sanitize(remarks)}"
+    )
+
+
+def _platforms(platforms: Mapping[str, PlatformStatus], zone: str) -> str:
+    """A line for each platform: its connection, and since when."""
+    return "".join(
+        f"{name}: {each.state} since {local_time(each.since, zone):%Y-%m-%d %H:%M:%S}.\n"
+        for name, each in sorted(platforms.items())
     )
 
 

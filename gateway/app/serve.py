@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ from gateway.adapter import Adapter, AuthError
 from gateway.app.assemble import (
     access_of,
     begin_json_log,
+    begin_network,
     limits_of,
     store_of,
     team_factory,
@@ -28,7 +29,7 @@ from gateway.app.reload import Reloader
 from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
 from gateway.config.settings import HealthConfig
-from gateway.control.health import serve_health
+from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
@@ -61,7 +62,7 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        while (ended := asyncio.run(until_signal(loaded))) is None:
+        while (ended := _serve(loaded)) is None:
             loaded = _reread(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
@@ -70,6 +71,11 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
         known = next(error for error in causes(errors) if isinstance(error, GatewayError))
         raise known from errors
     return ended
+
+
+def _serve(loaded: LoadedConfig) -> ExitCode | None:
+    begin_network(loaded)
+    return asyncio.run(until_signal(loaded))
 
 
 def _reread(loaded: LoadedConfig) -> LoadedConfig:
@@ -218,10 +224,17 @@ async def _run(gateway: Gateway, adapter: Adapter) -> None:
 
 @asynccontextmanager
 async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None]:
+    """Health at its port; one that is taken ends nothing."""
     if not config.port:
         yield
         return
-    async with serve_health(gateway, config.host, config.port, names=config.hosts):
+    async with AsyncExitStack() as stack:
+        serving = serve_health(gateway, config.host, config.port, names=config.hosts)
+        try:
+            await stack.enter_async_context(serving)
+        except PortTaken as error:
+            LOG.warning("%s", error)
+            gateway.vitals.lacks.append(str(error))
         yield
 
 

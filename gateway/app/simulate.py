@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from gateway.adapter import Simulation
-from gateway.app.assemble import begin_log
+from gateway.app.assemble import begin_log, begin_network
 from gateway.app.find_adapters import AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
+from gateway.base.proxy import reach_directly
 from gateway.base.suggest import did_you_mean
 from gateway.config.routes import MEMBERS, Route
 from gateway.errors import GatewayError
@@ -51,6 +53,8 @@ async def simulate(
             return
         loaded = _load(name, path, simulation)
         begin_log(loaded)
+        begin_network(loaded)
+        reach_directly(_own_places(simulation))
         store = await stack.enter_async_context(temporary_store())
         gateway, adapters, _ = await stack.enter_async_context(open_service(loaded, store))
         async with asyncio.TaskGroup() as group:
@@ -101,6 +105,13 @@ def _load(name: str, path: Path | None, simulation: Simulation) -> LoadedConfig:
     policies = config.policies.model_copy(update={"operators": operators})
     changed = config.model_copy(update={"routes": routes, "policies": policies})
     return replace(loaded, config=changed)
+
+
+def _own_places(simulation: Simulation) -> Iterator[str]:
+    """Hosts and ports of the simulated platform: no proxy could reach them."""
+    for value in simulation.table.values():
+        if isinstance(value, str) and (place := urlsplit(value).netloc):
+            yield place
 
 
 def _toml(name: str, simulation: Simulation) -> str:

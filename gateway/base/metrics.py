@@ -21,8 +21,14 @@ MOST_REMARKS = 5
 
 @dataclass(slots=True)
 class _Pulse:
+    changed_at: float
+    """When it began, ended, or its connection was last made or lost."""
     running: bool = True
+    open: bool = True
+    """False while an adapter says that its connection is not."""
     frame_at: float | None = None
+    heard_since: float = 0.0
+    """When the first frame came after none or a long silence."""
 
 
 class Metrics:
@@ -54,6 +60,8 @@ class Metrics:
         """Times that the event loop stood still."""
         self.stalled_seconds = 0.0
         """Seconds that it stood still together."""
+        self.lacks: list[str] = []
+        """Sentences about what this process has to do without."""
         self._remarks: dict[str, float] = {}
 
     @property
@@ -79,11 +87,18 @@ class Metrics:
 
     def adapter_began(self, adapter: str) -> None:
         """The connection to a platform is being made."""
-        self._pulses[adapter] = _Pulse()
+        self._pulses[adapter] = _Pulse(self._clock())
 
     def adapter_ended(self, adapter: str) -> None:
         """A platform is no longer served."""
-        self._pulses[adapter].running = False
+        pulse = self._pulses[adapter]
+        pulse.running, pulse.changed_at = False, self._clock()
+
+    def connection(self, adapter: str, *, is_open: bool) -> None:
+        """The connection to a platform was made, or lost."""
+        pulse = self._pulse(adapter)
+        if pulse.open != is_open:
+            pulse.open, pulse.changed_at = is_open, self._clock()
 
     def remark(self, adapter: str, text: str) -> None:
         """Tell the operator about a platform's refusal, without words of people."""
@@ -100,21 +115,40 @@ class Metrics:
 
     def frame(self, adapter: str) -> None:
         """Something came in from a platform, be it a heartbeat."""
-        self._pulses.setdefault(adapter, _Pulse()).frame_at = self._clock()
+        pulse, now = self._pulse(adapter), self._clock()
+        if pulse.frame_at is None or now - pulse.frame_at >= STALE:
+            pulse.heard_since = now
+        pulse.frame_at = now
+
+    def _pulse(self, adapter: str) -> _Pulse:
+        return self._pulses.setdefault(adapter, _Pulse(self._clock()))
 
     def adapters(self) -> dict[str, tuple[Life, float | None]]:
         """Each platform's connection, and the age of its last frame in seconds."""
-        return {name: self._life(pulse) for name, pulse in self._pulses.items()}
+        now = self._clock()
+        return {
+            name: (_life(pulse, now)[0], None if pulse.frame_at is None else now - pulse.frame_at)
+            for name, pulse in self._pulses.items()
+        }
 
-    def _life(self, pulse: _Pulse) -> tuple[Life, float | None]:
-        age = None if pulse.frame_at is None else self._clock() - pulse.frame_at
-        if not pulse.running:
-            return "stopped", age
-        if age is None:
-            return "connecting", None
-        return ("connected" if age < STALE else "silent"), age
+    def connections(self) -> dict[str, tuple[Life, float]]:
+        """Each platform's connection, and the seconds that it has been so."""
+        now = self._clock()
+        found = {name: _life(pulse, now) for name, pulse in self._pulses.items()}
+        return {name: (life, now - since) for name, (life, since) in found.items()}
 
     @property
     def ready(self) -> bool:
         """Every platform that is served is heard from."""
         return all(life == "connected" for life, _ in self.adapters().values())
+
+
+def _life(pulse: _Pulse, now: float) -> tuple[Life, float]:
+    """The state of a connection, and since when."""
+    if not pulse.running:
+        return "stopped", pulse.changed_at
+    if not pulse.open or pulse.frame_at is None:
+        return "connecting", pulse.changed_at
+    if now - pulse.frame_at >= STALE:
+        return "silent", pulse.frame_at
+    return "connected", max(pulse.changed_at, pulse.heard_since)

@@ -15,6 +15,7 @@ from gateway.config.settings import (
     HealthConfig,
     LimitsConfig,
     LoggingConfig,
+    NetworkConfig,
     StoreConfig,
     TerminalConfig,
 )
@@ -79,6 +80,9 @@ class Config(Section):
 
     health: HealthConfig = HealthConfig()
     """Address of health and metrics."""
+
+    network: NetworkConfig = NetworkConfig()
+    """The way to the network."""
 
     logging: LoggingConfig = LoggingConfig()
     """Level and place of the log."""

@@ -1,10 +1,11 @@
-"""`[limits]`, `[store]`, `[terminal]`, `[logging]`: bounds and places."""
+"""`[limits]`, `[store]`, `[terminal]`, `[network]`, `[logging]`: bounds and places."""
 
 from __future__ import annotations
 
 import base64
 import re
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
 
@@ -187,6 +188,33 @@ class HealthConfig(Section):
                     'such as "parley.internal"'
                 )
         return hosts
+
+
+class NetworkConfig(Section):
+    """The way to the network."""
+
+    proxy: SecretStr | None = None
+    """Address of the HTTP proxy, such as "http://proxy.example.com:3128".
+
+    All connections to platforms and models go through it, but for the hosts that the variable
+    NO_PROXY lists. If not given, the variables HTTPS_PROXY and HTTP_PROXY name it. With a password
+    in it, a variable or a file is safer: proxy_env = "NAME", proxy_file = "path".
+    """
+
+    @field_validator("proxy")
+    @classmethod
+    def _check_proxy(cls, proxy: SecretStr | None) -> SecretStr | None:
+        if proxy is not None and not _is_proxy(proxy.get_secret_value()):
+            raise ValueError('expected an address such as "http://proxy.example.com:3128"')
+        return proxy
+
+
+def _is_proxy(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class LoggingConfig(Section):

@@ -12,7 +12,9 @@ config allows. So no page of the web reads this with a name of its own that lead
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +23,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aiohttp import web
 
-from gateway.base.exit_codes import ExitCode
 from gateway.errors import GatewayError
 from gateway.runtime.status import Status
 
@@ -40,7 +41,25 @@ Page: TypeAlias = Callable[[], Awaitable[web.Response]]
 class PortTaken(GatewayError):
     """Health can't be served where the config says."""
 
-    exit_code = ExitCode.USAGE
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        super().__init__(
+            f"Health and metrics can't be served on {host}:{port} ({why}). Set another port in "
+            "[health], or 0 for none."
+        )
+
+
+def check_port(host: str, port: int) -> None:
+    """Check that health could be served there. Raises PortTaken."""
+    try:
+        with socket.create_server((host, port), family=_family_of(host)):
+            pass
+    except OSError as error:
+        raise PortTaken(host, port, error) from error
+
+
+def _family_of(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 @asynccontextmanager
@@ -59,10 +78,7 @@ async def serve_health(
         try:
             await site.start()
         except OSError as error:
-            raise PortTaken(
-                f"Health can't be served on {host}:{port}: {error.strerror}. "
-                "Set another port in [health], or 0 for none."
-            ) from error
+            raise PortTaken(host, port, error) from error
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()

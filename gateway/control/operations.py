@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, cast
 from gateway.client import Client, Receipt, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
-from gateway.runtime.status import Status
+from gateway.runtime.status import PlatformStatus, Status
 from gateway.store.records import Counts, PairedPerson
 from gateway.values import value
 
@@ -150,6 +150,7 @@ STATUS = JsonCodec(
         Status(**status),
         counts=Counts(**status["counts"]),
         missed=MissedCounts(**status["missed"]),
+        platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
     ),
 )
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gateway.base.metrics import Life
 from gateway.missed import MissedCounts
 from gateway.store.records import Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformStatus:
+    """State of the connection to a platform."""
+
+    state: Life
+    since: float
+    """Seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +33,7 @@ class Status:
     """Size of their last snapshots."""
     counts: Counts
     missed: MissedCounts = field(default_factory=MissedCounts)
+    platforms: Mapping[str, PlatformStatus] = field(default_factory=dict[str, "PlatformStatus"])
     ignored: Mapping[str, int] = field(default_factory=dict[str, int])
     """Events of platforms that adapters dropped since the start, by the reason."""
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -19,6 +19,8 @@ from teams.code_executors._functions import GivenFunction
 from teams.code_executors._process import run_process
 
 _SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
+_PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
+"""An address with a password, such as that of a proxy."""
 
 
 class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
@@ -117,7 +119,11 @@ class LocalCommandLineCodeExecutor(
         return sys.executable if context is None else str(context.env_exe)
 
     def _environment(self) -> dict[str, str]:
-        found = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+        found = {
+            name: value
+            for name, value in os.environ.items()
+            if not (_SECRET.search(name) or _PASSWORD.search(value))
+        }
         # For scripts in subfolders, too, which the code named itself.
         found["PYTHONPATH"] = _path(self.work_dir, found.get("PYTHONPATH"))
         if (context := self._virtual_env_context) is not None:

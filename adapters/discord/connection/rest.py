@@ -22,6 +22,7 @@ from pydantic import SecretStr
 from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
+from gateway.base.proxy_connector import NOT_SENT, ProxyConnector, failure
 from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
@@ -109,7 +110,7 @@ class Rest:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), trust_env=True
+            timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), connector=ProxyConnector()
         )
         return self
 
@@ -201,8 +202,10 @@ class Rest:
                 allow_redirects=False,
             ) as answer:
                 found = await _parse_json(answer)
-        except aiohttp.ClientConnectorError as error:
-            raise PlatformUnreachable("Discord could not be reached.") from error
+        except NOT_SENT as error:
+            raise PlatformUnreachable(
+                f"Discord could not be reached ({failure(error)})."
+            ) from error
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _call_error(method, f"{type(error).__name__}") from error
         if self._told is not None and (at := told_time(answer.headers)) is not None:

@@ -40,8 +40,9 @@ class Gateway:
     """All sessions, and the sockets that they are on.
 
     `granted` are the privileged intents that the application may ask for, `shards` how many
-    connections it is advised to keep, `refused_resumes` how many resumes will be refused; while it
-    is `down`, nobody can connect, and `turned_away` counts those who try.
+    connections it is advised to keep, `refused_resumes` how many resumes will be refused; `deaf` is
+    how many sign-ins get no answer, as in an outage (libraries report it, Discord's pages do not);
+    while it is `down`, nobody can connect, and `turned_away` counts those who try.
     """
 
     def __init__(self, world: World, token: str) -> None:
@@ -54,6 +55,7 @@ class Gateway:
         self.answers_heartbeats = True
         self.refused_resumes = 0
         self.down = False
+        self.deaf = 0
         self.turned_away = 0
         self.url = ""
         self.resume_url = ""
@@ -209,6 +211,9 @@ class Gateway:
             REQUEST_MEMBERS: self._send_members,
         }
         if opcode in (3, 4):  # presence and voice, which show nowhere here
+            return
+        if self.deaf and opcode in (IDENTIFY, RESUME):
+            self.deaf -= 1
             return
         handler = handlers.get(opcode) if isinstance(opcode, int) else None
         if handler is None:

@@ -27,6 +27,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
+from gateway.base.proxy_connector import ProxyConnector, failure
 from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -35,7 +36,7 @@ SOCKETS = 2
 PING_EVERY = 10.0
 LOOK_EVERY = 1.0
 """Seconds between two looks at a connection that says nothing: a reset is not told by the SDK."""
-STALE = 75.0
+STALE = 17.0
 """Seconds without any frame, pongs included, after which a connection counts as deaf."""
 CONNECT_SECONDS = 15.0
 CLOSE_SECONDS = 2.0
@@ -82,6 +83,12 @@ class _Socket(SocketModeClient):
             self._last_pong = self.last_ping_pong_time
             self._note()
         return time.monotonic() - self._heard_at
+
+    async def use_proxy(self) -> None:
+        """Heed the proxy, and NO_PROXY, which the SDK does not."""
+        self.proxy = None
+        await self.aiohttp_client_session.close()
+        self.aiohttp_client_session = aiohttp.ClientSession(connector=ProxyConnector())
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Where the SDK would renew the connection: it is over."""
@@ -147,7 +154,7 @@ class Sockets:
     """The connections of one app.
 
     `heard` is called at each frame; `connected` when the first connection is up after there was
-    none.
+    none. `changed` is told whether there is one.
     """
 
     def __init__(
@@ -158,12 +165,14 @@ class Sockets:
         *,
         heard: Callable[[], None],
         connected: Callable[[], None],
+        changed: Callable[[bool], None],
     ) -> None:
         self._app = app
         self._app_token = app_token
         self._web = web
         self._heartbeat = heard
         self._connected = connected
+        self._changed = changed
         self._live: dict[int, _Socket] = {}
 
     async def run(self) -> None:
@@ -192,6 +201,8 @@ class Sockets:
                 await self._take_over(number, fresh)
                 reason = await _wait_for_end(fresh)
                 LOG.info("connection %s has ended (%s); opening another one", number, reason)
+                if self.open_count == 0:
+                    self._changed(False)
                 if reason in ("too_many_websockets", "link_disabled"):
                     await self._close(number)
                     await asyncio.sleep(random.uniform(0.5, 1.0) * LONGEST_WAIT / 2)
@@ -208,6 +219,7 @@ class Sockets:
         socket = _Socket(self._app_token, web, self._handle, self._heartbeat)
         socket.wss_uri = url
         try:
+            await socket.use_proxy()
             async with asyncio.timeout(CONNECT_SECONDS):
                 await socket.connect()
                 await _wait_for_hello(socket)
@@ -230,6 +242,7 @@ class Sockets:
         self._live[number] = fresh
         LOG.info("connection %s is open", number)
         if alone:
+            self._changed(True)
             self._connected()
         if old is not None:
             await old.finish()
@@ -298,4 +311,4 @@ def _wait(failures: int, error: Exception) -> float:
 
 
 def _name(error: BaseException) -> str:
-    return type(error).__name__
+    return failure(error)

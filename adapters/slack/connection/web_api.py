@@ -29,6 +29,7 @@ from adapters.slack.connection.workspace import (
 )
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
+from gateway.base.proxy_connector import NOT_SENT, ProxyConnector, failure
 from gateway.errors import GatewayError
 from gateway.surface import (
     CallRejected,
@@ -118,7 +119,7 @@ class SlackClients:
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
         self._session = aiohttp.ClientSession(
-            timeout=timeout, trust_env=True, trace_configs=[self._times()]
+            timeout=timeout, connector=ProxyConnector(), trace_configs=[self._times()]
         )
         try:
             await self._sign_in()
@@ -168,14 +169,16 @@ class SlackClients:
 
         It retries only calls that Slack refused for their rate.
         """
-        return AsyncWebClient(
-            token=token or None,
-            base_url=self._config.api_url,
-            timeout=REQUEST_SECONDS,
-            session=self.session,
-            team_id=team or None,
-            retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=1)],
-            logger=SDK_LOG,
+        return _through_session(
+            AsyncWebClient(
+                token=token or None,
+                base_url=self._config.api_url,
+                timeout=REQUEST_SECONDS,
+                session=self.session,
+                team_id=team or None,
+                retry_handlers=[AsyncRateLimitErrorRetryHandler(max_retry_count=1)],
+                logger=SDK_LOG,
+            )
         )
 
     async def client_of(self, team: str, *, enterprise: str = "") -> AsyncWebClient:
@@ -231,6 +234,12 @@ class SlackClients:
         known = self._clients.get(team)
         if known is None or known.token != token:
             self.add(workspace, token)
+
+
+def _through_session(client: AsyncWebClient) -> AsyncWebClient:
+    """Leave the proxy to the session; the client heeds no NO_PROXY."""
+    client.proxy = None
+    return client
 
 
 class Refusal(CallRejected):
@@ -292,9 +301,7 @@ class Calls:
             ):
                 status = answer.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise PlatformUnreachable(
-                f"Slack did not accept a file ({type(error).__name__})."
-            ) from error
+            raise PlatformUnreachable(f"Slack did not accept a file ({failure(error)}).") from error
         if status >= 500:  # noqa: PLR2004 (HTTP)
             raise PlatformUnreachable(f"Slack did not accept a file (HTTP {status}).")
         if status != 200:  # noqa: PLR2004 (HTTP)
@@ -309,10 +316,10 @@ class Calls:
                 answer = await client.api_call(method, **arguments)
         except SlackApiError as error:
             raise self._refused(error, team, method, write=write) from error
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        except NOT_SENT as error:
             raise unreachable(error) from error
         except UNREACHABLE as error:
-            raise _unanswered(method, type(error).__name__, write=write) from error
+            raise _unanswered(method, failure(error), write=write) from error
         return cast("dict[str, Any]", answer.data)
 
     async def _client(self, team: str) -> AsyncWebClient:
@@ -323,13 +330,15 @@ class Calls:
         known = await self._clients.client_of(team)
         made = self._made.get(team)
         if made is None or made.token != known.token:
-            made = self._made[team] = AsyncWebClient(
-                token=known.token,
-                base_url=known.base_url,
-                session=known.session,
-                team_id=known.default_params.get("team_id"),
-                retry_handlers=[],
-                logger=SDK_LOG,
+            made = self._made[team] = _through_session(
+                AsyncWebClient(
+                    token=known.token,
+                    base_url=known.base_url,
+                    session=known.session,
+                    team_id=known.default_params.get("team_id"),
+                    retry_handlers=[],
+                    logger=SDK_LOG,
+                )
             )
         return made
 

@@ -11,6 +11,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from gateway.adapter import AuthError
+from gateway.base.proxy_connector import failure
 from gateway.surface import PlatformUnreachable
 
 REQUEST_SECONDS = 20
@@ -60,7 +61,7 @@ def code_of(error: SlackApiError) -> str:
 
 def unreachable(error: BaseException) -> PlatformUnreachable:
     """The gateway's error for a call without an answer."""
-    return PlatformUnreachable(f"Slack could not be reached ({type(error).__name__}).")
+    return PlatformUnreachable(f"Slack could not be reached ({failure(error)}).")
 
 
 async def workspace_of_token(client: AsyncWebClient) -> Workspace:

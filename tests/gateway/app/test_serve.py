@@ -1,14 +1,17 @@
 """`parley serve`: requirements at the start, and platforms that fail and recover."""
 
+import asyncio
 import os
+import re
 import signal
+import socket
 import tomllib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from gateway.adapter import AdapterHost
+from gateway.adapter import AdapterHost, AuthError
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import ServeError, check_servable, open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
@@ -227,6 +230,74 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
                 await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in receipts] == ["turn", "refused"]
     assert platform.configs[0].bot_token.get_secret_value() == TOKEN
+
+
+def status(folder: Path) -> str:
+    return CliRunner().invoke(main, ["status", "--config", str(folder / "config.toml")]).output
+
+
+async def test_status_shows_each_platform_and_since_when(tmp_path):
+    told = []
+
+    async def script(gateway: AdapterHost) -> None:
+        told.append(await asyncio.to_thread(status, tmp_path))
+        gateway.heartbeat("scripted")
+        told.append(await asyncio.to_thread(status, tmp_path))
+        gateway.connection("scripted", is_open=False)
+        told.append(await asyncio.to_thread(status, tmp_path))
+        raise AuthError("enough")
+
+    with installed(Platform(script)):
+        loaded = load(tmp_path, ADAPTER + ROUTE)
+        async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+            await run_adapters(gateway, adapters)
+            told.append(await asyncio.to_thread(status, tmp_path))
+    states = [re.search(r"^scripted: (\w+) since (2\S+ \S+)\.$", each, re.M) for each in told]
+    assert [found and found[1] for found in states] == [
+        "connecting",
+        "connected",
+        "connecting",
+        "stopped",
+    ]
+
+
+def test_a_health_port_that_is_taken_is_told_and_ends_nothing(tmp_path, caplog):
+    told = []
+
+    async def script(gateway: AdapterHost) -> None:
+        told.append(await asyncio.to_thread(status, tmp_path))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, installed(Platform(script)):
+        port = taken.getsockname()[1]
+        text = f"store = {{ folder = 'store' }}\nhealth = {{ port = {port} }}\n{ADAPTER}{ROUTE}"
+        (tmp_path / "config.toml").write_text(text)
+        place = ["--config", str(tmp_path / "config.toml")]
+        checked = CliRunner().invoke(main, ["check", "--offline", *place])
+        served = CliRunner().invoke(main, ["serve", *place])
+    said = f"Health and metrics can't be served on 127.0.0.1:{port} (Address already in use)."
+    assert (checked.exit_code, served.exit_code) == (ExitCode.DONE, ExitCode.DONE)
+    assert f"warning: {said}" in checked.output
+    assert f"Degraded: {said}" in told[0]
+    assert said in served.stderr
+
+
+def test_check_says_nothing_of_a_port_that_its_own_serve_has(tmp_path):
+    told = []
+
+    async def script(gateway: AdapterHost) -> None:
+        check = ["check", "--offline", "--config", str(tmp_path / "config.toml")]
+        told.append(await asyncio.to_thread(CliRunner().invoke, main, check))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with installed(Platform(script)):
+        text = f"store = {{ folder = 'store' }}\nhealth = {{ port = {port} }}\n{ADAPTER}{ROUTE}"
+        (tmp_path / "config.toml").write_text(text)
+        CliRunner().invoke(main, ["serve", "--config", str(tmp_path / "config.toml")])
+    assert told[0].exit_code == ExitCode.DONE
+    assert "Health" not in told[0].output
 
 
 async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):

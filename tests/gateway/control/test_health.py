@@ -79,6 +79,31 @@ async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
         assert list((await gateway.status()).troubles) == [trouble]
 
 
+async def test_a_connection_has_a_state_and_a_time_since_when():
+    now = [100.0]
+    vitals = Metrics(lambda: now[0])
+    vitals.adapter_began("scripted")
+    now[0] = 103.0
+    assert vitals.connections() == {"scripted": ("connecting", 3.0)}
+    vitals.frame("scripted")
+    now[0] = 110.0
+    vitals.frame("scripted")
+    assert vitals.connections() == {"scripted": ("connected", 7.0)}
+    vitals.connection("scripted", is_open=False)
+    now[0] = 112.0
+    vitals.frame("scripted")  # such as a heartbeat of a session that is not ready
+    vitals.connection("scripted", is_open=False)
+    assert vitals.connections() == {"scripted": ("connecting", 2.0)}
+    assert not vitals.ready
+    vitals.connection("scripted", is_open=True)
+    now[0] = 113.0
+    assert vitals.connections() == {"scripted": ("connected", 1.0)}
+    now[0] = 112.0 + STALE
+    assert vitals.connections() == {"scripted": ("silent", STALE)}
+    vitals.adapter_ended("scripted")
+    assert vitals.connections() == {"scripted": ("stopped", 0.0)}
+
+
 async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
     now = [0.0]
     vitals = Metrics(lambda: now[0])

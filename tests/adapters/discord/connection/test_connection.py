@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord import Config, build
+from adapters.discord import Config, adapter, build
+from adapters.discord.connection import connection
 from adapters.discord.connection.connection import Connection, make_client
 from adapters.discord.testing import DiscordSimulator, Refusal, ServerError
 from gateway.access.authority import Access
@@ -21,6 +22,7 @@ from tests.adapters.discord.serving import (
     thread_of,
     wait_delivered,
 )
+from tests.fakes.proxy import FakeProxy
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -107,10 +109,12 @@ class DeafHost:
 
     def on_resumed(self, shard: int) -> None: ...
 
+    def on_connection(self, *, is_open: bool) -> None: ...
+
 
 async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
     config = config_of(discord)
-    connection = Connection(
+    replaced = Connection(
         lambda wire: make_client(config, 1, wire),
         discord.token,
         DeafHost(),
@@ -118,10 +122,58 @@ async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimula
         first_wait=0.01,
     )
     async with asyncio.TaskGroup() as group:
-        keeping = group.create_task(connection.run())
-        await discord.until(lambda: connection.replaced >= 2)
+        keeping = group.create_task(replaced.run())
+        await discord.until(lambda: replaced.replaced >= 2)
         assert discord.gateway.identifies >= 2
         keeping.cancel()
+
+
+async def test_a_session_that_is_never_greeted_is_replaced(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = {"greeting": 0.5, "first_wait": 0.01}
+    monkeypatch.setattr(adapter, "Connection", partial(Connection, **usual))
+    discord.gateway.heartbeat_interval = 0.1
+    async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
+        discord.gateway.deaf = 2
+        discord.gateway.abort()
+        await discord.until(lambda: not discord.gateway.deaf)
+        assert gateway.vitals.connections()["discord"][0] == "connecting"
+        await discord.until(lambda: discord.gateway.open_sessions)
+        alice = discord.person("alice")
+        await alice.says(alice.direct, "still there?")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        assert gateway.vitals.connections()["discord"][0] == "connected"
+        await wait_delivered(gateway)
+
+
+async def test_a_half_open_socket_is_replaced(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PING_SECONDS", 0.2)
+    async with FakeProxy() as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
+            [before] = discord.gateway.connections
+            proxy.freeze()
+            await discord.until(lambda: discord.gateway.resumes)
+            assert discord.gateway.connections != [before]
+            alice = discord.person("alice")
+            await alice.says(alice.direct, "still there?")
+            await discord.until(lambda: bot_texts(discord, alice.direct))
+            await wait_delivered(gateway)
+
+
+@pytest.mark.parametrize("stage", ["socket", "greeting"])
+def test_all_waits_together_end_within_twenty_seconds(stage: str) -> None:
+    backoff = 2.0  # the longest first wait, discord.py's and ours
+    close = connection.CLOSE_SECONDS + connection.CHECK_SECONDS
+    match stage:
+        case "socket":
+            assert connection.PING_SECONDS * 1.5 + backoff < 20
+            assert connection.CONNECT_SECONDS + backoff < 20
+        case _:
+            assert connection.GREETING_SECONDS + close + backoff < 20
 
 
 async def test_two_shards_hear_everything(discord: DiscordSimulator, tmp_path: Path) -> None:

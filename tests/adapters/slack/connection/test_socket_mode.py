@@ -26,6 +26,7 @@ from gateway.adapter import AuthError
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.serving import config_of, connected, served
+from tests.fakes.proxy import FakeProxy
 from tests.gateway.scripted import ScriptedTeams, solo
 
 
@@ -100,6 +101,33 @@ async def test_other_ways_to_lose_a_connection(
             connection.open = False
         asked = await slack.person("ann").asks("general", "hello")
         await run.until(lambda: slack.messages("general", asked)[1:])
+
+
+async def test_half_open_sockets_are_replaced_and_the_platform_is_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "PING_EVERY", 0.3)
+    monkeypatch.setattr(sockets, "STALE", 1.0)
+    async with FakeProxy() as proxy, SlackSimulator(rates=False) as slack:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with served(slack, tmp_path) as run:
+            state = run.gateway.vitals.connections
+            await run.until(lambda: state()["slack"][0] == "connected")
+            before = list(slack.sockets.live)
+            slack.fail("apps.connections.open", Refusal("internal_error"), times=6)
+            proxy.freeze()
+            await run.until(lambda: state()["slack"][0] == "connecting")
+            await run.until(lambda: state()["slack"][0] == "connected")
+            assert any(each not in before for each in slack.sockets.live)
+            for connection in before:
+                connection.open = False
+            asked = await slack.person("ann").asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+
+
+def test_all_waits_for_a_deaf_connection_end_within_twenty_seconds() -> None:
+    look_and_first_wait = 2.0
+    assert max(sockets.STALE, sockets.CONNECT_SECONDS) + look_and_first_wait < 20
 
 
 async def test_an_end_waits_no_longer_than_a_moment_for_an_unwilling_peer(

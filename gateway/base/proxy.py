@@ -1,0 +1,100 @@
+"""The HTTP proxy between this process and the network.
+
+HTTPS_PROXY names it, for plain http HTTP_PROXY if that is given, too; ALL_PROXY stands in for both.
+NO_PROXY names the hosts that are reached without it. Each may be in small letters. The config's
+proxy replaces the first two in the environment: models' clients and tools look there, too.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies_environment
+
+from gateway.base.redaction import REDACTION, secrets_of_environment
+
+_SCHEMES = {"ws": "http", "wss": "https"}
+_PORTS = {"http": 80, "https": 443}
+
+
+def use_proxy(address: str) -> None:
+    """Let this process reach everything through this proxy but what NO_PROXY names."""
+    for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+        os.environ[name] = os.environ[name.lower()] = address
+    REDACTION.add(secrets_of_environment())
+
+
+def reach_directly(places: Iterable[str]) -> None:
+    """Let this process reach HOST:PORT without the proxy."""
+    found = getproxies_environment().get("no", "")
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, (found, *places)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxy:
+    """A proxy, with the user and the secret password."""
+
+    address: str
+    user: str = ""
+    password: str = ""
+
+    @property
+    def authorization(self) -> str:
+        """The header that tells the proxy who asks; a secret."""
+        if not self.user:
+            return ""
+        return f"Basic {b64encode(f'{self.user}:{self.password}'.encode()).decode()}"
+
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return f"Proxy({self.address!r})"
+
+
+class Proxies:
+    """The proxies that the environment names when this is made."""
+
+    def __init__(self) -> None:
+        found = getproxies_environment()
+        every = found.get("https") or found.get("all") or ""
+        addresses = {"https": every, "http": found.get("http") or every}
+        self._by_scheme = {
+            scheme: parse_proxy(address) for scheme, address in addresses.items() if address
+        }
+        self._direct = [each.strip().lower() for each in found.get("no", "").split(",")]
+
+    def find(self, url: str) -> Proxy | None:
+        """The proxy on the way to an address, if any."""
+        parts = urlsplit(url)
+        scheme = _SCHEMES.get(parts.scheme, parts.scheme)
+        proxy = self._by_scheme.get(scheme)
+        if proxy is None or self._is_direct(parts.hostname or "", parts.port or _PORTS[scheme]):
+            return None
+        return proxy
+
+    def _is_direct(self, host: str, port: int) -> bool:
+        return any(_covers(entry, host, port) for entry in self._direct if entry)
+
+
+def parse_proxy(address: str) -> Proxy:
+    """The proxy of an address such as http://user:password@host:3128."""
+    parts = urlsplit(address if "://" in address else f"http://{address}")
+    place = parts.netloc.rpartition("@")[2]
+    return Proxy(
+        address=f"{parts.scheme}://{place}",
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+    )
+
+
+def _covers(entry: str, host: str, port: int) -> bool:
+    """True if an entry of NO_PROXY names a host."""
+    name, _, number = entry.rpartition(":")
+    if name and number.isdecimal() and name.count(":") == 0:
+        if int(number) != port:
+            return False
+        entry = name
+    entry = entry.strip("[]").removeprefix("*").removeprefix(".")
+    return not entry or host == entry or host.endswith(f".{entry}")
