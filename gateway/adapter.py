@@ -59,6 +59,8 @@ form or a command of another app; adapters know no such event; it can't be read;
 its workspace.
 """
 
+DeadEndOutcome: TypeAlias = Literal["told", "untold"]
+
 NOT_ALLOWED = "You may not write to this team."
 """The reply to somebody who may not write there."""
 TELL_AGAIN = 3600.0
@@ -367,6 +369,13 @@ class AdapterHost(Protocol):
 
     def count_ignored(self, reason: IgnoredReason) -> None:
         """Count an event of the platform that the adapter drops."""
+        ...
+
+    def count_dead_end(self, outcome: DeadEndOutcome) -> None:
+        """Count somebody who can't be answered where they asked.
+
+        They were told so directly, or could not be.
+        """
         ...
 
     def remark(self, adapter: str, text: str) -> None:

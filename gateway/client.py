@@ -27,6 +27,12 @@ class ThreadInfo:
     updated_at: float
     last_seq: int = 0
     preview: str = ""
+    muted: bool = False
+    """Only messages that mention the bot are answered."""
+
+    def is_for_team(self, *, mentioned: bool) -> bool:
+        """True if a message there may be for the team, or answer its question."""
+        return mentioned or not self.muted or self.state == "waiting"
 
 
 @value

@@ -24,7 +24,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from gateway.access.authority import Access, Denial, judge
 from gateway.access.pairing import TypedCode
-from gateway.adapter import IgnoredReason, Tokens
+from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
@@ -475,6 +475,10 @@ class Gateway:
     def count_part(self, result: PartResult) -> None:
         """Count a message that was written to a platform, or was not."""
         self.vitals.parts[result] += 1
+
+    def count_dead_end(self, outcome: DeadEndOutcome) -> None:
+        """Count somebody who can't be answered where they asked."""
+        self.vitals.dead_ends[outcome] += 1
 
     def compare_time(self, adapter: str, told: float) -> None:
         """Compare the clock with the time that a platform has told."""

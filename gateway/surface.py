@@ -28,6 +28,14 @@ ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown"]
 BusyState: TypeAlias = Literal["working", "waiting", "idle"]
 
 
+Obstacle: TypeAlias = Literal["archived", "absent", "locked", "forbidden"]
+"""Why nothing can be written at a place, as far as people can do something about it.
+
+The channel or thread is archived; the bot has no access to it; the thread is locked; the bot may
+not write there.
+"""
+
+
 class RateLimited(GatewayError):
     """The platform refused it for now.
 
@@ -42,12 +50,14 @@ class RateLimited(GatewayError):
 class CallRejected(GatewayError):
     """The platform refused it for good; the text says why.
 
-    `gone`: nothing can be written at this place any more (archived, deleted, not permitted).
+    `gone`: nothing can be written at this place any more (archived, deleted, not permitted), and
+    `obstacle` is what people there can be told about that.
     """
 
-    def __init__(self, why: str, *, gone: bool = False) -> None:
+    def __init__(self, why: str, *, gone: bool = False, obstacle: Obstacle | None = None) -> None:
         super().__init__(why)
         self.gone = gone
+        self.obstacle: Obstacle | None = obstacle
 
 
 class PlatformUnreachable(GatewayError):
@@ -333,5 +343,17 @@ class RenameSurface(Protocol):
 
         One that was not `given` by a person comes from the first message, and need not replace
         another.
+        """
+        ...
+
+
+@runtime_checkable
+class DirectSurface(Protocol):
+    """A surface that reaches people elsewhere than in their thread."""
+
+    async def tell_asker(self, place: Place, obstacle: Obstacle) -> None:
+        """Tell the asker directly why nothing can be written at the place.
+
+        Once for each person and place, until that changes. Best effort, as `busy` is.
         """
         ...

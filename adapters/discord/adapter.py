@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adapters.awaited_files import AwaitedFiles
+from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client
 from adapters.discord.connection.event_queue import EventQueue
@@ -41,6 +42,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_message,
 )
 from adapters.discord.outbound.commands import command_payloads, sync_commands
+from adapters.discord.outbound.direct_messages import DirectMessages
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
 from gateway.adapter import AuthError
@@ -147,8 +149,11 @@ class _Bot:
         self._channels = Channels(rest, self._cache.channel)
         files = Files(rest, config.api_url, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self._start_task)
+        direct = DirectMessages(rest)
+        dead_ends = DeadEnds(host, PLATFORM, direct.send, direct.mention)
         context = InboundContext(
             rest=rest,
+            dead_ends=dead_ends,
             targets=self._targets,
             channels=self._channels,
             people=AuthorLookup(rest, self._cache.guilds, lambda: host.workspaces(PLATFORM)),
@@ -182,6 +187,7 @@ class _Bot:
             lambda: host.live_links,
             webhooks,
             limits=replace(LIMITS, messages=config.answer_messages, whole=config.answer_characters),
+            dead_ends=dead_ends,
             clock=clock,
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from adapters.awaited_files import AwaitedFiles
+from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM, Config
 from adapters.slack.connection.bolt_app import bolt_app
 from adapters.slack.connection.http_mode import EVENTS, RequestServer, listening
@@ -31,6 +32,7 @@ from adapters.slack.inbound.missed_messages import UNSTORED, MissedMessages
 from adapters.slack.inbound.missed_pages import MissedPages
 from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
+from adapters.slack.outbound.direct_messages import DirectMessages
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock
@@ -79,15 +81,20 @@ class SlackAdapter:
         if self._config.client_id:
             installs = Installations(self._config, host.tokens, clock=self._clock.time)
         clients = await self._signed_in(stack, host, installs)
+        direct = DirectMessages(Calls(clients))
+        dead_ends = DeadEnds(host, PLATFORM, direct.send, direct.mention, self._clock)
         surface = SlackSurface(
             clients,
             live_links=lambda: host.live_links,
             remark=partial(host.remark, PLATFORM),
+            dead_ends=dead_ends,
         )
         await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(host.delivering(surface))
         async with asyncio.TaskGroup() as group:
-            service = _Service(self._config, host, clients, surface, installs, group, self._clock)
+            service = _Service(
+                self._config, host, clients, surface, installs, group, dead_ends, self._clock
+            )
             await service.run()
 
     async def _signed_in(
@@ -116,6 +123,7 @@ class _Service:
         surface: SlackSurface,
         installs: Installations | None,
         group: asyncio.TaskGroup,
+        dead_ends: DeadEnds,
         clock: Clock,
     ) -> None:
         self._config = config
@@ -137,7 +145,7 @@ class _Service:
         drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self.start_task)
-        replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
+        replies = Replies(calls, config, drafts.commands, lambda: host.live_links, dead_ends)
         missed = MissedMessages(host, calls, drafts, history, self._fetching, replies, clock)
         pages = MissedPages(host, rates, missed, clock)
         self._catch_up = CatchUp(host, clients, pages, self.start_task, clock)

@@ -48,6 +48,8 @@ class Metrics:
         """Messages written to platforms: posted, posted though an earlier try may have arrived
         ("unsure"), or failed.
         """
+        self.dead_ends: Counter[str] = Counter()
+        """People who can't be answered where they asked: "told" so directly, or "untold"."""
         self.turns: Counter[str] = Counter()
         """Runs of turns by how they ended."""
         self.turn_seconds = 0.0

@@ -199,6 +199,13 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     yield from _family(
         "parts_total", "counter", "Messages written to platforms.", vitals.parts, "outcome"
     )
+    yield from _family(
+        "dead_ends_total",
+        "counter",
+        "People who can't be answered where they asked.",
+        vitals.dead_ends,
+        "outcome",
+    )
     yield from _family("turns_total", "counter", "Turns by how they ended.", vitals.turns, "ended")
     yield from _family("turn_seconds_total", "counter", "Seconds in turns.", vitals.turn_seconds)
     yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")

@@ -26,6 +26,7 @@ from gateway.surface import (
     EditSurface,
     LookupSurface,
     MessageGone,
+    Obstacle,
     OutcomeUnknown,
     Part,
     Place,
@@ -74,10 +75,11 @@ class SendRetry:
 
 @dataclass(frozen=True, slots=True)
 class SendFailure:
-    """It will never stand there; `gone`: nor will anything else."""
+    """It will never stand there; `gone`: nor will anything else, for `obstacle`."""
 
     row: OutboxRow
     gone: bool = False
+    obstacle: Obstacle | None = None
 
 
 Outcome: TypeAlias = SendSuccess | SendRetry | SendFailure
@@ -193,7 +195,7 @@ class Sender:
         LOG.error("a message can't be shown: %s", error)
         row = replace(row, status="failed", reason=REDACTION.all(str(error)))
         await self._outbox.put_part(row)
-        return SendFailure(row, error.gone)
+        return SendFailure(row, error.gone, error.obstacle)
 
 
 def _as_wanted(row: OutboxRow, part: DesiredMessage) -> OutboxRow:

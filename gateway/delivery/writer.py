@@ -44,11 +44,13 @@ from gateway.surface import (
     CallRejected,
     Card,
     Content,
+    DirectSurface,
     Document,
     File,
     Line,
     MessageFull,
     MessageGone,
+    Obstacle,
     OutcomeUnknown,
     PacedSurface,
     Place,
@@ -340,9 +342,10 @@ class Writer:
                 if not step.is_edit:
                     self._host.count_part("unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)
-            case SendFailure(gone=gone):
+            case SendFailure(gone=gone, obstacle=obstacle):
                 self._host.count_part("failed")
                 if gone and place_of(step.item) is None:
+                    await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
             case SendRetry(delay=None):
                 if not await self._backoff.wait():
@@ -356,6 +359,11 @@ class Writer:
         if self._gone:
             self._gone = False
             await self._outbox.clear_gone(self._home.thread)
+
+    async def _tell_asker(self, asker: str, obstacle: Obstacle | None) -> None:
+        """Tell whoever waits for an answer that none can come."""
+        if obstacle and asker.startswith(self._people) and isinstance(self._surface, DirectSurface):
+            await self._surface.tell_asker(self._place(None, asker), obstacle)
 
     async def _give_up(self, why: str) -> None:
         LOG.error("thread %s: nothing can be told there: %s", self._home.thread, why)

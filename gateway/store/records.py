@@ -37,8 +37,6 @@ class Thread(ThreadInfo):
     participants: tuple[str, ...] = ()
     """Participants of its team; empty while they are not known."""
     mode: str = "queue"
-    muted: bool = False
-    """Only messages that mention the bot are answered."""
     epoch: int = 0
     handoff_from: str = ""
     attached: int = 0

@@ -23,7 +23,7 @@ from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
 from gateway.base.proxy_connector import NOT_SENT, ProxyConnector, failure
-from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable, RateLimited
+from gateway.surface import CallRejected, Obstacle, OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -51,6 +51,15 @@ GONE = frozenset({10003, 10004, 50001, 50013, 50083, 160005, 50007, 50278})
 permission, thread archived or locked, person takes no direct messages.
 """
 
+_OBSTACLES: dict[int, Obstacle] = {
+    10003: "absent",
+    10004: "absent",
+    50001: "absent",
+    50013: "forbidden",
+    50083: "archived",
+    160005: "locked",
+}
+
 UNREADABLE = GONE | {50024}
 """Codes after which nothing can be read at a place: its type of channel has no such list, too."""
 
@@ -62,7 +71,8 @@ class ApiError(CallRejected):
     """An error that Discord answered, with its HTTP status and code."""
 
     def __init__(self, status: int, code: int, message: str) -> None:
-        super().__init__(f"Discord refused: {message} ({code or status}).", gone=code in GONE)
+        why = f"Discord refused: {message} ({code or status})."
+        super().__init__(why, gone=code in GONE, obstacle=_OBSTACLES.get(code))
         self.status = status
         self.code = code
 

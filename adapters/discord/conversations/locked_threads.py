@@ -44,7 +44,7 @@ class LockedThreads:
                 self.learn(channel)
                 locked = is_locked(channel)
         if locked:
-            raise CallRejected(LOCKED, gone=True)
+            raise CallRejected(LOCKED, gone=True, obstacle="locked")
 
 
 def is_locked(channel: Payload) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 from time import monotonic
 
 from adapters.awaited_files import AwaitedFiles
+from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import CONTENT, Message, clip
 from adapters.discord.connection.rest import Rest
@@ -29,6 +30,7 @@ from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
 from gateway.errors import GatewayError
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -50,6 +52,7 @@ class InboundContext:
     """
 
     rest: Rest
+    dead_ends: DeadEnds
     targets: MessageTargets
     channels: Channels
     people: AuthorLookup
@@ -143,7 +146,7 @@ class MessageHandler:
         message = await self._with_history(message, parsed, me)
         self._note_place(message, parsed)
         receipt = await self.accept(message)
-        await self._reply(receipt, parsed)
+        await self._reply(receipt, message, parsed)
         return receipt
 
     async def submit_missed(
@@ -415,13 +418,25 @@ class MessageHandler:
                 continue
             said.add(reply)
             try:
-                await self._reply(receipt, parsed)
+                await self._reply(receipt, message, parsed)
             except AuthError:
                 raise
             except GatewayError as error:
                 LOG.warning("could not reply to a missed message: %s", error)
 
-    async def _reply(self, receipt: Receipt, parsed: ParsedMessage) -> None:
+    async def _reply(
+        self, receipt: Receipt, message: InboundMessage, parsed: ParsedMessage
+    ) -> None:
+        """Send a reply, or tell its person directly why it can't come."""
+        try:
+            await self._send_reply(receipt, parsed)
+        except CallRejected as error:
+            LOG.warning("a reply was not sent: %s", error)
+            if error.obstacle and message.may_write:
+                author = message.author.id
+                await self._context.dead_ends.tell(message.key, author, error.obstacle)
+
+    async def _send_reply(self, receipt: Receipt, parsed: ParsedMessage) -> None:
         """Send a private refusal directly, any other reply below the message."""
         refused = receipt.reply == NOT_ALLOWED
         if not receipt.reply or (refused and self._was_refused_recently(parsed)):

@@ -122,11 +122,16 @@ class MissedMessages:
         """The messages of a page for each verdict; commands are left out."""
         missed: dict[MissedVerdict, list[Missed]] = {"answer": [], "offer": [], "too_old": []}
         for message, each in await self._prepare_all(parsed, me):
-            if self._host.is_command(message.text):
+            if self._host.is_command(message.text) or await self._is_muted(message):
                 continue
             now, at = self._context.clock(), sent_at(each.id)
             missed[await self._host.missed_verdict(gap, at, now=now)].append((message, each))
         return missed
+
+    async def _is_muted(self, message: InboundMessage) -> bool:
+        """True if a muted thread keeps a message from the team."""
+        thread = await self._host.thread_at(message.key)
+        return thread is not None and not thread.is_for_team(mentioned=message.mentioned)
 
     async def _prepare_all(self, parsed: Iterable[ParsedMessage], me: BotIdentity) -> list[Missed]:
         """Messages meant for the team that were not taken yet."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Self
 
+from adapters.dead_ends import DeadEnds
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.message_body import Message, length
 from adapters.discord.connection.rate_limits import Rank
@@ -33,6 +34,7 @@ from gateway.surface import (
     Card,
     Document,
     MessageGone,
+    Obstacle,
     OutcomeUnknown,
     Part,
     Place,
@@ -66,8 +68,9 @@ class DiscordSurface:
 
         async with DiscordSurface(rest, targets, user, live_links) as surface: ...
 
-    `user` is the bot's own id; with `webhooks`, agents write under their own names. `clock` gives
-    the seconds since the epoch. Leaving it ends its typing.
+    `user` is the bot's own id; with `webhooks`, agents write under their own names. Without
+    `dead_ends` nobody is told directly that a place can't be written to. `clock` gives the seconds
+    since the epoch. Leaving it ends its typing.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class DiscordSurface:
         webhooks: Webhooks | None = None,
         *,
         limits: TextLimits = LIMITS,
+        dead_ends: DeadEnds | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._limits = limits
@@ -88,6 +92,7 @@ class DiscordSurface:
         self._user = user
         self._live_links = live_links
         self._webhooks = webhooks
+        self._dead_ends = dead_ends
         self._seen = BoundedCache[str](10_000)
         self._names = BoundedCache[str](1_000)
         self._busy: dict[str, float] = {}
@@ -127,7 +132,10 @@ class DiscordSurface:
 
     async def post(self, place: Place, part: Part) -> str:
         """Write a new message; its id."""
-        return await self._in_place(place, lambda target: self._post(place, target, part))
+        message: str = await self._in_place(place, lambda target: self._post(place, target, part))
+        if self._dead_ends is not None:
+            self._dead_ends.clear(place.key)
+        return message
 
     async def edit(self, place: Place, message: str, part: Part) -> None:
         """Let a message say this instead."""
@@ -262,6 +270,11 @@ class DiscordSurface:
             await asyncio.sleep(TYPING_SECONDS)
         self._busy.pop(key, None)
         self._typing.pop(key, None)
+
+    async def tell_asker(self, place: Place, obstacle: Obstacle) -> None:
+        """Tell the asker directly why nothing can be written there."""
+        if self._dead_ends is not None:
+            await self._dead_ends.tell(place.key, place.asker, obstacle)
 
     async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Give the thread a title, if it has another one."""

@@ -34,6 +34,7 @@ from gateway.errors import GatewayError
 from gateway.surface import (
     CallRejected,
     MessageGone,
+    Obstacle,
     OutcomeUnknown,
     PlatformUnreachable,
     RateLimited,
@@ -60,8 +61,22 @@ _GONE = {
     "restricted_action": "the workspace does not let the bot write there",
     "restricted_action_thread_locked": "the thread is locked",
     "restricted_action_read_only_channel": "the channel is read-only",
+    "restricted_action_thread_only_channel": "the channel takes replies in threads only",
+    "restricted_action_non_threadable_channel": "the channel has no threads",
     "no_permission": "the bot may not write there",
     "ekm_access_denied": "the workspace's administrators have suspended writing",
+}
+_OBSTACLES: dict[str, Obstacle] = {
+    "channel_not_found": "absent",
+    "is_archived": "archived",
+    "is_inactive": "archived",
+    "not_in_channel": "absent",
+    "restricted_action": "forbidden",
+    "restricted_action_thread_locked": "locked",
+    "restricted_action_read_only_channel": "forbidden",
+    "restricted_action_thread_only_channel": "forbidden",
+    "restricted_action_non_threadable_channel": "forbidden",
+    "no_permission": "forbidden",
 }
 _MESSAGE_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 
@@ -367,7 +382,8 @@ def _error_of_code(code: str, method: str, answer: Mapping[str, Any]) -> Gateway
     if code in _MESSAGE_GONE:
         return MessageGone(f"Slack does not let the message be changed ({code}).")
     if code in _GONE:
-        return CallRejected(f"Slack refused {method}: {_GONE[code]} ({code}).", gone=True)
+        why = f"Slack refused {method}: {_GONE[code]} ({code})."
+        return CallRejected(why, gone=True, obstacle=_OBSTACLES.get(code))
     if code == "missing_scope":
         needed = str(answer.get("needed", "")) or "another one"
         return Refusal(

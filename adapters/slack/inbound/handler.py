@@ -41,7 +41,7 @@ from adapters.slack.inbound.parsed import (
     Uninstallation,
 )
 from adapters.slack.inbound.replies import Replies
-from adapters.slack.inbound.slash import NOT_HERE, NOT_STORED, SlashCommands
+from adapters.slack.inbound.slash import NOT_STORED, SlashCommands, not_here
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import Click, ConversationKey, InboundMessage
@@ -291,7 +291,7 @@ class InboundHandler:
                 await self._replies.post(draft, PASSED_ON)
             except CallRejected as error:
                 LOG.info("a message was not passed on: %s", error)
-                self._reply(draft, NOT_HERE)
+                self._reply(draft, not_here(error))
                 return
         await self._handle_message(draft)
 

@@ -77,6 +77,9 @@ class MissedMessages:
         if not await self._drafts.is_meant(draft, joined=joined):
             return None
         message = draft.message
+        thread = await self._host.thread_at(message.key)
+        if thread is not None and not thread.is_for_team(mentioned=draft.mentioned):
+            return None
         limit = await self._host.history_limit(message.key)
         return draft if limit.allows(message.order_key, float(message.message_id)) else None
 

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
+from adapters.dead_ends import DeadEnds
 from adapters.slack.config import Config
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parsed import Draft
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
 from gateway.render.sanitize import mrkdwn
-from gateway.surface import RateLimited
+from gateway.surface import CallRejected, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
@@ -36,19 +37,24 @@ class Replies:
         config: Config,
         commands: Collection[str],
         live_links: Callable[[], Collection[str]],
+        dead_ends: DeadEnds,
     ) -> None:
         self._calls = calls
         self._simulator = None if config.real else urlsplit(config.api_url).netloc
         names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
         self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
         self._live_links = live_links
+        self._dead_ends = dead_ends
 
     def to_mrkdwn(self, text: str) -> str:
         """The gateway's text as mrkdwn, with commands as `!stop`."""
         return mrkdwn(self._command.sub("!", text), hosts=self._live_links())
 
     async def send(self, draft: Draft, text: str) -> None:
-        """Send a text to a draft's author alone."""
+        """Send a text to a draft's author alone.
+
+        If nothing can be written there, they are told so directly, if they may use the bot.
+        """
         try:
             try:
                 await self._send_once(draft, text)
@@ -57,6 +63,9 @@ class Replies:
                 await self._send_once(draft, text)
         except (GatewayError, aiohttp.ClientError, TimeoutError, OSError) as error:
             LOG.warning("a private answer was not sent: %s", describe(error))
+            message = draft.message
+            if isinstance(error, CallRejected) and error.obstacle and message.may_write:
+                await self._dead_ends.tell(message.key, message.author.id, error.obstacle)
 
     async def _send_once(self, draft: Draft, text: str) -> None:
         if draft.response_url and self._is_slacks(draft.response_url):

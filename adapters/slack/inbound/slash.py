@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from adapters.dead_ends import WHY
 from adapters.slack.connection.payload import escaped
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.drafts import Drafts
@@ -35,6 +36,13 @@ IN_ITS_THREAD = "Write /{name} in the thread that you mean."
 NOT_HERE = "I can't write in this channel. Invite me into it, then try again."
 NOT_STORED = "I can't accept this: nothing can be stored right now. Try again in a few minutes."
 NOT_NOW = "Slack did not accept this. Try again in a moment."
+
+
+def not_here(error: CallRejected) -> str:
+    """Reply to somebody who has asked where nothing can be written."""
+    if error.obstacle is None or error.obstacle == "absent":
+        return NOT_HERE
+    return f"I can't write here: {WHY[error.obstacle]}"
 
 
 class SlashCommands:
@@ -91,7 +99,7 @@ class SlashCommands:
             )
         except CallRejected as error:
             LOG.info("a thread was not begun: %s", error)
-            return NOT_HERE
+            return not_here(error)
         except GatewayError as error:
             LOG.warning("a thread was not begun: %s", error)
             return NOT_NOW

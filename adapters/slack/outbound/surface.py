@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
+from adapters.dead_ends import DeadEnds
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
 from adapters.slack.outbound.blocks import (
     UNSURE,
@@ -39,6 +40,7 @@ from gateway.surface import (
     Document,
     File,
     Line,
+    Obstacle,
     OutcomeUnknown,
     Part,
     Place,
@@ -71,7 +73,7 @@ class SlackSurface:
     """The surface of all workspaces of one app.
 
     `live_links` gives the hosts whose links stay links. `remark` tells the operator what Slack
-    warns of.
+    warns of. Without `dead_ends` nobody is told directly that a place can't be written to.
     """
 
     def __init__(
@@ -82,9 +84,11 @@ class SlackSurface:
         remark: Callable[[str], None] = lambda _: None,
         clock: Clock | None = None,
         call_seconds: float = CALL_SECONDS,
+        dead_ends: DeadEnds | None = None,
     ) -> None:
         self._clock = clock or WallClock()
         self._live_links = live_links
+        self._dead_ends = dead_ends
         self._pacer = Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
         self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
@@ -139,6 +143,8 @@ class SlackSurface:
             self._posting.add(str(place.key))
             raise
         self._posting.discard(str(place.key))
+        if self._dead_ends is not None:
+            self._dead_ends.clear(place.key)
         return message
 
     async def _post(self, place: Place, part: Part) -> str:
@@ -193,6 +199,11 @@ class SlackSurface:
     async def busy(self, place: Place, state: BusyState) -> None:
         """Show that the team works, waits for people, or has ended."""
         await self._statuses.busy(place, state)
+
+    async def tell_asker(self, place: Place, obstacle: Obstacle) -> None:
+        """Tell the asker directly why nothing can be written there."""
+        if self._dead_ends is not None:
+            await self._dead_ends.tell(place.key, place.asker, obstacle)
 
     async def rename(self, place: Place, title: str, *, given: bool = False) -> None:
         """Give the thread a title."""

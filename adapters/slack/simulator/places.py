@@ -26,12 +26,18 @@ def find_channel(call: Call, name: str = "channel") -> Channel:
 
 
 def writable(call: Call, name: str = "channel") -> Channel:
-    """The channel that an argument names, if the app may write there."""
+    """The channel that an argument names, if the app may write there.
+
+    Who may post is a matter of the workspace, the channel (`restricted_action...`) and the app's
+    settings (`messages_tab_disabled`): docs.slack.dev, "chat.postMessage", errors.
+    """
     channel = find_channel(call, name)
     if channel.archived:
         raise ApiError("is_archived")
     if call.bot not in channel.members:
         raise ApiError("not_in_channel")
+    if channel.refusal:
+        raise ApiError(channel.refusal)
     return channel
 
 
@@ -49,6 +55,8 @@ def thread_of(call: Call, channel: Channel) -> str:
     A reply's ts, or none's, is refused.
     """
     root = call.text("thread_ts")
+    if root in channel.locked:
+        raise ApiError("restricted_action_thread_locked")
     if not root or not call.world.strict_threads:
         return root
     message = channel.messages.get(root)

@@ -244,7 +244,10 @@ class Message:
 
 @dataclass(kw_only=True)
 class Channel:
-    """A place of messages; `shared` are other workspaces that have it."""
+    """A place of messages; `shared` are other workspaces that have it.
+
+    `refusal` is the error of whatever the app writes there, `locked` are roots of locked threads.
+    """
 
     id: str
     name: str
@@ -253,6 +256,8 @@ class Channel:
     members: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
     archived: bool = False
+    refusal: str = ""
+    locked: set[str] = field(default_factory=set)
     created: int = 1_700_000_000
     messages: dict[str, Message] = field(default_factory=dict)
 

@@ -154,6 +154,14 @@ class Stage(Directory):
         self.world.emit(self.home_of(place), event, about=place)
         place.archived = True
 
+    def restrict(self, channel: str, error: str = "restricted_action") -> None:
+        """Refuse all that the app writes in a channel, or nothing."""
+        self.channel(channel).refusal = error
+
+    def lock(self, thread: Message) -> None:
+        """Let nobody write in a thread any more."""
+        self.channel(thread.channel).locked.add(thread.root)
+
     def remove_app_from(self, channel: str) -> None:
         """Remove the app from a channel."""
         place = self.channel(channel)

@@ -143,6 +143,27 @@ async def test_what_is_old_is_offered_on_one_card(tmp_path: Path) -> None:
             assert await turns_of(run, "are you there?", "please") == [["are you there?", "please"]]
 
 
+async def test_what_people_said_to_each_other_is_not_offered(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        async with served(slack, tmp_path) as run:
+            muted, asked = await ann.asks("general", "hello"), await ann.asks("general", "you too")
+            for each in (muted, asked):
+                await run.until(lambda at=each: slack.messages("general", at)[1:])
+            await ann.says("general", "!mute", thread=muted)
+            await run.until(lambda: "is muted" in str(slack.messages("general", muted)))
+        await away(slack, 60)
+        await ann.says("general", "lunch?", thread=muted)
+        await ann.says("general", f"{bob.mention} lunch?", thread=asked)
+        await ann.says("general", "@parley are you there?", thread=muted)
+        await away(slack, 7200)
+        async with served(slack, tmp_path) as run:
+            await run.caught_up()
+            cards = [each for each in slack.messages("general") if "Answer now" in each.buttons]
+            assert [each.thread_ts for each in cards] == [muted.ts]
+            assert "a message was written here" in cards[0].text
+
+
 @pytest.mark.parametrize("reason", ["first start", "short gap", "may not read"])
 async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) -> None:
     async with SlackSimulator(rates=False) as slack:

@@ -22,6 +22,8 @@ from tests.gateway.content.made_documents import pdf
 
 KEY = ConversationKey(platform="slack", workspace="T0HOME", channel="C0GENERAL")
 
+NO_POSTS = "restricted_action_read_only_channel"
+
 
 def png(width: int, height: int) -> bytes:
     """The beginning of a PNG that says how large it is."""
@@ -517,6 +519,12 @@ async def test_the_slash_command_says_when_the_bot_is_not_in_the_channel(tmp_pat
         asked = await ann.commands("secret", "/parley", "hello?")
         await run.until(lambda: asked.acked)
         assert "Invite me" in str(asked.response)
+        assert await run.inbox() == []
+        for error, why in ((NO_POSTS, "I may not write there"), ("is_archived", "it is archived")):
+            slack.restrict("general", error)
+            asked = await ann.commands("general", "/parley", "hello?")
+            await run.until(lambda sent=asked: sent.acked)
+            assert why in str(asked.response)
         assert await run.inbox() == []
 
 

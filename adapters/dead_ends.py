@@ -1,0 +1,125 @@
+"""Direct word, once, to people who can't be answered where they asked.
+
+Who was told is known to this process alone. After a restart nobody is told again of what was given
+up before: only who asks once more, where that still can't be answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from gateway.adapter import TELL_AGAIN, AdapterHost, AuthError
+from gateway.base.clock import Clock, WallClock, sleep
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayError
+from gateway.surface import Obstacle, PlatformUnreachable, RateLimited
+
+LOG = logging.getLogger("adapters")
+
+REMEMBERED = 10_000
+LONGEST_WAIT = 60.0
+"""Seconds that a platform may ask to wait for one such message."""
+
+DEAD_END = "I can't answer you in {place}: {why}"
+WHY: dict[Obstacle, str] = {
+    "archived": "it is archived. Ask me again somewhere else, or once it is open again.",
+    "absent": "I have no access to it any more, or it was deleted. Give me access (Slack: invite "
+    "me), then ask again.",
+    "locked": "the thread is locked. Ask me again outside of it.",
+    "forbidden": "I may not write there. Ask somebody who manages it to let me, or ask elsewhere.",
+}
+
+Send = Callable[[ConversationKey, str, str], Awaitable[None]]
+"""Sends to a person (Author.id) of a conversation, directly, a text of ours.
+
+Raises CallRejected where they take no direct messages.
+"""
+
+
+class _Told(NamedTuple):
+    obstacle: Obstacle
+    at: float
+
+
+class DeadEnds:
+    """Tells people, each once for a place and an obstacle.
+
+    After something was written there, they are told anew, but not within an hour. `mention` gives a
+    place in a text, as a link that shows nothing to people who may not see it.
+    """
+
+    def __init__(
+        self,
+        host: AdapterHost,
+        platform: str,
+        send: Send,
+        mention: Callable[[ConversationKey], str],
+        clock: Clock | None = None,
+    ) -> None:
+        self._host = host
+        self._people = f"{platform}:"
+        self._send = send
+        self._mention = mention
+        self._clock = clock or WallClock()
+        self._told: OrderedDict[ConversationKey, dict[str, _Told]] = OrderedDict()
+
+    async def tell(self, key: ConversationKey, person: str, obstacle: Obstacle) -> None:
+        """Tell a person that they can't be answered there.
+
+        To be called for people who may use the bot. Best effort: raises nothing but AuthError.
+        """
+        told = self._told.setdefault(_place(key, obstacle), {})
+        self._bound()
+        before = told.get(person)
+        if not person.startswith(self._people) or (before and before.obstacle == obstacle):
+            return
+        told[person] = _Told(obstacle, self._clock.time())
+        text = DEAD_END.format(place=self._mention(key), why=WHY[obstacle])
+        try:
+            await self._try(key, person, text)
+        except AuthError:
+            raise
+        except (PlatformUnreachable, RateLimited) as error:
+            told.pop(person, None)
+            self._note_untold(error)
+        except GatewayError as error:
+            self._note_untold(error)
+        else:
+            self._host.count_dead_end("told")
+
+    async def _try(self, key: ConversationKey, person: str, text: str) -> None:
+        try:
+            await self._send(key, person, text)
+        except RateLimited as error:
+            await sleep(self._clock, min(error.retry_after, LONGEST_WAIT))
+            await self._send(key, person, text)
+
+    def _note_untold(self, error: GatewayError) -> None:
+        LOG.warning("somebody who can't be answered could not be told so directly: %s", error)
+        self._host.count_dead_end("untold")
+
+    def clear(self, key: ConversationKey) -> None:
+        """Note that something was written there."""
+        if not self._told:
+            return
+        since = self._clock.time() - TELL_AGAIN
+        for place in (key, _channel(key)):
+            told = self._told.get(place, {})
+            for person in [each for each, last in told.items() if last.at <= since]:
+                del told[person]
+
+    def _bound(self) -> None:
+        while len(self._told) > REMEMBERED:
+            self._told.popitem(last=False)
+
+
+def _place(key: ConversationKey, obstacle: Obstacle) -> ConversationKey:
+    """The thread where it is locked, else its whole channel."""
+    return key if obstacle == "locked" else _channel(key)
+
+
+def _channel(key: ConversationKey) -> ConversationKey:
+    return ConversationKey(platform=key.platform, workspace=key.workspace, channel=key.channel)
