@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
-from adapters.discord.connection.message_body import CONTENT, Message, clip, length
+from adapters.discord.connection.message_body import CONTENT, Message, clip, length, neutral
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from gateway.events import InputRequested
-from gateway.render.sanitize import label, markdown, sanitize, visible
+from gateway.render.sanitize import label, sanitize, visible
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
@@ -29,9 +29,9 @@ NAME = 48
 TOOLS, HAND_OFF = 120, 60
 """Characters of the lines that tell what an agent does."""
 
-CONTINUED = "-# {name}, continued"
-"""Above each further part of what an agent says: others may have written since, and Discord puts
-the bot's name above all of its messages.
+CONTINUED = ", continued"
+"""In the head of each further part of what an agent says: others may have written since, and
+Discord puts the bot's name above all of its messages.
 """
 UNSURE = "-# This message may appear twice."
 RESUMING = "-# \u2026 interrupted; the answer starts again"
@@ -68,8 +68,8 @@ def render_part(part: Part, *, named: bool = True) -> Message:
 
 
 def _render_document(document: Document, *, named: bool) -> Message:
-    name = f"**{escape_markdown(label(document.agent, NAME))}**" if document.agent and named else ""
-    text = "\n".join(filter(None, [name, document.text]))
+    head = _head(document.agent) if document.agent and named else ""
+    text = "\n".join(filter(None, [head, document.text]))
     return Message(
         content=clip(text, CONTENT - len(UNSURE) - 1),
         files=tuple(Upload(name=file_name(file.name), data=file.data) for file in document.files),
@@ -79,8 +79,8 @@ def _render_document(document: Document, *, named: bool) -> Message:
 def _render_speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
     if named:
-        name = f"**{escape_markdown(label(speech.agent, NAME))}**"
-        lines.append(name if speech.first else CONTINUED.format(name=name))
+        head = _head(speech.agent)
+        lines.append(head if speech.first else f"{head}{CONTINUED}")
     incoming, outgoing = _hand_offs(speech)
     if incoming:
         lines.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
@@ -99,6 +99,11 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
+
+
+def _head(agent: str) -> str:
+    """The agent's name in small print, which agents can't write."""
+    return f"-# **{escape_markdown(label(agent, NAME))}**"
 
 
 def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:
@@ -155,8 +160,8 @@ def _render_card(card: Card) -> Message:
         text = f"{text}\n{shown}"
     if card.outcome:
         by = f" \u2014 {escape_markdown(label(card.by, 64))}" if card.by else ""
-        outcome = clip(markdown(card.outcome), 300)
-        return Message(content=f"{clip(text, 1600)}\n> {outcome}{by}", files=files)
+        outcome = clip(neutral(card.outcome), 300)
+        return Message(content=f"{clip(text, 1600)}\n-# {outcome}{by}", files=files)
     return Message(
         content=clip(text, CONTENT - 100),
         components=tuple(_form(request)),
@@ -167,7 +172,7 @@ def _render_card(card: Card) -> Message:
 
 def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
     if card.outcome:
-        return Message(content=f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}")
+        return Message(content=f"{head}waited for a decision: {clip(neutral(card.outcome), 300)}")
     return Message(
         content=f"{head}waits for a decision in another conversation: {card.link}",
         components=tuple(_form(card.request)),
@@ -178,7 +183,7 @@ def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
 def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     if request.request_kind == "approval" and request.tool:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
-    prompt = markdown(request.prompt)
+    prompt = neutral(request.prompt)
     if length(prompt) <= QUESTION:
         return f"asks:\n{with_closed_fence(prompt)}", ()
     file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
@@ -195,7 +200,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     # The card does not repeat what it says already.
     repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
     told = request.reason or ("" if repeated else request.prompt)
-    prompt = with_closed_fence(clip(markdown(told), 300)) if told else ""
+    prompt = with_closed_fence(clip(neutral(told), 300)) if told else ""
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))

@@ -72,8 +72,9 @@ looked for, and so far back from there.
 class SlackSurface:
     """The surface of all workspaces of one app.
 
-    `live_links` gives the hosts whose links stay links. `remark` tells the operator what Slack
-    warns of. Without `dead_ends` nobody is told directly that a place can't be written to.
+    `live_links` gives the hosts whose links are links while a text grows. `remark` tells the
+    operator what Slack warns of. Without `dead_ends` nobody is told directly that a place can't be
+    written to.
     """
 
     def __init__(
@@ -87,7 +88,6 @@ class SlackSurface:
         dead_ends: DeadEnds | None = None,
     ) -> None:
         self._clock = clock or WallClock()
-        self._live_links = live_links
         self._dead_ends = dead_ends
         self._pacer = Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
@@ -115,7 +115,7 @@ class SlackSurface:
 
     def neutral(self, text: str) -> str:
         """An agent's text as neutral Markdown: no mention, no hidden link."""
-        return neutral(text, self._live_links())
+        return neutral(text)
 
     def length(self, text: str) -> int:
         """The length of a text as Slack counts it."""
@@ -266,10 +266,11 @@ class SlackSurface:
 
     async def _post_speech(self, place: Place, part: Part, speech: Speech) -> str:
         named = self._calls.named(place)
+        shown = self._streams.as_it_grows(speech)
         return await self._messages.post(
             place,
             part.key,
-            blocks=speech_blocks(part, speech, named=named, feedback=not speech.growing),
+            blocks=speech_blocks(part, shown, named=named, feedback=not speech.growing),
             text=summary(part, self._calls.own),
             looks=name_of(speech.agent, named=named),
         )
