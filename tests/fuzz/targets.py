@@ -130,9 +130,9 @@ def _config_text(text: str) -> None:
 
 
 def _config_table(table: dict[str, Any]) -> None:
-    config, problems = validate(Config, table, written=table, folder=_folder())
-    assert isinstance(config, Config)
-    assert all(problem.text for problem in problems)
+    checked = validate(Config, table, written=table, folder=_folder())
+    assert isinstance(checked.value, Config)
+    assert all(problem.text for problem in checked.problems)
 
 
 def _expression(text: str) -> None:
