@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from gateway.access.tool_policy import tool_rule
 from gateway.app.load import load_config
 from gateway.base.patterns import matches_whole
-from gateway.cli import main
 from gateway.client import Answer
 from gateway.config.policies import Policies
 from gateway.config.problems import ConfigError
@@ -180,15 +178,17 @@ def test_a_named_server_is_fine(tmp_path: Path):
     assert isinstance(load_config(tmp_path / "config.toml").config, Config)
 
 
-def test_check_says_which_rules_miss_the_tools_of_servers(tmp_path: Path):
+def test_rules_that_miss_the_tools_of_servers_are_refused(tmp_path: Path):
     text = SERVERS.format('{ name = "github", command = "a" }', "github")
     text = text.replace("mcp =", 'tools = ["os:getpid"]\nmcp =')
     rules = 'create_issue = "allow"\ngetpid = "allow"\nexecute_code = "deny"\n'
     (tmp_path / "config.toml").write_text(text + rules)
-    check = ["check", "--offline", "--config", str(tmp_path / "config.toml")]
-    said = CliRunner().invoke(main, check).output
-    assert [line.split()[1] for line in said.splitlines() if "NAME/" in line] == ["create_issue"]
-    assert '"NAME/create_issue"' in said
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "config.toml")
+    assert [problem.path for problem in caught.value.problems] == [
+        ("policies", "tools", "create_issue")
+    ]
+    assert 'a server\'s tool is "SERVER/create_issue"' in str(caught.value)
 
 
 def test_the_address_patterns_of_the_docs_take_one_address_in_one_line():

@@ -583,9 +583,10 @@ def called(name: str, *, handoff: bool = False) -> ToolCall:
 
 
 def test_tools_follow_their_own_policy_or_the_default_and_hand_offs_are_free(parts):
+    tools = "{ tools = [{ path = 'parts:search' }, { path = 'parts:search', name = 'send' }] }"
     source = factory(
         parts,
-        PLAIN
+        PLAIN.replace("agents.a = {}", f"agents.a = {tools}")
         + """
         [policies.tools]
         default = "deny"
