@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app import check
 from gateway.app.check import Finding, check_config
 from gateway.app.load import load_config
 from tests.fakes.openai_script import Reply
@@ -99,3 +100,19 @@ async def test_a_place_that_can_not_be_written_to_fails_the_check(tmp_path, sett
     assert (found, good) == (name, False)
     assert f": {said}; choose a fil" in text or f": {said}; choose a folder" in text
     assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_a_config_with_a_platform_says_that_documents_are_not_read(
+    tmp_path, monkeypatch, installed
+):
+    monkeypatch.setattr(check, "can_read", lambda: installed)
+    path = tmp_path / "config.toml"
+    path.write_text(
+        "[adapters.discord]\ntoken = 'abc'\n\n[[routes]]\nadapter = 'discord'\ndm = true\n"
+        "users = ['42424242424242424']\n"
+    )
+    findings = await check_config(load_config(path), offline=True)
+    told = [finding.text for finding in findings if finding.kind == "files"]
+    assert len(told) == (not installed)
+    assert all("parley-gateway[documents]" in text for text in told)

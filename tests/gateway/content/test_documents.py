@@ -2,13 +2,14 @@
 
 import asyncio
 import io
+import sys
 import zipfile
 import zlib
 
 import pytest
 
 from gateway.config.settings import Attachments
-from gateway.content import documents
+from gateway.content import document_process, documents
 from gateway.content.documents import Documents, can_read, document_kind
 from gateway.conversation import Attachment, MissingFile
 from tests.gateway.content.made_documents import (
@@ -159,3 +160,31 @@ async def test_a_forbidden_document_is_left_to_the_limits():
     sent = file("a.pdf", "application/pdf", pdf("x"))
     limits = Attachments(types=["image/*"])
     assert await Documents().as_text([sent], limits) == ([sent], [])
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "open('/etc/passwd')",
+        "open('/tmp/made', 'w')",
+        "__import__('socket').create_connection(('127.0.0.1', 9))",
+        "__import__('subprocess').run(['true'])",
+        "__import__('os').system('true')",
+    ],
+)
+async def test_what_reads_a_document_reaches_nothing_else(act):
+    program = "\n".join(
+        [
+            "import runpy, socket, subprocess, sys",
+            "sys.addaudithook(runpy.run_path(sys.argv[1])['_refuse'])",
+            "try:",
+            f"    {act}",
+            "except PermissionError:",
+            "    raise SystemExit(0)",
+            "raise SystemExit(1)",
+        ]
+    )
+    child = await asyncio.create_subprocess_exec(
+        *[sys.executable, "-I", "-c", program, document_process.__file__]
+    )
+    assert await child.wait() == 0
