@@ -137,7 +137,7 @@ class _Service:
         drafts = Drafts(host, calls, history, clock=clock.time)
         files = Files(calls, config, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self.start_task)
-        replies = Replies(calls, config, drafts.commands, lambda: host.live_links)
+        replies = Replies(calls, config, drafts.commands)
         missed = MissedMessages(host, calls, drafts, history, self._fetching, replies, clock)
         pages = MissedPages(host, rates, missed, clock)
         self._catch_up = CatchUp(host, clients, pages, self.start_task, clock)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import Url
 
 from gateway.base.patterns import check_pattern
 from gateway.config.table import Section, SettingMistake, setting_errors, shorthand
@@ -23,6 +24,7 @@ OPERATORS = "operators"
 DAY_MINUTES = 24 * 60
 
 _PERSON = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+(:[^\s:]+)*")
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 _PLACE = re.compile(r"[a-z][a-z0-9_]*:[^\s:]+:[^\s:]+")
 
 
@@ -49,6 +51,20 @@ def _approver(text: str) -> str:
         return text
     raise ValueError(
         f"found {text!r}, expected a person such as 'slack:T1:U1', or 'asker' or 'operators'"
+    )
+
+
+def _linked(text: str) -> str:
+    name = text.removeprefix(".")
+    try:
+        known = Url(f"https://{name}/")
+    except ValueError:
+        known = None
+    if text == "*" or (known and _HOST.fullmatch(name) and known.path == "/"):
+        return text
+    raise ValueError(
+        f"found {text!r}, expected a host such as 'docs.example.com', '.example.com' for all below "
+        "one, or '*' for every host"
     )
 
 
@@ -215,10 +231,11 @@ class Policies(Section):
     Such code runs on this machine, outside of a container.
     """
 
-    live_links: list[str] = Field(default_factory=list)
+    live_links: list[Annotated[str, AfterValidator(_linked)]] = Field(default_factory=list)
     """Hosts whose links work while an answer is being written.
 
-    Such as "docs.example.com".
+    Such as "docs.example.com"; ".example.com" stands for that host and all below it, "*" for every
+    host. In a finished answer all links work.
     """
 
     tools: ToolPolicies = ToolPolicies()

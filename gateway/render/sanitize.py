@@ -1,13 +1,10 @@
 """Foreign text made harmless for people, terminals and chat platforms.
 
 `sanitize` is for everything that is shown as it is, `visible` for what somebody decides on by its
-exact characters, such as the arguments on an approval card; `markdown` and `mrkdwn` are for what a
-platform reads. None of them mentions anybody, hides an address behind other words, or steers
-anything.
+exact characters, such as the arguments on an approval card; `gateway.render.markdown` is for what a
+platform reads. None of them mentions anybody or steers anything.
 
-Pure functions, safe to call on any prefix of a text that still grows. `hosts` are those whose links
-may stay links; None lets all of them. Adapters also tell their platform not to unfurl and not to
-ping: these functions are for what a platform reads out of the text in any case.
+Pure functions, safe to call on any prefix of a text that still grows.
 """
 
 from __future__ import annotations
@@ -15,11 +12,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
-from itertools import accumulate, pairwise
-
-from pydantic_core import Url
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
@@ -52,25 +44,13 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 AT = "\uff20"
 """Looks like the at sign, and is none to a platform."""
 
-NESTED = 4
-"""Depth of nested masked links that are still written out."""
-
-_ALL = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
-_TOKEN = re.compile(r"<(?=[@#!:/]|id:|t:|a:|sound:)", re.IGNORECASE)
-_FENCE = re.compile(r"^ {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
-_TICKS = re.compile(r"`++")
-_MASK = re.compile(
-    r"\\.|!?\[(?P<text>(?:\\.|[^\[\]\\])*+)\]\("
-    r"\s*+<?(?P<url>[^\s<>()]*+(?:\([^\s<>()]*+\)[^\s<>()]*+)*+)>?"
-    r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'|\([^()]*+\)))?+\s*+\)",
-    re.DOTALL,
+EVERYBODY = re.compile(r"@(?=everyone|here|channel)", re.IGNORECASE)
+MENTION = re.compile(
+    r"<(?=[@#][A-Z0-9!&]|!(?:here|channel|everyone|subteam|date)|/[\w -]{1,100}:\d|a?:\w{1,32}:\d|"
+    r"t:-?\d|id:[a-z]|sound:\d|[a-z][a-z0-9+.-]{0,15}:[^<>\s|]{0,2000}\|)",
+    re.IGNORECASE,
 )
-"""A masked link, or what is escaped. Possessive: it gives nothing back, and time stays linear."""
-_DEFINITION = re.compile(r"^( {0,3})\[(?=[^\]\n]+\]:)", re.MULTILINE)
-_SLACK_MASK = re.compile(r"<(?P<url>[a-z][a-z0-9+.-]*:[^<>|\n]*)\|(?P<text>[^<>\n]*)>", re.I)
-_AUTOLINK = re.compile(r"<(?P<url>(?:https?|mailto|tel|slack|discord):[^<>\s|]*)>", re.IGNORECASE)
-_URL = re.compile(r"(?P<url>\b(?:https?://|www\.)[^\s<>`\"'\u201c\u201d|]+)", re.IGNORECASE)
-_TRAILING = ".,;:!?)]}*_~"
+"""The beginning of what a chat platform may read as a mention, or another mark of its own."""
 
 
 def sanitize(text: str) -> str:
@@ -100,21 +80,9 @@ def visible(text: str) -> str:
     return "".join(f"⟨U+{ord(char):04X}⟩" if _unseen(char) else char for char in text)
 
 
-def markdown(text: str, *, hosts: Collection[str] | None = None) -> str:
-    """Text for surfaces that read Markdown; code stays, but for its pings."""
-    return _outside_code(_no_mentions(sanitize(text)), lambda part: _open_links(part, hosts))
-
-
-def mrkdwn(text: str, *, hosts: Collection[str] | None = None) -> str:
-    """Text for surfaces that read mrkdwn; its own marks become text."""
-    text = _outside_code(_unmasked(sanitize(text)), lambda part: _open_links(part, hosts))
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _ALL.sub(AT, text)
-
-
 def label(text: str, longest: int) -> str:
     """One line of plain text of at most `longest` characters, for titles."""
-    line = " ".join(_no_mentions(sanitize(text)).split())
+    line = " ".join(MENTION.sub("\u2039", EVERYBODY.sub(AT, sanitize(text))).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "\u2026"
 
 
@@ -132,112 +100,3 @@ def _unseen(char: str) -> bool:
     category = unicodedata.category(char)
     hidden = category[0] == "C" or category in ("Zl", "Zp", "Zs")
     return hidden or char in _BLANK or "\U000e0000" <= char < "\U000e1000"
-
-
-def _no_mentions(text: str) -> str:
-    return _TOKEN.sub("\u2039", _ALL.sub(AT, _unmasked(text)))
-
-
-def _unmasked(text: str) -> str:
-    """The address beside its words; surfaces find it in code, too."""
-    return _SLACK_MASK.sub(lambda found: _beside(found["text"], found["url"]), text)
-
-
-def _open_links(text: str, hosts: Collection[str] | None) -> str:
-    """Text without code, with open addresses: links only where allowed."""
-    for _ in range(NESTED):  # a mask may stand in the words of another
-        before, text = text, _MASK.sub(_unmask, text)
-        if text == before:
-            break
-    else:
-        text = text.replace("](", "] (")
-    text = _DEFINITION.sub(r"\1\\[", text)
-    text = _AUTOLINK.sub(lambda found: found["url"], text)
-    return text if hosts is None else _URL.sub(lambda found: _url(found["url"], hosts), text)
-
-
-def _unmask(found: re.Match[str]) -> str:
-    return found[0] if found["url"] is None else _beside(found["text"], found["url"])
-
-
-def _beside(words: str, url: str) -> str:
-    words = words.strip()
-    if not url or words in (url, url.removeprefix("https://"), url.removeprefix("mailto:")):
-        return url or words
-    return f"{words} ({url} )" if url.endswith(")") else f"{words} ({url})".lstrip()
-
-
-def _url(url: str, hosts: Collection[str]) -> str:
-    """The address as a link, or as code."""
-    bare = url.rstrip(_TRAILING)
-    if (found := _host(bare)) and found in map(_listed, hosts):
-        return url
-    return f"`{bare}`{url[len(bare) :]}"
-
-
-@lru_cache(maxsize=1_000)
-def _listed(host: str) -> str:
-    """A host of a config, as `_host` gives it."""
-    return _host(host)
-
-
-def _host(url: str) -> str:
-    """The host that a browser opens for an address, or "".
-
-    `url` may be a host alone. By the WHATWG's URL standard, which browsers follow: a backslash is a
-    slash, tabs and line ends are left out, what stands before the "@" is a user, and a name has one
-    form in ASCII.
-    """
-    try:
-        return Url(url if "://" in url else f"https://{url}").host or ""
-    except ValueError:
-        return ""
-
-
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Change what stands neither in a fence nor between backticks."""
-    pieces: list[str] = []
-    at, fence = 0, ""
-    for found in _FENCE.finditer(text):
-        ticks = found["ticks"]
-        if not fence and not (ticks[0] == "`" and "`" in found["info"]):
-            pieces.append(_outside_spans(text[at : found.start()], change))
-            at, fence = found.start(), ticks
-        elif fence and ticks.startswith(fence) and not found["info"].strip():
-            pieces.append(text[at : found.end()])
-            at, fence = found.end(), ""
-    rest = text[at:]
-    return "".join([*pieces, rest if fence else _outside_spans(rest, change)])
-
-
-def _outside_spans(text: str, change: Callable[[str], str]) -> str:
-    pieces: list[str] = []
-    at = 0
-    for start, end in _code_spans(text):
-        pieces += [change(text[at:start]), text[start:end]]
-        at = end
-    return "".join([*pieces, change(text[at:])])
-
-
-def _code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Code between equally long runs of backticks in one line."""
-    runs = [found.span() for found in _TICKS.finditer(text)]
-    lines = list(accumulate((text.count("\n", *gap) for gap in _gaps(runs)), initial=0))
-    closers: list[int | None] = []
-    following: dict[tuple[int, int], int] = {}
-    for number in reversed(range(len(runs))):
-        kind = lines[number], runs[number][1] - runs[number][0]
-        closers.append(following.get(kind))
-        following[kind] = number
-    closers.reverse()
-    number = 0
-    while number < len(runs):
-        closer = closers[number]
-        if closer is not None:
-            yield runs[number][0], runs[closer][1]
-            number = closer
-        number += 1
-
-
-def _gaps(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    return ((before[1], after[0]) for before, after in pairwise(runs))

@@ -50,7 +50,9 @@ _HEADING = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|\*\*[^*\n]+\*\*:?[ \t]*\Z)")
 _ADDRESS = re.compile(r"\b(?:[a-z][a-z0-9+.-]{0,15}://|www\.|mailto:)[^\s<>]+", re.IGNORECASE)
 _ATOMS = re.compile(
     r"(?P<code>`+)[^`\n]+(?:(?P=code)|\Z)"  # code in a line, or what may become it
-    r"|!?\[[^\[\]\n]*(?:\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*(?:\)|\Z)|\Z)|\Z)"  # a link
+    r"|!?\[[^\[\]\n]*(?:\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*"  # a link, and its host
+    r"(?:\)(?: \([\w.-]*(?:\)|\Z))?|\Z)|\Z)|\Z)"
+    r"|&[a-z]{2,4}(?:;|\Z)"
     r"|<[^\s<>]+(?:>|\Z)"
     r"|`{2,}|~{2,}|\*{2,}|_{2,}"
 )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from adapters.discord.connection.message_body import clip, unmask_links
+from adapters.discord.connection.message_body import neutral as discord_neutral
 from adapters.discord.inbound.parse_messages import BotIdentity, parse_message, readable_text
 from adapters.discord.outbound.tables import render_tables
 from adapters.slack.connection.payload import as_command, asks_for_help, mentioned, plain
@@ -22,7 +23,9 @@ from gateway.content.task import quote_block, without_imitations
 from gateway.conversation import Quote
 from gateway.demo.understanding import tasks_in
 from gateway.inbound.commands import parse_command
-from gateway.render import sanitize
+from gateway.render import markdown, sanitize
+from gateway.render.formulas import plain_formula
+from gateway.render.links import dead_links
 from gateway.render.split import split, with_closed_fence
 from teams.agents._code_run import find_code_blocks
 from teams.utils import extract_json_from_str
@@ -41,8 +44,9 @@ def tokens(text: str) -> list[str]:
 
 MARKDOWN = tokens(
     "a \u00e9 ␣ ⏎ * _ ` ``` ~~~ [ ] ( ) < > \\ ! # : -␣ >␣ 1.␣ \" ' [a]( ](x) [\\ ![ <@ http:// "
-    "www. mailto: x@y | |-"
+    "www. mailto: x@y | |- $ $$ \\( \\) \\[ \\] -# [x]␣ --- & &lt; ](http://a.com)␣(a.com)"
 )
+FORMULA = tokens("a ␣ ⏎ \\ { } ^ _ ^{ \\frac{ }{ \\sqrt{ \\text{ \\alpha \\\\ $ 2")
 CONTROLS = tokens(
     "a ␣ ⏎ \r⏎ \x1b[ \x1b] \x1b \x9b 0 ; \x07 \u200d \u0301 \u202e \U0001f1e6 \U0001f468"
 )
@@ -73,8 +77,11 @@ ME = BotIdentity(user="1234567", application="1234567")
 SECRET = Redaction(["a very secret word", "://"])
 FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
     "sanitize": (sanitize.sanitize, CONTROLS),
-    "markdown": (lambda text: sanitize.markdown(text, hosts=["a.com"]), MARKDOWN),
-    "mrkdwn": (lambda text: sanitize.mrkdwn(text, hosts=["a.com"]), MARKDOWN),
+    "markdown for slack": (slack_text.neutral, MARKDOWN),
+    "markdown for discord": (discord_neutral, MARKDOWN),
+    "mrkdwn": (markdown.mrkdwn, MARKDOWN),
+    "dead links": (lambda text: dead_links(text, ["a.com"]), MARKDOWN),
+    "formula": (plain_formula, FORMULA),
     "title": (lambda text: sanitize.label(text, 80), MARKDOWN),
     "split": (lambda text: split(text, limit=1900), MARKDOWN),
     "split, growing": (lambda text: split(text, limit=1900, growing=True), MARKDOWN),

@@ -7,14 +7,34 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.discord.connection.rest import Upload
+from gateway.render.links import NAMED, names_host
+from gateway.render.markdown import ANGLE, Dialect, markdown
 
 CONTENT = 2000
 """Characters of one message."""
 SUPPRESS_EMBEDS = 1 << 2
 APART = "]\uff08"
 """Instead of what begins a link's address, and as long."""
+DIALECT = Dialect(
+    acts=re.compile(
+        r"<(?=@[!&]?\w|#\w|/[\w -]{1,100}:\d|a?:\w{1,32}:\d|t:-?\d|id:[a-z]|sound:\d)",
+        re.IGNORECASE,
+    ),
+    instead=ANGLE,
+    own=re.compile(r"^(?P<before>[ \t>*+\-\d.)#\u2502]*?)(?P<mark>-#)(?=[ \t]|$)", re.MULTILINE),
+    headings=3,
+    rules=False,
+    long_fences=False,
+)
+"""Discord's Markdown; small print is the gateway's alone.
+
+https://docs.discord.com/developers/reference#message-formatting and
+https://support.discord.com/hc/en-us/articles/210298617 (Markdown Text 101).
+"""
 _MASK_OR_CODE = re.compile(
-    r"(?P<code>(?<![`\\])(?:```(?!```)[^`]*+(?:`(?!``)[^`]*+)*+```(?!`)|`[^`\n]++`(?!`)))|\]\("
+    r"(?P<code>(?<![`\\])(?:```(?!```)[^`]*+(?:`(?!``)[^`]*+)*+```(?!`)|`[^`\n]++`(?!`)))"
+    rf"|{NAMED.pattern}|\]\(",
+    re.DOTALL,
 )
 
 
@@ -52,9 +72,20 @@ class Message:
         return shown
 
 
+def neutral(text: str) -> str:
+    """An agent's Markdown without pings and hidden links."""
+    return markdown(text, DIALECT)
+
+
 def unmask_links(text: str) -> str:
-    """Text without masked links, as Discord reads it; code stays unchanged."""
-    return _MASK_OR_CODE.sub(lambda found: found["code"] or APART, text)
+    """Text without links that hide their host; code stays unchanged."""
+    return _MASK_OR_CODE.sub(_unmask, text)
+
+
+def _unmask(found: re.Match[str]) -> str:
+    if found["code"] or names_host(found):
+        return found[0]
+    return found[0].replace("](", APART)
 
 
 def length(text: str) -> int:

@@ -12,13 +12,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.discord.connection.message_body import Message
+from adapters.discord.connection.message_body import Message, neutral
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
-from gateway.render.sanitize import markdown
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -75,7 +74,7 @@ class CommandThreads:
         """The root message, posted if need be. Raises the errors of calls."""
         if known := self.known(key):
             return known
-        opening = OPENING.format(title=markdown(await self.title(key)))
+        opening = OPENING.format(title=neutral(await self.title(key)))
         message = await self._find_answer(key, opening)
         if message is None:
             await asyncio.sleep(ANSWER_SECONDS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from adapters.discord.config import Threads
-from adapters.discord.connection.message_body import CONTENT, clip
+from adapters.discord.connection.message_body import CONTENT, clip, neutral
 from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
@@ -44,7 +44,6 @@ from gateway.conversation import (
     order_key,
 )
 from gateway.errors import GatewayError, NotFound
-from gateway.render.sanitize import markdown
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -180,7 +179,7 @@ class InteractionHandler:
         if receipt.reply or receipt.outcome == "refused":
             return Reply(text=receipt.reply or NOT_ACCEPTED, alone=True)
         about = f"{question.text}\n{question.shown}".strip()
-        quoted = "\n> ".join(markdown(about).splitlines())
+        quoted = "\n> ".join(neutral(about).splitlines())
         return Reply(text=f"<@{event.sender.id}> asked:\n> {quoted}")
 
     async def _command_of(

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
-from adapters.discord.connection.message_body import CONTENT, Message, clip, length
+from adapters.discord.connection.message_body import CONTENT, Message, clip, length, neutral
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from gateway.events import InputRequested
-from gateway.render.sanitize import label, markdown, sanitize, visible
+from gateway.render.sanitize import label, sanitize, visible
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
@@ -80,7 +80,7 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
     if named:
         name = f"**{escape_markdown(label(speech.agent, NAME))}**"
-        lines.append(name if speech.first else CONTINUED.format(name=name))
+        lines.append(f"-# {name}" if speech.first else CONTINUED.format(name=name))
     incoming, outgoing = _hand_offs(speech)
     if incoming:
         lines.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
@@ -155,8 +155,8 @@ def _render_card(card: Card) -> Message:
         text = f"{text}\n{shown}"
     if card.outcome:
         by = f" \u2014 {escape_markdown(label(card.by, 64))}" if card.by else ""
-        outcome = clip(markdown(card.outcome), 300)
-        return Message(content=f"{clip(text, 1600)}\n> {outcome}{by}", files=files)
+        outcome = clip(neutral(card.outcome), 300)
+        return Message(content=f"{clip(text, 1600)}\n-# {outcome}{by}", files=files)
     return Message(
         content=clip(text, CONTENT - 100),
         components=tuple(_form(request)),
@@ -167,7 +167,7 @@ def _render_card(card: Card) -> Message:
 
 def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
     if card.outcome:
-        return Message(content=f"{head}waited for a decision: {clip(markdown(card.outcome), 300)}")
+        return Message(content=f"{head}waited for a decision: {clip(neutral(card.outcome), 300)}")
     return Message(
         content=f"{head}waits for a decision in another conversation: {card.link}",
         components=tuple(_form(card.request)),
@@ -178,7 +178,7 @@ def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
 def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     if request.request_kind == "approval" and request.tool:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
-    prompt = markdown(request.prompt)
+    prompt = neutral(request.prompt)
     if length(prompt) <= QUESTION:
         return f"asks:\n{with_closed_fence(prompt)}", ()
     file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
@@ -195,7 +195,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     # The card does not repeat what it says already.
     repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
     told = request.reason or ("" if repeated else request.prompt)
-    prompt = with_closed_fence(clip(markdown(told), 300)) if told else ""
+    prompt = with_closed_fence(clip(neutral(told), 300)) if told else ""
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))

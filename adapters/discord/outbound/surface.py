@@ -6,10 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 from adapters.discord.bounded_cache import BoundedCache
-from adapters.discord.connection.message_body import Message, length
+from adapters.discord.connection.message_body import Message, clip, length, neutral
 from adapters.discord.connection.rate_limits import Rank
 from adapters.discord.connection.rest import (
     OLD_MESSAGE_EDITS,
@@ -27,7 +28,8 @@ from adapters.discord.outbound.tables import render_tables
 from adapters.discord.outbound.webhooks import Webhooks
 from gateway.adapter import AuthError
 from gateway.errors import GatewayError
-from gateway.render.sanitize import label, markdown
+from gateway.render.links import dead_links
+from gateway.render.sanitize import label
 from gateway.surface import (
     BusyState,
     Card,
@@ -53,6 +55,8 @@ LIMITS = TextLimits(
     tells_length=True,
 )
 
+GROWING = 1700
+"""Characters of a growing text, whose dead links take two more each."""
 NONCE_SECONDS = 180.0
 """The seconds for which Discord knows a message's nonce and makes no second message for it."""
 TYPING_SECONDS = 9.0
@@ -114,12 +118,20 @@ class DiscordSurface:
         return self._limits
 
     def neutral(self, text: str) -> str:
-        """An agent's text without pings or masked links, with readable tables."""
-        return render_tables(markdown(text, hosts=self._live_links()))
+        """An agent's text without pings or hidden links, with readable tables."""
+        return render_tables(neutral(text))
 
     def length(self, text: str) -> int:
         """Discord's length of a text, at most."""
         return length(text)
+
+    def _as_it_grows(self, part: Part) -> Part:
+        """A part as it grows: with dead links."""
+        speech = part.content
+        if not isinstance(speech, Speech) or not speech.growing:
+            return part
+        text = clip(dead_links(speech.text, self._live_links()), GROWING)
+        return replace(part, content=replace(speech, text=text))
 
     def note_nonce(self, nonce: str, message: str) -> None:
         """A message of the bot's own came in over the gateway."""
@@ -135,7 +147,7 @@ class DiscordSurface:
             Rank.EDIT if isinstance(part.content, Speech) and part.content.growing else Rank.URGENT
         )
         named = "/" not in message
-        body = render_part(part, named=named).body()
+        body = render_part(self._as_it_grows(part), named=named).body()
 
         async def edit(target: MessageTarget) -> None:
             if named:
@@ -315,9 +327,9 @@ class DiscordSurface:
         if self._webhooks and agent and not target.reply_to:
             hook = await self._webhooks.find_hook(place.key)
             if hook is not None:
-                message = render_part(part, named=False)
+                message = render_part(self._as_it_grows(part), named=False)
                 return await self._webhooks.post(hook, place.key, target, part.key, agent, message)
-        message = render_part(part)
+        message = render_part(self._as_it_grows(part))
         body = message.body(nonce=part.key, below=target.reply_to)
         rank = Rank.URGENT if isinstance(part.content, Card) else Rank.POST
         path = f"/channels/{target.channel}/messages"

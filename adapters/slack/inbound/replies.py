@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -15,7 +15,7 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parsed import Draft
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
-from gateway.render.sanitize import mrkdwn
+from gateway.render.markdown import mrkdwn
 from gateway.surface import RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -30,22 +30,15 @@ class Replies:
     `commands` are those that people type here with a `!`.
     """
 
-    def __init__(
-        self,
-        calls: Calls,
-        config: Config,
-        commands: Collection[str],
-        live_links: Callable[[], Collection[str]],
-    ) -> None:
+    def __init__(self, calls: Calls, config: Config, commands: Collection[str]) -> None:
         self._calls = calls
         self._simulator = None if config.real else urlsplit(config.api_url).netloc
         names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
         self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
-        self._live_links = live_links
 
     def to_mrkdwn(self, text: str) -> str:
         """The gateway's text as mrkdwn, with commands as `!stop`."""
-        return mrkdwn(self._command.sub("!", text), hosts=self._live_links())
+        return mrkdwn(self._command.sub("!", text))
 
     async def send(self, draft: Draft, text: str) -> None:
         """Send a text to a draft's author alone."""

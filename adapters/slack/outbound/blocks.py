@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
-from adapters.slack.outbound.text import heading, length, mentions
+from adapters.slack.outbound.text import length, mentions
 from gateway.events import InputRequested, NoticeLevel
 from gateway.render.sanitize import label, visible
 from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
@@ -21,6 +21,7 @@ Own: TypeAlias = Callable[[str], str]
 """A gateway line as mrkdwn."""
 
 SECTION = 2900
+CONTEXT = 1900
 ARGUMENTS = 8_000
 """Characters of a tool's arguments on the card itself; more of them come as a file."""
 BUTTONS = 5
@@ -62,10 +63,11 @@ def section(text: str) -> Block:
 def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) -> list[Block]:
     """A message of an agent that is not streamed."""
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
+    blocks += heading(speech, named=named)
     if before := [each for each in speech.activity if not each.after]:
         blocks.append(context(activity_lines(before)))
-    if text := heading(speech, named=named) + speech.text:
-        blocks.append({"type": "markdown", "text": text})
+    if speech.text:
+        blocks.append({"type": "markdown", "text": speech.text})
     if after := [each for each in speech.activity if each.after]:
         blocks.append(context(activity_lines(after)))
     if speech.resuming:
@@ -73,6 +75,14 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
     elif feedback and speech.text and speech.last and not speech.growing:
         blocks.append(feedback_block(part.key))
     return blocks or [context("\u2026")]
+
+
+def heading(speech: Speech, *, named: bool) -> list[Block]:
+    """The agent's name above the text, where the message lacks it.
+
+    In small print, which no text of an agent's can be in.
+    """
+    return [] if named else [context(f"*{_mrkdwn(label(speech.agent, 80))}*")]
 
 
 def activity_lines(activity: Sequence[Activity]) -> str:
@@ -252,7 +262,7 @@ def _menu(request: InputRequested) -> Block:
 
 def _settled(card: Card, own: Own) -> list[Block]:
     by = f" by {_mrkdwn(label(card.by, 80))}" if card.by else ""
-    return [section(piece) for piece in pieces(f"*{own(card.outcome)}*{by}", SECTION)]
+    return [context(piece) for piece in pieces(f"*{own(card.outcome)}*{by}", CONTEXT)]
 
 
 def _users(authors: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
+from gateway.render.links import dead_links
 from gateway.surface import (
     MessageFull,
     OutcomeUnknown,
@@ -65,6 +66,10 @@ _REFUSED_ALL_OVER = frozenset(
 )
 
 
+LONGEST = 11_500
+"""Characters of a text that is not streamed while it grows: dead links take two more each."""
+
+
 class MessageStreams:
     """The streams of agents' messages."""
 
@@ -89,6 +94,13 @@ class MessageStreams:
         """Number of open streams in a workspace."""
         return sum(each.team == team and each.phase == "open" for each in self._streams.values())
 
+    def as_it_grows(self, speech: Speech) -> Speech:
+        """An agent's text; while it grows, with dead links."""
+        if not speech.growing:
+            return speech
+        text = dead_links(speech.text, self._calls.live_links())
+        return replace(speech, text=text[:LONGEST])
+
     def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
         key = place.key
@@ -110,7 +122,8 @@ class MessageStreams:
         )
         named = self._calls.named(place)
         text = opening(speech.text)
-        chunks = stream.next_chunks(part, speech, text, named=named)
+        hosts = self._calls.live_links()
+        chunks = stream.next_chunks(part, speech, text, named=named, hosts=hosts)
         if not chunks:  # how it begins is not known before the next word
             raise RateLimited(WORD)
         team, user = self._calls.asker(place)
@@ -132,7 +145,7 @@ class MessageStreams:
                 raise
             return None
         stream.ts, stream.channel = str(answer["ts"]), str(answer.get("channel") or key.channel)
-        stream.mark_sent(speech, text, self._calls.clock.time())
+        stream.mark_sent(speech, text, self._calls.clock.time(), hosts=hosts)
         self._streams[stream.ref] = stream
         return self._messages.id_of(place, stream.channel, stream.ts)
 
@@ -197,9 +210,14 @@ class MessageStreams:
             await self._roll_over(place, stream, part, speech, text=stream.final_text(speech.text))
         elif stream.extended_by(speech.text):  # else the end sets it right
             text = stream.stable_text(speech.text)
-            chunks = stream.next_chunks(part, speech, text, named=self._calls.named(place))
-            if chunks:
+            if chunks := self._next_chunks(place, stream, part, speech, text):
                 await self._append(place, stream, part, speech, text=text, chunks=chunks)
+
+    def _next_chunks(
+        self, place: Place, stream: Stream, part: Part, speech: Speech, text: str
+    ) -> list[Chunk]:
+        named, hosts = self._calls.named(place), self._calls.live_links()
+        return stream.next_chunks(part, speech, text, named=named, hosts=hosts)
 
     async def _append(
         self,
@@ -229,7 +247,8 @@ class MessageStreams:
             stream.phase = "broken"
             await self._repair(place, stream, part, speech)
         else:
-            stream.mark_sent(speech, text, self._calls.clock.time())
+            hosts = self._calls.live_links()
+            stream.mark_sent(speech, text, self._calls.clock.time(), hosts=hosts)
 
     async def _roll_over(
         self, place: Place, stream: Stream, part: Part, speech: Speech, *, text: str
@@ -251,7 +270,7 @@ class MessageStreams:
         chunks: list[Chunk] = []
         extended = stream.extended_by(speech.text)
         if extended:
-            chunks = stream.next_chunks(part, speech, speech.text, named=self._calls.named(place))
+            chunks = self._next_chunks(place, stream, part, speech, speech.text)
             chunks += fence_chunks(speech.text)
         below = closing(part, speech, feedback=feedback)
         try:
@@ -268,7 +287,8 @@ class MessageStreams:
         except OutcomeUnknown:
             stream.phase = "broken"
         else:
-            if extended and not speech.resuming and not has_table(speech.text):
+            redone = has_table(speech.text) or stream.has_dead_links
+            if extended and not speech.resuming and not redone:
                 self._forget(stream)
                 return
             stream.phase = "stopped"
@@ -288,7 +308,8 @@ class MessageStreams:
         text = speech.text
         if speech.growing:
             text = stream.sent if whole else stream.final_text(text)
-        if not (speech.growing and whole and stream.has_sent(speech)) or has_table(text):
+        redone = has_table(text) or stream.has_dead_links
+        if not (speech.growing and whole and stream.has_sent(speech)) or redone:
             shown = replace(speech, text=text, growing=False)
             feedback = feedback and not speech.growing
             try:
@@ -369,7 +390,8 @@ class MessageStreams:
         self, place: Place, ref: MessageRef, part: Part, speech: Speech, *, feedback: bool
     ) -> None:
         named = self._calls.named(place)
-        whole = replace(speech, text=f"{speech.text}{fence_end(speech.text)}")
+        shown = self.as_it_grows(speech)
+        whole = replace(shown, text=f"{shown.text}{fence_end(shown.text)}")
         blocks = speech_blocks(part, whole, named=named, feedback=feedback)
         text = summary(replace(part, content=speech), self._calls.own)
         await self._messages.update(place, ref, part.key, blocks=blocks, text=text)

@@ -17,7 +17,7 @@ from adapters.slack.connection.payload import slack_ids
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
 from gateway.base.clock import Clock, Timer, sleep
-from gateway.render.sanitize import mrkdwn
+from gateway.render.markdown import mrkdwn
 from gateway.surface import Place, RateLimited
 
 FLUSH = 0.7
@@ -270,7 +270,7 @@ class _Permit:
 class PacedCalls:
     """Makes the calls of all places.
 
-    `live_links` gives the hosts whose links stay links.
+    `live_links` gives the hosts whose links are links while a text grows.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class PacedCalls:
 
     def own(self, text: str) -> str:
         """A line of the gateway's own, as mrkdwn."""
-        return mrkdwn(text, hosts=self.live_links())
+        return mrkdwn(text)
 
     def workspace(self, place: Place) -> Workspace:
         """The place's workspace."""

@@ -7,6 +7,7 @@ https://docs.slack.dev/reference/methods/chat.startStream and its siblings.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -17,9 +18,11 @@ from adapters.slack.outbound.blocks import (
     activity_line,
     context,
     feedback_block,
+    heading,
 )
 from adapters.slack.outbound.messages import MessageRef
-from adapters.slack.outbound.text import cut, fence_end, heading, settled
+from adapters.slack.outbound.text import cut, fence_end, settled
+from gateway.render.links import dead_links
 from gateway.render.sanitize import label
 from gateway.surface import Activity, Part, Speech
 
@@ -43,8 +46,9 @@ _STATUS = {"running": "in_progress", "done": "complete", "failed": "error", "unk
 class Stream:
     """A growing message.
 
-    `sent` is as much of the part's text as Slack was given, `thread` the text of its conversation's
-    key, `key` the part's; times are in seconds since the epoch.
+    `sent` is as much of the part's text as Slack was given, `shown` the same with dead links,
+    `thread` the text of its conversation's key, `key` the part's; times are in seconds since the
+    epoch.
     """
 
     team: str
@@ -56,6 +60,7 @@ class Stream:
     touched: float
     phase: Phase = "open"
     sent: str = ""
+    shown: str = ""
     marked: bool = False
     """True if it carries the part's key."""
     begun: bool = False
@@ -67,6 +72,11 @@ class Stream:
     def ref(self) -> MessageRef:
         """The message."""
         return MessageRef(self.team, self.channel, self.ts)
+
+    @property
+    def has_dead_links(self) -> bool:
+        """True if some of its links wait for the end."""
+        return self.shown != self.sent
 
     def is_old(self, now: float) -> bool:
         """True if a new stream is to follow."""
@@ -101,25 +111,28 @@ class Stream:
         end = cut(settled(text))
         return self.sent if self.extended_by(text) and len(end) < len(self.sent) else end
 
-    def next_chunks(self, part: Part, speech: Speech, text: str, *, named: bool) -> list[Chunk]:
+    def next_chunks(
+        self, part: Part, speech: Speech, text: str, *, named: bool, hosts: Collection[str]
+    ) -> list[Chunk]:
         """The chunks for this text and the activity.
 
-        The text must be `extended_by`.
+        The text must be `extended_by`; while it grows, only these hosts have links.
         """
         earlier, later = self._tasks(speech, after=False), self._tasks(speech, after=True)
         new_text = text[len(self.sent) :]
-        if not self.begun:
-            new_text = heading(speech, named=named) + new_text
+        if speech.growing:
+            new_text = dead_links(text, hosts).removeprefix(self.shown)
         texts: list[Chunk] = [{"type": "markdown_text", "text": new_text}] if new_text else []
-        first: list[Chunk] = []
-        if not self.begun and part.unsure:
-            first.append({"type": "blocks", "blocks": [context(UNSURE)]})
+        head: list[Block] = []
+        if not self.begun:
+            head = [*([context(UNSURE)] if part.unsure else []), *heading(speech, named=named)]
+        first: list[Chunk] = [{"type": "blocks", "blocks": head}] if head else []
         begun = [*texts, *earlier] if self.sent else [*earlier, *texts]
         return [*first, *begun, *later]
 
-    def mark_sent(self, speech: Speech, text: str, now: float) -> None:
+    def mark_sent(self, speech: Speech, text: str, now: float, *, hosts: Collection[str]) -> None:
         """Note that Slack has taken the chunks."""
-        self.sent = text
+        self.sent, self.shown = text, dead_links(text, hosts)
         self.begun = True
         self.touched = now
         self.sent_activity |= {each.id: each for each in speech.activity[:TASKS]}

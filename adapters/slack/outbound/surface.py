@@ -70,8 +70,8 @@ looked for, and so far back from there.
 class SlackSurface:
     """The surface of all workspaces of one app.
 
-    `live_links` gives the hosts whose links stay links. `remark` tells the operator what Slack
-    warns of.
+    `live_links` gives the hosts whose links are links while a text grows. `remark` tells the
+    operator what Slack warns of.
     """
 
     def __init__(
@@ -84,7 +84,6 @@ class SlackSurface:
         call_seconds: float = CALL_SECONDS,
     ) -> None:
         self._clock = clock or WallClock()
-        self._live_links = live_links
         self._pacer = Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
         self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
@@ -111,7 +110,7 @@ class SlackSurface:
 
     def neutral(self, text: str) -> str:
         """An agent's text as neutral Markdown: no mention, no hidden link."""
-        return neutral(text, self._live_links())
+        return neutral(text)
 
     def length(self, text: str) -> int:
         """The length of a text as Slack counts it."""
@@ -255,10 +254,11 @@ class SlackSurface:
 
     async def _post_speech(self, place: Place, part: Part, speech: Speech) -> str:
         named = self._calls.named(place)
+        shown = self._streams.as_it_grows(speech)
         return await self._messages.post(
             place,
             part.key,
-            blocks=speech_blocks(part, speech, named=named, feedback=not speech.growing),
+            blocks=speech_blocks(part, shown, named=named, feedback=not speech.growing),
             text=summary(part, self._calls.own),
             looks=name_of(speech.agent, named=named),
         )

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from gateway.render.sanitize import label, markdown
+from gateway.render.formulas import open_formula
+from gateway.render.markdown import Dialect, markdown
+from gateway.render.sanitize import label
 from gateway.render.split import Context
 from gateway.surface import Speech
 
 UNSETTLED = 600
 """Characters at the end of a growing text that may be held back until they are whole."""
+
+DIALECT = Dialect(
+    acts=re.compile(r"<(?=[A-Za-z/!?@#:])"),
+    instead="&lt;",
+    acts_in_code=re.compile(
+        r"<(?=[@#][A-Z0-9]+[|>]|!(?:here|channel|everyone)[|>]|!(?:subteam|date)\^"
+        r"|(?:https?|mailto|tel|slack):[^<>|\s]{1,2000}\|)",
+        re.IGNORECASE,
+    ),
+)
+"""Slack's Markdown: all its own marks begin with an angle bracket, and it reads entities.
+
+https://docs.slack.dev/messaging/formatting-message-text and
+https://docs.slack.dev/reference/block-kit/blocks/markdown-block; that a mention within code is no
+mention stands in neither, so that one is not left to chance.
+"""
 
 _LINK = re.compile(r"(?:https?://|www\.|<)\S*\Z", re.IGNORECASE)
 _WORD = re.compile(r"[!-~]+\Z")
@@ -32,12 +50,9 @@ _ICONS = (
 )
 
 
-def neutral(text: str, hosts: Collection[str]) -> str:
-    """An agent's Markdown without mentions or hidden links.
-
-    Addresses are links only on these hosts.
-    """
-    return markdown(text, hosts=hosts)
+def neutral(text: str) -> str:
+    """An agent's Markdown without mentions or hidden links."""
+    return markdown(text, DIALECT)
 
 
 def length(text: str) -> int:
@@ -62,17 +77,10 @@ def name_of(agent: str, *, named: bool) -> dict[str, str]:
     return {"username": label(agent, 80), "icon_emoji": icon(agent)}
 
 
-def heading(speech: Speech, *, named: bool) -> str:
-    """The agent's name before the text, where the message lacks it."""
-    if named:
-        return ""
-    return f"**{_escaped(label(speech.agent, 80))}**\n\n"
-
-
 def settled(text: str) -> str:
     """The beginning of a growing neutral text that is stable.
 
-    It ends before a word, a link, a bracket or a piece of code that has only begun.
+    It ends before a word, a link, a bracket, a formula or code that has only begun.
     """
     start = max(0, len(text) - UNSETTLED)
     if _open_fence(text):
@@ -83,6 +91,8 @@ def settled(text: str) -> str:
         end = min(end, opened)
     if (bracket := _open_bracket(text, max(start, text.rfind("\n\n") + 1))) is not None:
         end = min(end, bracket)
+    if (formula := open_formula(text, line)) is not None:
+        end = min(end, formula)
     if found := _LINK.search(text, start, end):
         end = found.start()
     if found := _WORD.search(text, start, end):
@@ -165,8 +175,3 @@ def _open_bracket(text: str, start: int) -> int | None:
 def _may_be_link(rest: str) -> bool:
     """True if bracketed words may become a link."""
     return not rest or (rest[0] in "(:" and ")" not in rest)
-
-
-def _escaped(text: str) -> str:
-    """A name as Markdown, without marks."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+-.!|~" else char for char in text)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from adapters.slack.simulator.state import Json, Message, StreamState
+from gateway.render.code import change_prose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +79,18 @@ _READ: dict[str, Callable[[Json], Iterable[str]]] = {
     "divider": lambda _: ["---"],
     "header": lambda block: [block["text"]["text"]],
     "input": lambda block: [block["label"]["text"]],
-    "markdown": lambda block: [block["text"]],
+    "markdown": lambda block: [_read_entities(block["text"])],
     "plan": _plan,
     "rich_text": lambda block: [_rich_text(block)],
     "section": _section,
     "table": _table,
     "task_card": lambda block: [f"[{block['status']}] {block['title']}"],
 }
+
+
+def _read_entities(text: str) -> str:
+    """Markdown with its entities as characters, but for code."""
+    return change_prose(text, lambda part, _: unescape(part))
 
 
 def _cell_text(cell: Json) -> str:

@@ -20,7 +20,7 @@ from gateway.client import Answer, AnswerKind
 from gateway.config.table import Section
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
-from gateway.render.sanitize import markdown
+from gateway.render.markdown import markdown
 from gateway.surface import (
     Card,
     Content,

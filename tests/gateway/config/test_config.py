@@ -504,6 +504,16 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
             "found 'slack:C1', expected a channel such as 'slack:T1:C1'",
         ),
         (
+            "policies.live_links = ['https://docs.example.com']",
+            "policies.live_links[0]",
+            "found 'https://docs.example.com', expected a host such as 'docs.example.com'",
+        ),
+        (
+            "policies.live_links = ['.example.com', '*', 'a.example', '*.example.com']",
+            "policies.live_links[3]",
+            "found '*.example.com', expected a host",
+        ),
+        (
             "policies.approvals = ['slak:T1:C1']",
             "policies.approvals[0]",
             "found 'slak', expected a channel of a platform in [adapters]",

@@ -385,7 +385,7 @@ async def test_a_role_of_a_server_counts_in_direct_messages_too(
     async with serving(discord, tmp_path, partial(solo, model), routes=[route]) as gateway:
         await bob.says(bob.direct, "hello")
         await alice.says(alice.direct, "hello")
-        await discord.until(lambda: bot_texts(discord, alice.direct) == ["**solo**\nFine."])
+        await discord.until(lambda: bot_texts(discord, alice.direct) == ["-# **solo**\nFine."])
         await wait_delivered(gateway)
     assert len(model.requests) == 1
 
@@ -406,7 +406,7 @@ async def test_a_long_answer_is_its_beginning_and_a_file(
     assert shown[-1].attachments[0].content.decode() == text
     # Somebody may write between them, so each says whose it is.
     names = [each.content.partition("\n")[0] for each in shown[:-1]]
-    assert names == ["**solo**", *["-# **solo**, continued"] * (len(names) - 1)]
+    assert names == ["-# **solo**", *["-# **solo**, continued"] * (len(names) - 1)]
     assert len(names) > 1
 
 

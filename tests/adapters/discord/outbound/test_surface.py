@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 from pydantic import SecretStr
 
+from adapters.discord.connection.message_body import SUPPRESS_EMBEDS
 from adapters.discord.connection.rest import Rest
 from adapters.discord.conversations.threads import MessageTargets
 from adapters.discord.outbound.surface import NONCE_SECONDS, DiscordSurface
@@ -230,7 +231,7 @@ async def test_the_same_key_again_says_what_it_says_now(harness: DiscordHarness)
     await harness.surface.post(harness.place, first)
     later = Part(key="k", content=Speech(agent="solo", text="One two."))
     await harness.surface.post(harness.place, later)
-    assert bot_texts(harness.discord, thread_of(harness.asked)) == ["**solo**\nOne two."]
+    assert bot_texts(harness.discord, thread_of(harness.asked)) == ["-# **solo**\nOne two."]
 
 
 async def test_a_title_is_given_only_where_it_is_another(harness: DiscordHarness) -> None:
@@ -295,9 +296,9 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
                     clock.advance(1.0)
                     await asyncio.sleep(0.01)
     first, answer, meanwhile, *again = bot_texts(discord, thread_of(harness.asked))
-    assert (first, answer) == ("-# First.", "**solo**\nAll is well.")
+    assert (first, answer) == ("-# First.", "-# **solo**\nAll is well.")
     assert meanwhile == "-# Meanwhile."
-    assert again == ([f"**solo**\nAll is well.\n{TWICE}"] if late else [])
+    assert again == ([f"-# **solo**\nAll is well.\n{TWICE}"] if late else [])
 
 
 @pytest.mark.parametrize(
@@ -316,7 +317,8 @@ async def test_what_is_code_elsewhere_and_text_on_discord_hides_no_address(
     speech = Speech(agent="solo", text=harness.surface.neutral(text))
     await harness.surface.post(harness.place, Part(key="k", content=speech))
     (shown,) = bot_texts(harness.discord, thread_of(harness.asked))
-    assert "](" not in shown
+    bare = re.sub(r"```.*?```|`[^`]*`", "", shown, flags=re.DOTALL)  # as Discord reads it
+    assert "](" not in bare.replace("](https://evil.example) (evil.example)", "")
     assert "https://evil.example" in shown
 
 
@@ -333,7 +335,7 @@ async def test_who_came_stands_above_and_who_is_next_below(harness: DiscordHarne
     await harness.surface.post(harness.place, Part(key="k", content=speech))
     (shown,) = bot_texts(harness.discord, thread_of(harness.asked))
     assert shown.splitlines() == [
-        "**cy**",
+        "-# **cy**",
         "-# ann \u2192 bob \u00b7 bob \u2192 cy",
         "-# \u2713 search",
         "Here.",
@@ -341,11 +343,32 @@ async def test_who_came_stands_above_and_who_is_next_below(harness: DiscordHarne
     ]
 
 
+async def test_links_are_dead_while_the_text_grows_and_live_at_its_end(
+    harness: DiscordHarness,
+) -> None:
+    text = harness.surface.neutral("See [it](https://a.example/x), https://b.example/y. `</div>`")
+    growing = Speech(agent="solo", text=text, growing=True)
+    part = Part(key="k", content=growing)
+    message = await harness.surface.post(harness.place, part)
+    place = thread_of(harness.asked)
+    assert bot_texts(harness.discord, place) == [
+        "-# **solo**\nSee it (`https://a.example/x`), `https://b.example/y`. `</div>`"
+    ]
+    await harness.surface.edit(
+        harness.place, message, replace(part, content=replace(growing, growing=False))
+    )
+    assert bot_texts(harness.discord, place) == [
+        "-# **solo**\nSee [it](https://a.example/x) (a.example), https://b.example/y. `</div>`"
+    ]
+    (shown,) = bot_messages(harness.discord, place)
+    assert shown.flags & SUPPRESS_EMBEDS
+
+
 @pytest.mark.parametrize("code", ["`calls[0](x)`", "```py\ncalls[0](x)\n```"])
 async def test_code_stays_as_it_is(harness: DiscordHarness, code: str) -> None:
     speech = Speech(agent="solo", text=harness.surface.neutral(code))
     await harness.surface.post(harness.place, Part(key="k", content=speech))
-    assert bot_texts(harness.discord, thread_of(harness.asked)) == [f"**solo**\n{code}"]
+    assert bot_texts(harness.discord, thread_of(harness.asked)) == [f"-# **solo**\n{code}"]
 
 
 async def test_a_refused_rename_does_not_keep_a_thread_from_being_opened_again(

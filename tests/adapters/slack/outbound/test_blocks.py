@@ -273,7 +273,7 @@ async def test_nothing_that_an_agent_writes_pings_or_unfurls(desk: Desk) -> None
     assert "<!" not in sent
     assert "<@" not in sent
     assert "@here" not in sent
-    assert "`https://evil.example`" in sent
+    assert sent.count("[ok](https://evil.example) (evil.example)") == 2
     assert call.arguments["unfurl_links"] is call.arguments["unfurl_media"] is False
 
 

@@ -48,8 +48,55 @@ async def test_half_a_link_waits_until_it_is_whole(desk: Desk) -> None:
     for end in range(12, len(whole)):
         await desk.surface.edit(desk.place, message, speech(neutral(whole[:end])))
     await desk.surface.edit(desk.place, message, speech(neutral(whole), growing=False))
-    assert desk.texts[0].startswith("See the docs (https://docs.example/a) now.")
+    assert desk.texts[0].startswith("See [the docs](https://docs.example/a) (docs.example) now.")
     assert "update" not in desk.methods()
+
+
+async def test_links_are_dead_while_the_text_grows_and_live_at_its_end(desk: Desk) -> None:
+    whole = desk.surface.neutral(
+        "See [it](https://a.example/x) and https://b.example/y now: `<br/>`."
+    )
+    message = await desk.surface.post(desk.place, speech("See "))
+    await desk.surface.edit(desk.place, message, speech(f"{whole} Or so"))
+    assert desk.texts[0] == (
+        "See it (`https://a.example/x`) and `https://b.example/y` now: `<br/>`. Or "
+    )
+    await desk.surface.edit(desk.place, message, speech(f"{whole} Or so.", growing=False))
+    assert desk.methods() == ["startStream", "appendStream", "stopStream", "update"]
+    assert markdown(desk.messages()[0]) == [
+        "See [it](https://a.example/x) (a.example) and https://b.example/y now: `<br/>`. Or so."
+    ]
+
+
+async def test_links_at_the_very_end_need_no_update(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, speech("See "))
+    last = speech("See https://b.example/y.", growing=False)
+    await desk.surface.edit(desk.place, message, last)
+    assert desk.methods() == ["startStream", "stopStream"]
+    assert desk.texts[0].startswith("See https://b.example/y.")
+
+
+async def test_links_of_a_message_that_was_closed_before_its_end_come_to_life(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, speech("See https://b.example/y and more "))
+    desk.slack.clock.advance(61)
+    with pytest.raises(MessageFull) as full:
+        await desk.surface.edit(
+            desk.place, message, speech("See https://b.example/y and more and ")
+        )
+    assert full.value.shown == "See https://b.example/y and more "
+    assert markdown(desk.messages()[0]) == ["See https://b.example/y and more "]
+
+
+async def test_a_growing_message_that_is_no_stream_has_dead_links_too() -> None:
+    async with at_desk() as desk:
+        desk.slack.fail("chat.startStream", Refusal("channel_type_not_supported"))
+        message = await desk.surface.post(desk.place, speech("See https://b.example/y and "))
+        assert desk.texts[0].startswith("See `https://b.example/y` and")
+        await desk.surface.edit(desk.place, message, speech("See https://b.example/y and more "))
+        assert desk.texts[0].startswith("See `https://b.example/y` and more")
+        done = speech("See https://b.example/y and more.", growing=False)
+        await desk.surface.edit(desk.place, message, done)
+        assert desk.texts[0].startswith("See https://b.example/y and more.")
 
 
 async def test_a_message_begins_with_its_first_word_but_not_with_half_a_mark(desk: Desk) -> None:
@@ -90,12 +137,12 @@ async def test_without_leave_to_choose_a_name_the_text_begins_with_it() -> None:
         message = await desk.surface.post(desk.place, speech("Hello "))
         await desk.surface.edit(desk.place, message, speech("Hello.", growing=False))
         await desk.surface.post(desk.place, speech("Goodbye.", key="k2", growing=False))
-        assert desk.texts[0].startswith("**writer**\n\nHello.")
-        assert desk.texts[1].startswith("**writer**\n\nGoodbye.")
+        assert desk.texts[0].startswith("*writer*\nHello.")
+        assert desk.texts[1].startswith("*writer*\nGoodbye.")
         await desk.surface.post(desk.place, speech("P.S.", key="k3", first=False, growing=False))
         await desk.surface.post(desk.place, speech("P.P.S. ", key="k4", first=False))
-        assert desk.texts[2].startswith("**writer**\n\nP.S.")
-        assert desk.texts[3].startswith("**writer**\n\nP.P.S.")
+        assert desk.texts[2].startswith("*writer*\nP.S.")
+        assert desk.texts[3].startswith("*writer*\nP.P.S.")
 
 
 TABLE = "| city | people |\n|---|--:|\n| Oslo | 717,710 |\n"

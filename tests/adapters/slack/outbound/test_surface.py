@@ -69,8 +69,9 @@ class SlackHarness:
 
     def _seen(self, shown: RenderedMessage) -> VisibleMessage:
         text = f"{shown.name}: {shown.text}"
-        pings = {author_id(HOME, user) for user in MENTION.findall(shown.text)}
-        if EVERYONE.search(shown.text) and "rich_text" not in str(shown.blocks):
+        sent = str(shown.blocks or shown.fallback)
+        pings = {author_id(HOME, user) for user in MENTION.findall(sent)}
+        if EVERYONE.search(sent) and "rich_text" not in sent:
             pings.add("everyone")
         stored = self.desk.slack.channel("general").messages[shown.ts].files
         files = tuple((file.title, file.data) for file in stored)

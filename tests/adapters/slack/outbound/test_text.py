@@ -19,10 +19,10 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_what_was_shown_of_a_growing_text_is_never_taken_back(text: str) -> None:
-    whole = neutral(text, HOSTS)
+    whole = neutral(text)
     shown = ""
     for end in range(len(text) + 1):
-        now = settled(neutral(text[:end], HOSTS))
+        now = settled(neutral(text[:end]))
         assert whole.startswith(now)
         shown = now if len(now) > len(shown) else shown
     assert len(shown) > len(whole) * 0.7
@@ -34,8 +34,8 @@ def test_hardly_a_random_text_ever_takes_anything_back() -> None:
     wrong = 0
     for _ in range(300):
         text = "".join(chance.choice(pieces) for _ in range(5))
-        whole = neutral(text, HOSTS)
-        starts = (settled(neutral(text[:end], HOSTS)) for end in range(0, len(text), 3))
+        whole = neutral(text)
+        starts = (settled(neutral(text[:end])) for end in range(0, len(text), 3))
         wrong += any(not whole.startswith(start) for start in starts)
     assert wrong < 15
 
@@ -67,3 +67,29 @@ def test_a_message_ends_where_a_reader_would_pause(text: str, shown: str) -> Non
 def test_lengths_are_those_of_javascript() -> None:
     assert length("abc") == 3
     assert length("a\U0001f469b") == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<!channel> <@U123> <#C1|general>", "&lt;!channel> &lt;@U123> &lt;#C1|general>"),
+        ("<!subteam^S1|all> @here", "&lt;!subteam^S1|all> \uff20here"),
+        (
+            "`<!here>` `<@U123>` `<!subteam^S1>`",
+            "`\u2039!here>` `\u2039@U123>` `\u2039!subteam^S1>`",
+        ),
+        ("`<https://evil.example|bank>`", "`\u2039https://evil.example|bank>`"),
+        ("a <b>tag</b>, 5 < 6, x <- y", "a &lt;b>tag&lt;/b>, 5 < 6, x <- y"),
+        ("`</div>` `<!DOCTYPE html>` `<#if x>`", "`</div>` `<!DOCTYPE html>` `<#if x>`"),
+        ("```cpp\nstd::vector<T> v;\n```", "```cpp\nstd::vector<T> v;\n```"),
+        ("### Deep\n\n---\n- [x] done", "### Deep\n\n---\n- ☑ done"),
+    ],
+)
+def test_only_what_slack_acts_on_is_changed(text: str, shown: str) -> None:
+    assert neutral(text) == shown
+
+
+def test_a_formula_waits_until_it_is_whole() -> None:
+    assert settled(neutral("So \\(a^2 and more ")) == "So "
+    assert settled(neutral("So \\(a^2\\) and more ")) == "So `a²` and more "
+    assert settled(neutral("It costs $5 and more ")) == "It costs $5 and more "
