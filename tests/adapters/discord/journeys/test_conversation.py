@@ -285,5 +285,5 @@ async def test_models_ping_nobody_and_show_no_previews(
         (shown,) = [each for each in discord.messages(thread_of(asked)) if each.application]
     assert discord.pings == []
     assert f"<@{alice.id}>" not in shown.content
-    assert "](" not in shown.content
+    assert "[bank](https://evil.example) (evil.example) https://evil.example" in shown.content
     assert shown.flags & MessageFlag.SUPPRESS_EMBEDS
