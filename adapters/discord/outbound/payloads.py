@@ -29,9 +29,9 @@ NAME = 48
 TOOLS, HAND_OFF = 120, 60
 """Characters of the lines that tell what an agent does."""
 
-CONTINUED = "-# {name}, continued"
-"""Above each further part of what an agent says: others may have written since, and Discord puts
-the bot's name above all of its messages.
+CONTINUED = ", continued"
+"""In the head of each further part of what an agent says: others may have written since, and
+Discord puts the bot's name above all of its messages.
 """
 UNSURE = "-# This message may appear twice."
 RESUMING = "-# \u2026 interrupted; the answer starts again"
@@ -68,8 +68,8 @@ def render_part(part: Part, *, named: bool = True) -> Message:
 
 
 def _render_document(document: Document, *, named: bool) -> Message:
-    name = f"**{escape_markdown(label(document.agent, NAME))}**" if document.agent and named else ""
-    text = "\n".join(filter(None, [name, document.text]))
+    head = _head(document.agent) if document.agent and named else ""
+    text = "\n".join(filter(None, [head, document.text]))
     return Message(
         content=clip(text, CONTENT - len(UNSURE) - 1),
         files=tuple(Upload(name=file_name(file.name), data=file.data) for file in document.files),
@@ -79,8 +79,8 @@ def _render_document(document: Document, *, named: bool) -> Message:
 def _render_speech(speech: Speech, *, named: bool) -> Message:
     lines: list[str] = []
     if named:
-        name = f"**{escape_markdown(label(speech.agent, NAME))}**"
-        lines.append(f"-# {name}" if speech.first else CONTINUED.format(name=name))
+        head = _head(speech.agent)
+        lines.append(head if speech.first else f"{head}{CONTINUED}")
     incoming, outgoing = _hand_offs(speech)
     if incoming:
         lines.append(_small_text([_activity_text(each) for each in incoming], HAND_OFF))
@@ -99,6 +99,11 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
     if speech.resuming:
         lines.append(RESUMING)
     return Message(content="\n".join(lines) or "-# \u2026")
+
+
+def _head(agent: str) -> str:
+    """The agent's name in small print, which agents can't write."""
+    return f"-# **{escape_markdown(label(agent, NAME))}**"
 
 
 def _hand_offs(speech: Speech) -> tuple[list[Activity], list[Activity]]:

@@ -10,7 +10,6 @@ from gateway.render.formulas import open_formula
 from gateway.render.markdown import Dialect, markdown
 from gateway.render.sanitize import label
 from gateway.render.split import Context
-from gateway.surface import Speech
 
 UNSETTLED = 600
 """Characters at the end of a growing text that may be held back until they are whole."""

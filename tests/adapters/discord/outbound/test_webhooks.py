@@ -180,5 +180,5 @@ async def test_the_files_of_a_turn_are_one_message_of_their_agent(
         await wait_delivered(gateway)
     (posted,) = [each for each in bot_messages(discord, thread_of(asked)) if each.attachments]
     assert sorted(each.content for each in posted.attachments) == [bytes(range(9)), b"one", b"two"]
-    assert posted.author.name == "solo" if webhooks else posted.content == "**solo**"
+    assert posted.author.name == "solo" if webhooks else posted.content == "-# **solo**"
     assert discord.avoidable_429s == []
