@@ -33,6 +33,8 @@ from gateway.surface import (
 
 WHOLE = 1000
 """The number of the part that is a file with all of a text."""
+LOOKED_AT = 2
+"""Times the longest text that messages show: more of one is not read for them."""
 NAME = 80
 TOLD = 100
 """A growing text tells its length in steps of so many characters."""
@@ -266,7 +268,8 @@ def _speech(
     item: SpeechItem, surface: TextSurface, rows: Mapping[int, OutboxRow]
 ) -> list[DesiredMessage]:
     limits = surface.limits
-    text = surface.neutral(item.text)
+    begun = item.text[: LOOKED_AT * limits.whole]
+    text = surface.neutral(begun)
     cuts = _cuts(text, rows)
     most = limits.messages + sum(row.closed for row in rows.values())
     pieces = split(
@@ -277,7 +280,7 @@ def _speech(
         growing=item.growing,
         most=most + 1,
     )
-    long = len(pieces) > most or surface.length(text) > limits.whole
+    long = len(begun) < len(item.text) or len(pieces) > most or surface.length(text) > limits.whole
     if long:
         pieces = [piece for piece in pieces[:most] if piece.first < limits.whole]
     if not pieces:

@@ -43,6 +43,8 @@ _URL = re.compile(rf"\b{_ADDRESS}", re.IGNORECASE)
 _NAMED = r"\[(?P<words>(?:\\.|[^\[\]\\])*+)\]\((?P<url>[^\s<>()]++)\) \((?P<host>[^()\s]++)\)"
 NAMED = re.compile(rf"\\[^\]]|{_NAMED}", re.DOTALL)
 """A masked link with a host behind it, as `open_links` writes it, or what is escaped."""
+LINKED = re.compile(r"\bhttps?://", re.IGNORECASE)
+"""The beginning of a link."""
 _LINK = re.compile(rf"\\[^\]]|{_NAMED}|\b(?P<bare>{_ADDRESS})", re.IGNORECASE | re.DOTALL)
 _TRAILING = ".,;:!?)]}*_~"
 _PLAIN = re.compile(

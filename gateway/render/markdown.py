@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gateway.render.code import change_prose
 from gateway.render.formulas import show_formulas
@@ -67,6 +68,7 @@ ANY = Dialect()
 """The Markdown of a platform that is not known any better."""
 
 
+@lru_cache(maxsize=8)
 def markdown(text: str, dialect: Dialect = ANY) -> str:
     """The text for a platform; for one that grows, `dead_links` of it."""
     acts = dialect.acts_in_code

@@ -13,6 +13,7 @@ from itertools import pairwise, takewhile
 from typing import Literal, TypeAlias
 
 from gateway.render.graphemes import may_cut
+from gateway.render.links import LINKED
 from gateway.render.split import Context
 
 WIDTH = 60
@@ -54,7 +55,8 @@ def _render_table(table: Sequence[list[str]], sides: Sequence[Side]) -> list[str
     even = [[*row, *[""] * len(sides)][: len(sides)] for row in table]
     bare = [[_strip_markup(cell) for cell in row] for row in even]
     widths = [max(map(_width, column)) for column in zip(*bare, strict=True)]
-    if sum(widths) + len(GAP) * (len(widths) - 1) > WIDTH:
+    wide = sum(widths) + len(GAP) * (len(widths) - 1) > WIDTH
+    if wide or any(LINKED.search(cell) for row in even for cell in row):  # code has no links
         return [_line(even[0], row) for row in even[1:]]
     return _align_columns(bare, widths, sides)
 

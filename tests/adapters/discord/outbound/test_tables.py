@@ -41,6 +41,13 @@ def test_a_narrow_table_is_aligned_in_code() -> None:
     )
 
 
+def test_a_table_with_links_becomes_lines_in_which_they_work() -> None:
+    table = "| what | where |\n|---|---|\n| docs | [a](https://a.example/) (a.example) |"
+    assert render_tables(table) == (
+        "- **what:** docs \u00b7 **where:** [a](https://a.example/) (a.example)"
+    )
+
+
 def test_wide_characters_and_marks_take_the_columns_that_they_are_shown_in() -> None:
     family = "👩\u200d👩\u200d👧"
     rows = "| 東京タワー | 1 |\n| e\u0301te\u0301 | 22 |\n| 👍🏽 ok | 3 |\n| 🇩🇪 | 4 |"

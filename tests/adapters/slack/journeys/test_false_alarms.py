@@ -188,7 +188,7 @@ async def test_a_notification_says_words_without_marks(tmp_path: Path) -> None:
     (text,) = {call.arguments["text"] for call in slack.calls("chat.postMessage")}
     assert text.startswith("solo: The plan \u2022 Two steps, three, see the docs")
     assert text.endswith(
-        "\u2022 snake_case_name and this a quote a \u00b7 b 1 \u00b7 2 x = a * b * c"
+        "\u2022 \u2610 snake_case_name and this a quote a \u00b7 b 1 \u00b7 2 x = a * b * c"
     )
 
 
