@@ -84,8 +84,8 @@ class DiscordAdapter:
         config = self._config
         told = partial(host.compare_time, PLATFORM)
         async with Rest(config.token, config.api_url, told=told) as rest:
-            me, shards = await _sign_in(rest, config)
-            bot = _Bot(config, host, rest, me, shards, self._clock)
+            me, config = await _sign_in(rest, config)
+            bot = _Bot(config, host, rest, me, config.shards or 1, self._clock)
             try:
                 await bot.run()
             except BaseExceptionGroup as errors:
@@ -95,17 +95,20 @@ class DiscordAdapter:
                 raise refused from errors
 
 
-async def _sign_in(rest: Rest, config: Config) -> tuple[BotIdentity, int]:
-    """The bot's identity, and the number of connections it needs. Raises AuthError."""
+async def _sign_in(rest: Rest, config: Config) -> tuple[BotIdentity, Config]:
+    """The bot's identity, and where and how often to connect. Raises AuthError."""
     wait = FIRST_WAIT
     while True:
         try:
             user = await rest.call("GET", "/users/@me")
             application = await rest.call("GET", "/oauth2/applications/@me")
-            shards = config.shards or (await rest.call("GET", "/gateway/bot"))["shards"]
-            return BotIdentity(user=str(user["id"]), application=str(application["id"])), int(
-                shards
-            )
+            gateway = await rest.call("GET", "/gateway/bot")
+            found = {
+                "gateway_url": config.gateway_url or str(gateway["url"]),
+                "shards": config.shards or int(gateway["shards"]),
+            }
+            me = BotIdentity(user=str(user["id"]), application=str(application["id"]))
+            return me, config.model_copy(update=found)
         except (PlatformUnreachable, RateLimited, CallRejected) as error:
             LOG.warning("could not ask Discord for the bot's identity: %s", error)
         await asyncio.sleep(wait)

@@ -10,7 +10,6 @@ from pydantic import Field, SecretStr
 from gateway.config.table import IdForm, Section
 
 API = "https://discord.com/api/v10"
-GATEWAY = "wss://gateway.discord.gg/"
 
 Threads: TypeAlias = Literal["public", "private", "none"]
 
@@ -72,7 +71,7 @@ class Config(Section):
     """
 
     api_url: str = Field(default=API, pattern=r"^https?://")
-    """Base address of Discord's REST API; another one is for simulators."""
+    """Base address of Discord's REST API; another one is for a proxy before it, or a simulator."""
 
-    gateway_url: str = Field(default=GATEWAY, pattern=r"^wss?://")
-    """Address of Discord's gateway; another one is for simulators."""
+    gateway_url: str | None = Field(default=None, pattern=r"^wss?://")
+    """Address of Discord's gateway; the API is asked for it if not given."""

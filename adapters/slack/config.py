@@ -20,6 +20,8 @@ from gateway.config.table import (
 PLATFORM = "slack"
 """The platform of its conversations' keys."""
 SLACK_API = "https://slack.com/api/"
+SLACK_DOMAINS = ("slack.com", "slack-gov.com")
+"""Slack's own, and that of GovSlack: files and answers stand at hosts below them."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 _WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")
@@ -135,7 +137,9 @@ class Config(Section):
     """Up to four first messages that people are offered in a direct conversation."""
 
     api_url: Url = SLACK_API
-    """Where Slack's Web API is; another one only for a simulator."""
+    """Where Slack's Web API is: "https://slack-gov.com/api/" for GovSlack; another one for a proxy
+    before it, or a simulator.
+    """
 
     @property
     def bot_tokens(self) -> list[str]:
@@ -147,10 +151,23 @@ class Config(Section):
         """True if Parley listens for requests at host and port."""
         return self.mode == "http" or bool(self.client_id)
 
-    @property
-    def real(self) -> bool:
-        """True for Slack itself, false for a simulator."""
-        return self.api_url == SLACK_API
+    def is_at_slack(self, url: str, service: str) -> bool:
+        """True for Slack's "files" or "hooks", or the API's own host.
+
+        An API elsewhere may stand before any of Slack's own domains, or be a simulator.
+        """
+        api = urlsplit(self.api_url)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            return False
+        known = api.hostname in SLACK_DOMAINS
+        if not known and (parts.scheme, parts.netloc) == (api.scheme, api.netloc):
+            return True
+        domains = [str(api.hostname)] if known else SLACK_DOMAINS
+        hosts = {f"{service}.{domain}" for domain in domains}
+        return parts.scheme == "https" and port is None and parts.netloc in hosts
 
     @field_validator("bot_token")
     @classmethod

@@ -24,6 +24,7 @@ from gateway.app.assemble import (
     team_factory,
 )
 from gateway.app.check import build_twice
+from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
 from gateway.base.exit_codes import ExitCode
@@ -192,6 +193,7 @@ async def open_service(
         await check_teams(config, teams)
         async with gateway, serve_control(gateway, process):
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
+            import_later_modules()
             yield gateway, adapters, process.reload
     finally:
         await reloader.aclose()

@@ -186,7 +186,8 @@ def make_client(config: Config, shards: int, listener: ClientListener) -> Discor
     # discord.py has one address, and one kind of socket, for a whole process.
     discord.http.DiscordClientWebSocketResponse = PingedSocket  # pyright: ignore[reportPrivateImportUsage]
     Route.BASE = config.api_url.rstrip("/")
-    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
+    if config.gateway_url is not None:
+        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
     options: dict[str, Any] = {
         "intents": make_intents(config),
         "max_messages": None,

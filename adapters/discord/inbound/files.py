@@ -57,8 +57,7 @@ class Files:
     """
 
     def __init__(self, rest: Rest, api: str, largest: Callable[[], int]) -> None:
-        host = urlsplit(api)
-        self._own = host.netloc if host.hostname != "discord.com" else ""
+        self._own = urlsplit(api).netloc
         self._rest = rest
         self._largest = largest
 
@@ -99,7 +98,7 @@ class Files:
             parts = urlsplit(url)
         except ValueError:
             return False
-        if self._own and parts.netloc == self._own:
+        if parts.netloc == self._own:
             return parts.scheme in ("http", "https")
         return parts.scheme == "https" and parts.netloc in HOSTS
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -26,9 +25,6 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parse_events import remote_file
 from adapters.slack.inbound.parsed import RemoteFile
 from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles
-
-SLACK_HOSTS = frozenset({"files.slack.com", "slack-files.com"})
-"""The hosts that a bot's token may be sent to for a file."""
 
 _HTTP_OK = 200
 
@@ -51,8 +47,7 @@ class Files:
         self._calls = calls
         self._largest = largest
         self._seconds = seconds
-        # A simulator has its files where it has everything else.
-        self._simulator = None if config.real else urlsplit(config.api_url).netloc
+        self._config = config
 
     async def fetch_awaited(self, message: MessageAwaitingFiles) -> FetchedFiles:
         """The files that a stored message awaits."""
@@ -74,7 +69,7 @@ class Files:
         return remote_file({**table_at(answer, "file"), "file_access": ""})
 
     async def _fetched(self, team: str, file: RemoteFile) -> Attachment:
-        if file.host != "slack" or not self._may_have_token(file.url):
+        if file.host != "slack" or not self._config.is_at_slack(file.url, "files"):
             raise FileRefusal("it is not stored in Slack", file.name)
         most = self._largest()
         if file.size > most:
@@ -100,16 +95,6 @@ class Files:
         if data is None:
             return too_large(file, most + 1)
         return Attachment(name=file.name, media_type=file.media_type, data=data)
-
-    def _may_have_token(self, url: str) -> bool:
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:
-            return False
-        if self._simulator is not None:
-            return parts.netloc == self._simulator
-        return parts.scheme == "https" and parts.hostname in SLACK_HOSTS and port is None
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -21,7 +20,6 @@ from gateway.surface import CallRejected, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
 
-RESPONSE_HOST = "hooks.slack.com"
 SECONDS = 10.0
 
 
@@ -35,7 +33,7 @@ class Replies:
         self, calls: Calls, config: Config, commands: Collection[str], dead_ends: DeadEnds
     ) -> None:
         self._calls = calls
-        self._simulator = None if config.real else urlsplit(config.api_url).netloc
+        self._config = config
         names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
         self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
         self._dead_ends = dead_ends
@@ -62,7 +60,7 @@ class Replies:
                 await self._dead_ends.tell(message.key, message.author.id, error.obstacle)
 
     async def _send_once(self, draft: Draft, text: str) -> None:
-        if draft.response_url and self._is_slacks(draft.response_url):
+        if draft.response_url and self._config.is_at_slack(draft.response_url, "hooks"):
             await self._respond(draft.response_url, text)
         else:
             await self.post(draft, text)
@@ -105,12 +103,3 @@ class Replies:
             thread_ts=root if threaded else None,
             text=self.to_mrkdwn(text),
         )
-
-    def _is_slacks(self, url: str) -> bool:
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            return False
-        if self._simulator is not None:
-            return parts.netloc == self._simulator
-        return parts.scheme == "https" and parts.netloc == RESPONSE_HOST

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yarl
+from discord.gateway import DiscordWebSocket
 from pydantic import SecretStr
 
 from adapters.discord import Config, adapter, build
@@ -137,14 +139,23 @@ async def test_a_session_that_is_never_greeted_is_replaced(
     async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
         discord.gateway.deaf = 2
         discord.gateway.abort()
-        await discord.until(lambda: not discord.gateway.deaf)
+        await discord.until(lambda: not discord.gateway.deaf, seconds=20)
         assert gateway.vitals.connections()["discord"][0] == "connecting"
-        await discord.until(lambda: discord.gateway.open_sessions)
+        await discord.until(lambda: discord.gateway.open_sessions, seconds=20)
         alice = discord.person("alice")
         await alice.says(alice.direct, "still there?")
         await discord.until(lambda: bot_texts(discord, alice.direct))
         assert gateway.vitals.connections()["discord"][0] == "connected"
         await wait_delivered(gateway)
+
+
+async def test_the_api_is_asked_for_the_gateway_that_the_config_does_not_name(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL("ws://127.0.0.1:1/"))
+    config = config_of(discord).model_copy(update={"gateway_url": None})
+    async with serving(discord, tmp_path, lambda: solo("Here."), config=config):
+        assert discord.gateway.open_sessions
 
 
 async def test_a_half_open_socket_is_replaced(
@@ -156,7 +167,7 @@ async def test_a_half_open_socket_is_replaced(
         async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
             [before] = discord.gateway.connections
             proxy.freeze()
-            await discord.until(lambda: discord.gateway.resumes)
+            await discord.until(lambda: discord.gateway.resumes, seconds=20)
             assert discord.gateway.connections != [before]
             alice = discord.person("alice")
             await alice.says(alice.direct, "still there?")

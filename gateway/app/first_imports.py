@@ -1,0 +1,34 @@
+"""Modules that libraries would import with the first message, imported before that.
+
+They take up to a second in which nothing else is done: long enough to miss the three seconds that a
+platform gives for the first answer to a click.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+
+LATER: Mapping[str, tuple[str, ...]] = {
+    "openai": ("openai.resources.chat.completions", "jiter"),
+    "httpx": (
+        "anyio.abc",
+        "anyio.lowlevel",
+        "anyio._backends._asyncio",
+        "httpcore._backends.anyio",
+    ),
+    "mcp": ("mcp.client.session", "mcp.client.stdio"),
+    "teams": ("teams._snapshot.snapshot",),
+}
+"""Modules by the package that uses them later, if it is used at all."""
+
+
+def import_later_modules() -> None:
+    """Import what the loaded packages will need for the first turn."""
+    for package, modules in LATER.items():
+        if package in sys.modules:
+            for module in modules:
+                with suppress(ImportError):  # another version may have it elsewhere, or not at all
+                    importlib.import_module(module)

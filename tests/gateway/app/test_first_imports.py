@@ -1,0 +1,100 @@
+"""The first message meets a process that has imported everything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.testing import DiscordSimulator
+from adapters.slack.testing import SlackSimulator
+from tests.adapters.discord.serving import bot_texts
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
+
+ROOT = Path(__file__).parents[3]
+CONFIG = """
+health = {{ port = 0 }}
+store = {{ folder = "store" }}
+
+[models.m]
+model = "gpt-4o"
+base_url = "{url}"
+api_key = "sk-good"
+
+[teams.t]
+type = "round_robin"
+max_turns = 1
+[teams.t.agents.a]
+type = "assistant"
+
+[[routes]]
+adapter = "{name}"
+dm = true
+users = "members"
+{route}
+
+[adapters.{name}]
+{table}
+"""
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, model: FakeOpenAI, name: str, table: dict[str, str], route: str = ""
+) -> AsyncGenerator[list[str]]:
+    """A connected process; in the end, its packages of late imports."""
+    lines = "\n".join(f'{key} = "{value}"' for key, value in table.items())
+    (folder / "config.toml").write_text(
+        CONFIG.format(url=model.url, name=name, table=lines, route=route)
+    )
+    command = [sys.executable, "-m", "tests.gateway.app.imports_child", folder / "config.toml"]
+    child = await asyncio.create_subprocess_exec(
+        *command, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert child.stdout is not None
+    late: list[str] = []
+    try:
+        assert await child.stdout.readline() == b"connected\n"
+        yield late
+    finally:
+        child.send_signal(signal.SIGTERM)
+        said, _ = await child.communicate()
+    late += sorted({each.partition(".")[0] for each in json.loads(said)} - {"encodings"})
+
+
+@pytest.mark.timeout(60)
+async def test_nothing_is_imported_after_slack_is_connected(tmp_path: Path) -> None:
+    async with FakeOpenAI(Reply(text="fine")) as model, SlackSimulator(rates=False) as slack:
+        table = {
+            "bot_token": slack.bot_token,
+            "app_token": slack.app_token,
+            "api_url": slack.api_url,
+        }
+        async with serving(tmp_path, model, "slack", table) as late:
+            ann = slack.person("ann")
+            asked = await ann.uploads(ann.direct, "a.txt", b"hello", text="read it")
+            await slack.until(lambda: slack.messages(ann.direct, asked)[1:], within=20)
+    assert late == []
+
+
+@pytest.mark.timeout(60)
+async def test_nothing_is_imported_after_discord_is_connected(tmp_path: Path) -> None:
+    async with FakeOpenAI(Reply(text="fine")) as model, DiscordSimulator() as discord:
+        table = {
+            "token": discord.token,
+            "api_url": discord.api_url,
+            "gateway_url": discord.gateway_url,
+        }
+        route = f'guild = "{discord.guild("ours").id}"'
+        async with serving(tmp_path, model, "discord", table, route) as late:
+            alice = discord.person("alice")
+            await alice.says(alice.direct, "read it", files=[("a.txt", b"hello", "text/plain")])
+            await discord.until(lambda: bot_texts(discord, alice.direct), seconds=20)
+    assert late == []
