@@ -340,7 +340,7 @@ class _Bot:
         LOG.warning(told.format(guild=guild))
 
     async def on_thread(self, payload: Payload) -> None:
-        """Keep a thread awake that waits for somebody's answer; read one that has woken up."""
+        """Keep a waiting thread awake; read one that has woken up."""
         self._targets.locked.learn(payload)
         metadata = payload.get("thread_metadata") or {}
         channel = parse_channel(payload)

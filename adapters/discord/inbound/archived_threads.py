@@ -42,7 +42,7 @@ def archive_of(channel: str) -> ConversationKey:
 
 @dataclass(slots=True)
 class _Listing:
-    """The list of a channel's archive: its times, the threads told of, and when it was made."""
+    """The times of a channel's archive, and the threads told of."""
 
     since: float
     until: float
