@@ -343,12 +343,14 @@ class _Bot:
         LOG.warning(told.format(guild=guild))
 
     async def on_thread(self, payload: Payload) -> None:
-        """A thread that waits for somebody's answer does not fall asleep."""
+        """Keep a waiting thread awake; read one that has woken up."""
         self._targets.locked.learn(payload)
         metadata = payload.get("thread_metadata") or {}
+        channel = parse_channel(payload)
+        if not metadata.get("archived"):
+            await self._catch_up.note_awake(channel)
         if not metadata.get("archived") or metadata.get("locked"):
             return
-        channel = parse_channel(payload)
         self._channels.learn(channel)
         key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.thread_at(key)

@@ -45,7 +45,7 @@ LOOK_BACK = 60.0
 FIRST_DELAY, LONGEST_DELAY = 1.0, 300.0
 """Seconds until a call is repeated that the platform did not take."""
 LONGEST = 6 * 3600.0
-"""Seconds after which an unreachable platform is given up for a thread."""
+"""Seconds of waiting between tries after which a platform is given up for a thread."""
 MOST_ASKED = 900.0
 """Seconds that a platform may ask to wait at a time."""
 SETTLES = 2.0
@@ -215,16 +215,19 @@ async def _bounded(call: Awaitable[T]) -> T:
 
 
 class Backoff:
-    """Delays between the tries of one thread: jittered, longer each time."""
+    """Delays between the tries of one thread: jittered, longer each time.
+
+    Only what was waited for counts, however long it took: while the machine slept, nothing was
+    tried, and a clock that is set proves nothing.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._delay = 0.0
-        self._since: float | None = None
+        self._delay = self._waited = 0.0
 
     def reset(self) -> None:
         """Begin anew: a call has succeeded."""
-        self._delay, self._since = 0.0, None
+        self._delay = self._waited = 0.0
 
     async def wait_as_asked(self, seconds: float) -> None:
         """Wait for as long as the platform asked."""
@@ -232,13 +235,13 @@ class Backoff:
             await sleep(self._clock, min(seconds, MOST_ASKED) * random.uniform(1.0, 1.1))
 
     async def wait(self) -> bool:
-        """Wait for the next try; False after too many hours."""
-        now = self._clock.time()
-        self._since = now if self._since is None else self._since
-        if now - self._since > LONGEST:
+        """Wait for the next try; False after too many hours of it."""
+        if self._waited > LONGEST:
             return False
         self._delay = min(LONGEST_DELAY, max(FIRST_DELAY, self._delay * 2))
-        await sleep(self._clock, self._delay * random.uniform(0.8, 1.2))
+        seconds = self._delay * random.uniform(0.8, 1.2)
+        await sleep(self._clock, seconds)
+        self._waited += seconds
         return True
 
 

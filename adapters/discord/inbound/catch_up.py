@@ -15,7 +15,12 @@ from time import monotonic
 
 from adapters.discord.connection.rest import UNKNOWN_CHANNEL, ApiError
 from adapters.discord.connection.values import PLATFORM, Channel, sent_at
-from adapters.discord.inbound.archived_threads import ArchivedThreads, archive_of, has_threads
+from adapters.discord.inbound.archived_threads import (
+    ArchivedThreads,
+    WokenThreads,
+    archive_of,
+    has_threads,
+)
 from adapters.discord.inbound.missed_messages import MissedMessages, place_of
 from gateway.adapter import AdapterHost, AuthError
 from gateway.errors import GatewayError
@@ -53,6 +58,7 @@ class CatchUp:
         self._host = host
         self._messages = messages
         self._archives = archives
+        self._woken = WokenThreads()
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._not_before: dict[int, float] = {}
@@ -71,6 +77,8 @@ class CatchUp:
         now, since = self._clock(), since - OVERLAP
         if since > now:  # the clock was ahead when the time was stored
             since = now - self._host.missed.offer
+        # Before anything is waited for: the next event may be of a thread that wakes up.
+        self._woken.begin((channel for channel, _ in channels), since, now)
         gaps: list[Gap] = []
         for channel, last in channels:
             newest = sent_at(last) if last else 0.0 if guild else since
@@ -81,6 +89,15 @@ class CatchUp:
             for channel in await self._with_archives(channels, now - since, guild)
         ]
         await self._add(gaps)
+
+    async def note_awake(self, thread: Channel) -> None:
+        """Add a thread that woke up, maybe before the archive was listed.
+
+        Raises GatewayError if it was not stored.
+        """
+        if (gap := self._woken.gap(thread, self._clock())) is not None:
+            await self._add([gap])
+            self._woken.end(thread.parent, [thread.id], whole=False)
 
     async def note_lost(self, channel: str, since: float) -> None:
         """Add the channel of a message that failed. Raises GatewayError."""
@@ -107,7 +124,10 @@ class CatchUp:
         if seconds >= SOONEST_ARCHIVE or not found:
             return found
         known = await self._host.known_channels(PLATFORM, guild)
-        return sorted({each.place.channel for each in known}.intersection(found))
+        listed = {each.place.channel for each in known}.intersection(found)
+        for channel in listed.symmetric_difference(found):
+            self._woken.end(channel)
+        return sorted(listed)
 
     async def run(self) -> None:
         """Work the list off once Discord has told of its servers."""
@@ -168,9 +188,9 @@ class CatchUp:
             self._changed.set()
 
     async def _read_page(self, gap: OpenGap) -> ReadPage:
-        source = self._archives if gap.place.root else self._messages
         try:
-            return await source.read(gap)
+            source = self._archives if gap.place.root else self._messages
+            page = await source.read(gap)
         except ApiError as error:
             if error.code != UNKNOWN_CHANNEL:
                 told = UNREADABLE.format(channel=gap.place.channel, why=error)
@@ -178,7 +198,11 @@ class CatchUp:
             if not error.unreadable:
                 raise
             LOG.info("could not read missed messages of %s: %s", gap.place.channel, error)
-            return ReadPage(gap=gap.id, cursor=None)
+            page = ReadPage(gap=gap.id, cursor=None)
+        if gap.place.root:
+            listed = [place.channel for place in page.further]
+            self._woken.end(gap.place.channel, listed, whole=page.cursor is None)
+        return page
 
     def _hold(self, gap: OpenGap, error: Exception) -> None:
         failures = self._failures.get(gap.id, 0)

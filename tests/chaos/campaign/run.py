@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
+from gateway.delivery.sender import LONGEST_DELAY
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.discord import DiscordPlatform
 from tests.chaos.campaign.judge import Observation, Sent, judge, unanswered
@@ -44,9 +45,11 @@ LOOK_AGAIN = 0.02
 QUIET = 0.5
 """Seconds in which nothing happens: then nothing follows any more."""
 STILL = 8.0
-"""Seconds in which nothing happens although something is missing: it will not come."""
-PATIENCE = 40.0
-"""Seconds that an outcome has; what comes later is missing."""
+"""Seconds in which nothing happens and nothing is to be done: what is missing will not come."""
+STUCK = 2 * LONGEST_DELAY
+"""Seconds in which nothing happens although something is to be done: it will not be done."""
+PATIENCE = 900.0
+"""Seconds that an outcome has while something happens; what comes later is missing."""
 MOMENT = 1.0
 """Seconds that an end waits for the moment that the plan gives it."""
 ROUNDS = 8
@@ -194,23 +197,27 @@ class Campaign:
         return self.platform.activity + len(self.model.requests)
 
     async def _settle(self) -> None:
-        """Wait until messages have outcomes or wait for people, and nothing moves."""
+        """Wait until each message has an outcome or waits for people.
+
+        A process that has something to do is given as long as its longest delay takes, on whatever
+        machine; one that has nothing to do is given a moment.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + PATIENCE
-        seen, since = -1, loop.time()
-        while loop.time() < min(until, since + STILL):
+        seen, since, at_rest = -1, loop.time(), False
+        while loop.time() < min(until, since + (STILL if at_rest else STUCK)):
             await asyncio.sleep(LOOK_AGAIN)
             if (now := self._activity()) != seen:
-                seen, since = now, loop.time()
-            if loop.time() - since > QUIET and self._is_settled():
-                return
+                seen, since, at_rest = now, loop.time(), False
+            if loop.time() - since > QUIET:
+                at_rest = self.platform.told and self.process.at_rest()
+                if at_rest and self._is_settled():
+                    return
         missing = unanswered(self.observation())
-        at_rest = self.platform.told and self.process.at_rest()
         self.trace.append(f"      it did not settle: without outcome {missing}, at rest: {at_rest}")
 
     def _is_settled(self) -> bool:
-        if not (self.platform.told and self.process.at_rest()):
-            return False
+        """True if the rest waits for people, or is told later."""
         open_requests = self.process.open_requests()
         held = {self.sent[each.n].place for each in open_requests if each.n in self.sent}
         missing = unanswered(self.observation())

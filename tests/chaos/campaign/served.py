@@ -62,6 +62,11 @@ REQUESTS = """
 SELECT requests.kind, requests.prompt || ' ' || requests.arguments, turns.author
 FROM requests JOIN turns ON turns.id = requests.turn WHERE requests.state = 'open'
 """
+UNTOLD = """
+SELECT count(*) FROM deliveries
+WHERE told < (SELECT max(seq) FROM events WHERE events.thread = deliveries.thread)
+"""
+"""Threads of which the platform does not show everything yet."""
 
 
 class NotServed(Exception):
@@ -171,8 +176,8 @@ class ServedProcess:
         return [f"{each.thread} {each.text}" for each in check_whole(self.store, in_use=False)]
 
     def at_rest(self) -> bool:
-        """True if nothing runs, and messages wait for people alone."""
-        rows = (*self.read(OPEN_TURNS), *self.read(WAITING), *self.read(GAPS))
+        """True if all is told, and messages wait for people alone."""
+        rows = (*self.read(OPEN_TURNS), *self.read(WAITING), *self.read(GAPS), *self.read(UNTOLD))
         return not any(count for (count,) in rows)
 
     def open_requests(self) -> list[OpenRequest]:

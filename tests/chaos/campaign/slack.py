@@ -110,7 +110,10 @@ class SlackPlatform:
         return True
 
     async def _heard_of(self, message: Message, patience: float) -> bool:
-        """Wait until a message was acknowledged: nobody writes the next one before."""
+        """Wait until a message was acknowledged or given up.
+
+        Nobody writes the next one before.
+        """
         try:
             await self._slack.until(lambda: self._is_heard(message), patience)
         except TimeoutError:
@@ -119,7 +122,7 @@ class SlackPlatform:
 
     def _is_heard(self, message: Message) -> bool:
         told = [each for each in self._slack.deliveries if each.event.get("ts") == message.ts]
-        return all(each.acked for each in told)
+        return all(each.acked or each.lost for each in told)
 
     async def edit(self, n: int, text: str) -> None:
         """Change a message."""

@@ -147,6 +147,17 @@ async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path
         assert (await gateway.store.counts()).outbox == {"failed": 1}
 
 
+async def test_a_machine_that_slept_for_days_gives_no_thread_up(tmp_path: Path) -> None:
+    board, clock = Board(), VirtualClock()
+    for _ in range(3):
+        board.fail("post", PlatformUnreachable())
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(*HELLO)
+        await all_told(gateway, clock, 9 * 86_400.0)  # between any two tries
+    assert board.texts == ["a: Hello."]
+
+
 async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path) -> None:
     board = Board()
     board.fail("post", CallRejected("msg_blocks_too_long"))

@@ -425,6 +425,33 @@ async def test_places_that_nobody_knew_are_found(
         await wait_delivered(gateway)
 
 
+async def test_a_thread_that_wakes_before_the_archive_is_listed_is_read(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, ahead = discord.channel("general"), discord.person("alice"), 0.0
+    clock = lambda: time.time() + ahead  # noqa: E731
+    async with serving(discord, tmp_path, lambda: solo("One."), clock=clock) as gateway:
+        asked = await alice.mentions(general, "begin")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+        await wait_seen_mark(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    missed = await alice.says(thread_of(asked), "days ago")
+    ahead = 3 * 86_400.0
+    discord.advance(ahead)
+    discord.archive(thread_of(asked))
+    go_on = asyncio.Event()
+    discord.faults.plan(Delay(until=go_on), method="GET", path="/threads/archived/public")
+    async with serving(discord, tmp_path, lambda: solo("Two."), clock=clock) as gateway:
+        await discord.until(lambda: discord.calls("GET", "/threads/archived/public"))
+        await alice.says(thread_of(asked), "awake")
+        await discord.until(lambda: len(bot_texts(discord, thread_of(asked))) > 1)
+        go_on.set()
+        await wait_caught_up(gateway, offer=1)
+        await wait_delivered(gateway)
+    assert missed in [each.referenced for each in bot_messages(discord, thread_of(asked))]
+
+
 async def test_what_is_too_old_for_a_button_is_counted(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
