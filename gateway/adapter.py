@@ -354,7 +354,7 @@ class AdapterHost(Protocol):
         ...
 
     def connection(self, adapter: str, *, is_open: bool) -> None:
-        """Note that the connection to a platform was made, or lost, for `parley status`.
+        """Note that a platform was connected or lost, for `parley status`.
 
         Without a word of the adapter, a platform that sends frames counts as connected.
         """

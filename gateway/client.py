@@ -31,7 +31,7 @@ class ThreadInfo:
     """Only messages that mention the bot are answered."""
 
     def is_for_team(self, *, mentioned: bool) -> bool:
-        """True if a message there may be for the team, or answer its question."""
+        """True if a message there may concern the team."""
         return mentioned or not self.muted or self.state == "waiting"
 
 

@@ -104,7 +104,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
 
 async def _check_health(loaded: LoadedConfig) -> list[Finding]:
-    """A warning if something else than this config's `parley serve` has the health port."""
+    """A warning if a foreign program has the health port."""
     health = loaded.config.health
     if not (loaded.adapters and health.port) or await owner_of(store_of(loaded)):
         return []

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.config.root import Config
 
@@ -31,7 +32,7 @@ def _no_folder(path: Path) -> str:
         with tempfile.TemporaryFile(dir=path):
             return ""
     except OSError as error:
-        return error.strerror or str(error)
+        return error.strerror or describe(error)
 
 
 def _no_file(path: Path) -> str:
@@ -42,4 +43,4 @@ def _no_file(path: Path) -> str:
         with path.open("ab"):
             return ""
     except OSError as error:
-        return error.strerror or str(error)
+        return error.strerror or describe(error)

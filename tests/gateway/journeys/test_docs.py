@@ -59,7 +59,7 @@ def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example
         secrets[variable] = "sk-test"
     for variable, value in secrets.items():
         monkeypatch.setenv(variable, value)
-    functions = ("find_order", "pay_back", "search")
+    functions = ("find_order", "pay_back", "search", "send_mail")
     (tmp_path / "my_tools.py").write_text(
         "\n".join(f"def {name}(text: str) -> str: ..." for name in functions)
     )
