@@ -201,8 +201,12 @@ class Bucket:
         return max(self._closed - self._clock.time(), missing, 0.001)
 
     def _count(self) -> None:
-        """Add what has come in since the last time."""
+        """Add what has come in since the last time.
+
+        When the clock is set back, the time at which the bucket opens goes back with it.
+        """
         now = self._clock.time()
+        self._closed -= max(0.0, self._counted - now)
         gained = max(0.0, now - self._counted) * self._rate.per_minute / 60
         self._tokens = min(self._rate.burst, self._tokens + gained)
         self._counted = now

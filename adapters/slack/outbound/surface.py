@@ -254,8 +254,9 @@ class SlackSurface:
         if stream is not None:
             last = max(last, stream.touched)
             gap = self._pacer.gap(caller, self._streams.count_open(stream.team))
-        if (wait := last + max(gap, FLUSH) - self._clock.time()) > 0:
-            await sleep(self._clock, wait)
+        gap = max(gap, FLUSH)
+        if (wait := last + gap - self._clock.time()) > 0:
+            await sleep(self._clock, min(wait, gap))  # the clock may have been set back
         await self._calls.reserve(place, APPEND if stream is not None else UPDATE)
 
     def _flush(self, place: Place) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
 from adapters.discord.testing import (
     Channel,
@@ -16,6 +17,7 @@ from adapters.discord.testing import (
     TooManyRequests,
 )
 from adapters.discord.testing.inputs import ImpossibleAction
+from adapters.simulation.faults import PlannedFault
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.plan import CHANNELS, DIRECT, MODES, PEOPLE, Say, Trouble
 from tests.chaos.campaign.platform import FILE, Post
@@ -56,6 +58,7 @@ class DiscordPlatform:
         self._resumable = False
         self._turned_away = 0
         self._replayed: set[int] = set()
+        self._disturbed: list[PlannedFault[Fault, Call]] = []
         for name in CHANNELS:
             discord.channel(name)
         for name in PEOPLE:
@@ -188,8 +191,12 @@ class DiscordPlatform:
 
     def disturb(self, how: Trouble, times: int) -> None:
         """Disturb some of the next calls that write."""
-        for method in ("POST", "PATCH"):
+        for fault in self._disturbed:
+            fault.times = 0
+        self._disturbed = [
             self._discord.faults.plan(FAULTS[how], method=method, path="/messages", times=times)
+            for method in ("POST", "PATCH")
+        ]
 
     def freeze(self) -> None:
         """Know that everything is told in its order."""

@@ -99,7 +99,7 @@ class Platform(Protocol):
         ...
 
     def disturb(self, how: Trouble, times: int) -> None:
-        """Disturb some of the next calls that write."""
+        """Disturb some of the next calls that write; earlier disturbances end."""
         ...
 
     def freeze(self) -> None:

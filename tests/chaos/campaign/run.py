@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
-from gateway.delivery.sender import LONGEST_DELAY
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.discord import DiscordPlatform
 from tests.chaos.campaign.judge import Observation, Sent, judge, unanswered
@@ -46,8 +45,11 @@ QUIET = 0.5
 """Seconds in which nothing happens: then nothing follows any more."""
 STILL = 8.0
 """Seconds in which nothing happens and nothing is to be done: what is missing will not come."""
-STUCK = 2 * LONGEST_DELAY
-"""Seconds in which nothing happens although something is to be done: it will not be done."""
+STUCK = 60.0
+"""Seconds in which nothing happens although something is to be done: it will not be done.
+
+The longest pause between two tries is a tenth of that: a disturbance fails three calls in a row.
+"""
 PATIENCE = 900.0
 """Seconds that an outcome has while something happens; what comes later is missing."""
 MOMENT = 1.0
@@ -199,8 +201,8 @@ class Campaign:
     async def _settle(self) -> None:
         """Wait until each message has an outcome or waits for people.
 
-        A process that has something to do is given as long as its longest delay takes, on whatever
-        machine; one that has nothing to do is given a moment.
+        A process that goes on is given all the time that it needs; one that has nothing to do is
+        given a moment.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + PATIENCE

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
+from adapters.simulation.faults import PlannedFault
 from adapters.slack.simulator.call import Call
 from adapters.slack.simulator.deliveries import Delivery
 from adapters.slack.simulator.state import Channel, Message
@@ -54,6 +56,7 @@ class SlackPlatform:
         self._clock = clock
         self._messages: dict[int, Message] = {}
         self._closed = slack.faults.add(ServerError(), _connects, times=0)
+        self._disturbed: list[PlannedFault[Fault, Call]] = []
         slack.add_channel("quiet")
         for name in PEOPLE:
             slack.join("quiet", slack.person(name))
@@ -185,8 +188,12 @@ class SlackPlatform:
 
     def disturb(self, how: Trouble, times: int) -> None:
         """Disturb some of the next calls that write."""
-        for method in DISTURBED:
-            self._slack.fail(method, FAULTS[how], times=times)
+        for fault in self._disturbed:
+            fault.times = 0
+        self._disturbed = [
+            self._slack.faults.add(FAULTS[how], partial(_calls, method), times=times)
+            for method in DISTURBED
+        ]
 
     def freeze(self) -> None:
         """Know nothing: what is sent is not acknowledged."""
@@ -233,6 +240,10 @@ class SlackPlatform:
 
 def _connects(call: Call) -> bool:
     return call.method == "apps.connections.open"
+
+
+def _calls(method: str, call: Call) -> bool:
+    return call.method == method
 
 
 def _last_sent(deliveries: list[Delivery]) -> float:

@@ -477,3 +477,13 @@ async def test_a_stream_that_slack_does_not_end_is_set_right_once_it_has_expired
     desk.slack.clock.advance(310)
     await desk.surface.edit(desk.place, message, speech("A B.", growing=False))
     assert desk.texts[0].startswith("A B.")
+
+
+async def test_a_clock_that_is_set_back_holds_no_growing_text_up(desk: Desk) -> None:
+    await desk.surface.post(desk.place, speech("The answer is "))
+    desk.slack.clock.advance(-86_400)
+    ready = asyncio.ensure_future(desk.surface.ready(desk.place, "edit"))
+    await asyncio.sleep(0)
+    desk.slack.clock.advance(5)
+    async with asyncio.timeout(5):
+        await ready

@@ -99,6 +99,18 @@ async def test_a_closed_bucket_opens_when_slack_said_and_not_with_a_heap() -> No
     assert queue.served == ["a", "b", "c"]
 
 
+async def test_a_clock_that_is_set_back_keeps_no_bucket_closed() -> None:
+    clock = HandClock()
+    bucket = Bucket(Rate(per_minute=60, burst=30), clock)
+    bucket.close(30)
+    clock.advance(-86_400)
+    assert bucket.reopens() == 30
+    async with asyncio.TaskGroup() as group:
+        queue = Queue(group, clock)
+        await queue.wait("a", bucket.acquire(caller("a"), urgent=True))
+        assert await queue.after(30) == ["a"]
+
+
 async def test_one_who_gives_up_leaves_the_token_to_the_next() -> None:
     clock = HandClock()
     bucket = spent(Rate(per_minute=60, burst=1), clock)
