@@ -137,7 +137,7 @@ class MissedPages:
         return ReadPage(gap=gap.id, cursor=older or None, newest=newest, further=further)
 
     def _floor(self, gap: OpenGap, back: float) -> str:
-        """The age limit of a channel's messages after a return, as a time."""
+        """The age limit of a channel's messages, as a time."""
         return f"{min(gap.since, back - self._host.missed.offer):.6f}"
 
     async def _next_older(self, gap: OpenGap, before: str) -> str:
