@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import signal
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.config.settings import Attachments
 from gateway.content import document_process as process
 from gateway.content.attachments import READ, UNKNOWN_TYPES, is_forbidden
@@ -52,6 +54,9 @@ _WHY = {
     process.EMPTY: "no text was found in it",
 }
 _TOO_LONG = "it takes too long to read"
+_TOO_BUSY = "there was no room to read it"
+_PASSING = frozenset({_TOO_LONG, _TOO_BUSY})
+"""Reasons that may not hold another time."""
 _UNREADABLE = "it can't be read"
 
 
@@ -137,7 +142,7 @@ class Documents:
         finally:
             if not reading.locked():
                 self._reading.pop(key, None)
-        if result[1] != _TOO_LONG:  # another time the machine may have more time
+        if result[1] not in _PASSING:
             self._read[key] = result
             while len(self._read) > KEPT:
                 self._read.popitem(last=False)
@@ -146,14 +151,18 @@ class Documents:
 
 async def _read(kind: str, data: bytes) -> tuple[bytes, str]:
     program = [sys.executable, "-I", process.__file__, kind, str(max(1, int(SECONDS)))]
-    child = await asyncio.create_subprocess_exec(
-        *program,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
-        start_new_session=True,
-    )
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+    except OSError as error:  # the machine has no memory or process left
+        LOG.warning("a document can't be read now: %s", describe(error))
+        return b"", _TOO_BUSY
     try:
         async with asyncio.timeout(SECONDS):
             text, _ = await child.communicate(data)
@@ -165,6 +174,8 @@ async def _read(kind: str, data: bytes) -> tuple[bytes, str]:
             await child.wait()
     if child.returncode == 0:
         return text, ""
+    if child.returncode == -signal.SIGXCPU:
+        return b"", _TOO_LONG
     if child.returncode is not None and child.returncode < 0:  # a limit has ended it
         return b"", _WHY[process.TOO_LARGE]
     return b"", _WHY.get(child.returncode or 0, _UNREADABLE)

@@ -75,7 +75,10 @@ def raced(tmp_path: Path, outside: Path) -> Iterator[Path]:
 
 
 def race(once: Callable[[int], str], *wanted: str) -> set[str]:
-    """Race until all that is wanted has come up: a busy machine swaps rarely."""
+    """Race until all that is wanted has come up.
+
+    A busy machine swaps rarely.
+    """
     seen = set[str]()
     for number in count():
         if number >= ROUNDS and seen.issuperset(wanted):

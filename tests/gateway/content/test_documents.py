@@ -109,6 +109,16 @@ async def test_a_document_that_takes_too_long_is_given_up_and_may_be_tried_again
     assert read_now.data == b"Buy bread"
 
 
+async def test_a_process_that_can_not_begin_leaves_the_file_missing_for_now(monkeypatch):
+    found, sent = Documents(), file("a.pdf", "application/pdf", pdf("Buy bread"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/nowhere/python")
+        (_, (missing,)) = await found.as_text([sent], LIMITS)
+    assert missing.why == "there was no room to read it"
+    ((read_now,), _) = await found.as_text([sent], LIMITS)
+    assert read_now.data == b"Buy bread"
+
+
 async def test_the_same_contents_are_read_once(monkeypatch):
     found = Documents()
     sent = file("a.pdf", "application/pdf", pdf("Buy bread"))
