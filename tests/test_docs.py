@@ -29,6 +29,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.util._once import Once
 
+from docs import gallery
+from docs.gallery_scenes import SCENES
 from tests.fakes.openai_script import parse_script
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -146,3 +148,23 @@ def test_the_team_of_the_readme_is_right_as_it_stands_there(tmp_path: Path):
     )
     assert (check.returncode, check.stderr) == (0, "")
     assert "front, refunds" in check.stdout
+
+
+def cards(page: str) -> list[str]:
+    """The cards with buttons and the errors of the gallery's payloads."""
+    return [
+        call
+        for call in page.split("\n\n")
+        if re.match("chat.postMessage|POST .*/messages\n", call)
+        and re.search("g:approve:|g:choice:|ERROR1", call)
+    ]
+
+
+@pytest.mark.timeout(60)  # both simulators, one after the other
+async def test_the_gallery_shows_what_goes_over_the_wire():
+    written, now = (DOCS / "gallery.md").read_text(), await gallery.page()
+    for scene in SCENES:
+        for platform in ("Slack", "Discord"):
+            assert f"### {scene.title} on {platform}\n" in written
+    assert len(cards(now)) == 6
+    assert cards(written) == cards(now), "run `python docs/gallery.py`: gallery.md is out of date"
