@@ -43,14 +43,18 @@ class Remains:
             found = misspelt.get(found, found)
         return found
 
-    def remove(self, path: KeyPath) -> None:
-        """Take out the value at the path, or one around it.
+    def remove(self, paths: Iterable[KeyPath]) -> None:
+        """Take out the values at the paths, or those around them.
 
-        There always is something, so that repeated checks come to an end.
+        There always is something, so that repeated checks come to an end. Two things that one table
+        lacks take out that table, and no more.
         """
-        while path and (path in self._gone or not self._has(path)):
-            path = path[:-1]
-        self._gone.add(path)
+        now: set[KeyPath] = set()
+        for path in paths:
+            while path and (path in self._gone or not self._has(path)):
+                path = path[:-1]  # noqa: PLW2901 (the way up)
+            now.add(path)
+        self._gone |= now
 
     def blame(self, path: KeyPath) -> None:
         """Remember a cause; its consequences are no mistakes of their own."""

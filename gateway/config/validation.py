@@ -87,8 +87,7 @@ def validate(
         now = [each for each in mistakes if each.is_unknown_name] or mistakes
         told = [each for each in now if not each.follows(remains)]
         problems += [Problem(path=each.path, text=each.describe()) for each in told]
-        for mistake in now:
-            mistake.settle(remains)
+        remains.remove([each.unusable for each in now if not each.rename(remains)])
 
 
 def _mistakes(
@@ -143,12 +142,11 @@ class _Mistake:
         """True for a key that there is no setting for."""
         return self._details["type"] == "extra_forbidden"
 
-    def settle(self, remains: Remains) -> None:
-        """Take out the wrong part, or give it its right name."""
+    def rename(self, remains: Remains) -> bool:
+        """Give a misspelt key its right name; False if the part has to go."""
         remains.blame(self.path)
         meant = nearest(str(self.path[-1]), self._known()) if self.is_unknown_name else ""
-        if not (meant and remains.rename(self.path, meant)):
-            remains.remove(self.unusable)
+        return bool(meant) and remains.rename(self.path, meant)
 
     def describe(self) -> str:
         """The mistake in words."""

@@ -376,6 +376,28 @@ def test_mistakes_in_items_of_a_list_leave_the_other_items_and_their_numbers(tmp
     ]
 
 
+def test_an_item_that_lacks_two_things_leaves_the_other_items(tmp_path):
+    found = mistakes(
+        tmp_path,
+        """\
+        [[routes]]
+        adapter = "slack"
+        channels = "general"
+        users = "members"
+        [[routes]]
+        adapter = "slack"
+        [adapters.slack]
+        bot_token = "xoxb-1"
+        app_token = "xapp-1"
+        """,
+    )
+    assert list(found) == [
+        "line 3, routes[0].channels[0]",
+        "line 5, routes[1].channels",
+        "line 5, routes[1].users",
+    ]
+
+
 def test_a_misspelt_table_still_names_what_is_in_it(tmp_path):
     text = 'default_team = "t"\nmodells.m.model = "x"\nteam.t = { type = "demo", model = "m" }'
     assert list(mistakes(tmp_path, text)) == ["line 2, modells", "line 3, team"]
