@@ -52,7 +52,7 @@ class Remains:
         now: set[KeyPath] = set()
         for path in paths:
             while path and (path in self._gone or not self._has(path)):
-                path = path[:-1]  # noqa: PLW2901 (the way up)
+                path = path[:-1]
             now.add(path)
         self._gone |= now
 
