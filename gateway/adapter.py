@@ -474,7 +474,7 @@ class SettingsReader(Protocol):
         """The whole config's settings of this platform, None if it has none.
 
         A config that is only found in the current folder is asked about first, unless `trust`.
-        Raises GatewayError.
+        From then on, this process uses the config's proxy. Raises GatewayError.
         """
         ...
 

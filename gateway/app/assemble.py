@@ -17,8 +17,9 @@ from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import log_json, log_to
 from gateway.base.paths import store_folder
-from gateway.base.proxy import use_proxy
+from gateway.base.proxy import EXPECTED, reach_domains_directly, use_proxy, wrong_variables
 from gateway.client import Client, ThreadInfo
+from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
 from gateway.control.socket_client import SocketClient
@@ -46,9 +47,16 @@ async def load(path: Path | None) -> LoadedConfig:
 
 
 def begin_network(loaded: LoadedConfig) -> None:
-    """Let this process use the config's proxy."""
+    """Let this process use the proxy of the config or the environment.
+
+    Raises ConfigError for variables that name no usable one.
+    """
     if (proxy := loaded.config.network.proxy) is not None:
         use_proxy(proxy.get_secret_value())
+    if wrong := wrong_variables():
+        problems = [Problem(path=(), text=f"{name}: {EXPECTED}") for name in wrong]
+        raise ConfigError(problems, source="environment variables")
+    reach_domains_directly()
 
 
 def begin_log(loaded: LoadedConfig) -> None:

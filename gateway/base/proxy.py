@@ -8,9 +8,11 @@ proxy replaces the first two in the environment: models' clients and tools look 
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment
 
@@ -18,6 +20,46 @@ from gateway.base.redaction import REDACTION, secrets_of_environment
 
 _SCHEMES = {"ws": "http", "wss": "https"}
 _PORTS = {"http": 80, "https": 443}
+_LAST_PORT = 65_535
+_VARIABLES = ("https", "http", "all")
+
+EXPECTED = (
+    'expected an address such as "http://proxy.example.com:3128", with % codes for special '
+    'characters of a user and a password, such as %23 for "#"'
+)
+"""Text about an address that is none of a proxy; those may have secrets."""
+
+# Stricter than urlsplit, so that httpx and aiohttp read the same host in it.
+_ADDRESS = re.compile(
+    r"""
+    http:// (?: [^\s/?#@\[\]]* @ )?
+    (?: [\w-]+ (?:\.[\w-]+)* \.? | \[ (?P<ipv6> [\da-f:.]+ ) \] )
+    (?: : (?P<port> \d{1,5} ) )? /?
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+
+
+def is_proxy(address: str) -> bool:
+    """True for an address of an HTTP proxy that all clients understand."""
+    if (found := _ADDRESS.fullmatch(address)) is None:
+        return False
+    try:
+        IPv6Address(found["ipv6"] or "::")
+    except ValueError:
+        return False
+    return 0 < int(found["port"] or _PORTS["http"]) <= _LAST_PORT
+
+
+def wrong_variables() -> list[str]:
+    """The variables that name no usable proxy, of those that count."""
+    found = getproxies_environment()
+    wrong = {
+        (f"{kind}_proxy", found[kind])
+        for kind in _VARIABLES
+        if found.get(kind) and not is_proxy(found[kind])
+    }
+    return sorted(name for name, value in os.environ.items() if (name.lower(), value) in wrong)
 
 
 def use_proxy(address: str) -> None:
@@ -31,6 +73,17 @@ def reach_directly(places: Iterable[str]) -> None:
     """Let this process reach HOST:PORT without the proxy."""
     found = getproxies_environment().get("no", "")
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, (found, *places)))
+
+
+def reach_domains_directly() -> None:
+    """Let every client leave out the domains of NO_PROXY themselves.
+
+    For models' clients, `.internal` is not `internal`, and `*.internal` is nothing.
+    """
+    entries = [each.strip() for each in getproxies_environment().get("no", "").split(",")]
+    plain = (each.removeprefix("*").removeprefix(".") for each in entries)
+    if missing := [each for each in dict.fromkeys(plain) if each and each not in entries]:
+        reach_directly(missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +133,7 @@ class Proxies:
 
 def parse_proxy(address: str) -> Proxy:
     """The proxy of an address such as http://user:password@host:3128."""
-    parts = urlsplit(address if "://" in address else f"http://{address}")
+    parts = urlsplit(address)
     place = parts.netloc.rpartition("@")[2]
     return Proxy(
         address=f"{parts.scheme}://{place}",

@@ -160,7 +160,9 @@ def secrets_of_environment() -> Iterator[str]:
     for name, value in os.environ.items():
         if names_secret(name):
             yield value
-        yield from _passwords(value)
+        # Programs read an address without a scheme as a proxy's, too.
+        bare = name.lower().endswith("_proxy") and "://" not in value
+        yield from _passwords(f"http://{value}" if bare else value)
 
 
 def _passwords(text: str) -> Iterator[str]:

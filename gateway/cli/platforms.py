@@ -84,11 +84,14 @@ class _Reader:
 
     def trusted(self, *, trust: bool) -> TrustedSettings | None:
         from gateway.adapter import TrustedSettings  # as above
+        from gateway.app.assemble import begin_network
         from gateway.app.load import load_config
         from gateway.inbound.commands import command_infos
 
         ask_about(self.path, trust=trust)
-        found = load_config(self.path).adapters.get(self.name)
+        loaded = load_config(self.path)
+        found = loaded.adapters.get(self.name)
         if found is None:
             return None
+        begin_network(loaded)
         return TrustedSettings(settings=found.config, commands=tuple(command_infos()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
 
@@ -204,17 +203,13 @@ class NetworkConfig(Section):
     @field_validator("proxy")
     @classmethod
     def _check_proxy(cls, proxy: SecretStr | None) -> SecretStr | None:
-        if proxy is not None and not _is_proxy(proxy.get_secret_value()):
-            raise ValueError('expected an address such as "http://proxy.example.com:3128"')
+        if proxy is None:
+            return None
+        from gateway.base.proxy import EXPECTED, is_proxy  # only here: it costs start-up time
+
+        if not is_proxy(proxy.get_secret_value()):
+            raise ValueError(EXPECTED)
         return proxy
-
-
-def _is_proxy(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        return parts.scheme == "http" and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 class LoggingConfig(Section):

@@ -20,7 +20,7 @@ from teams.code_executors._process import run_process
 
 _SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
 _PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
-"""An address with a password, such as that of a proxy."""
+"""An address with a password."""
 
 
 class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
@@ -41,7 +41,7 @@ class LocalCommandLineCodeExecutor(
     Run only code that you trust, or use Docker. Python, sh, bash and PowerShell, each script a
     process group of its own that is killed as a whole at its end, at its timeout and when it is
     cancelled. Environment variables whose names look like secrets (key, token, secret, password,
-    credential) are not handed on.
+    credential) are not handed on, nor are addresses with a password and proxies with a user.
 
     Args:
         timeout: seconds a block may run.
@@ -122,7 +122,7 @@ class LocalCommandLineCodeExecutor(
         found = {
             name: value
             for name, value in os.environ.items()
-            if not (_SECRET.search(name) or _PASSWORD.search(value))
+            if not (_SECRET.search(name) or _PASSWORD.search(value) or _is_private(name, value))
         }
         # For scripts in subfolders, too, which the code named itself.
         found["PYTHONPATH"] = _path(self.work_dir, found.get("PYTHONPATH"))
@@ -138,6 +138,11 @@ class LocalCommandLineCodeExecutor(
                 "A code executor with a virtual environment cannot be dumped."
             )
         return super()._to_config()
+
+
+def _is_private(name: str, value: str) -> bool:
+    """True for a proxy with a user, however its address is written."""
+    return name.lower().endswith("_proxy") and "@" in value
 
 
 def _path(first: Path | str, rest: str | None) -> str:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from adapters.discord.testing import DiscordSimulator, Refusal
+from tests.fakes.proxy import FakeProxy
 
 CONFIG = """
 [models.default]
@@ -47,9 +48,9 @@ async def parley(folder: Path, discord: DiscordSimulator, *args: str) -> tuple[i
     return running.returncode, told.decode()
 
 
-def write(folder: Path, discord: DiscordSimulator, ask: str) -> str:
+def write(folder: Path, discord: DiscordSimulator, ask: str, more: str = "") -> str:
     path = folder / "config.toml"
-    told = CONFIG.format(api=discord.api_url, guild=discord.home.id, ask=ask)
+    told = CONFIG.format(api=discord.api_url, guild=discord.home.id, ask=ask) + more
     path.write_text(told, encoding="utf-8")
     return str(path)
 
@@ -86,3 +87,14 @@ async def test_a_config_of_the_folder_gets_no_token_without_the_operators_word(
     assert "--trust-config" in told
     assert discord.calls() == []
     assert (await parley(tmp_path, discord, "--trust-config"))[0] == 0
+
+
+async def test_it_asks_discord_through_the_proxy_of_the_config(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    async with FakeProxy(password="canary-of-a-proxy") as proxy:
+        network = f'\n[network]\nproxy = "{proxy.url}"\n'
+        config = write(tmp_path, discord, "ask", network)
+        code, told = await parley(tmp_path, discord, "--config", config)
+    assert (code, told.startswith("Discord has ")) == (0, True)
+    assert any("/applications/" in target for target in proxy.targets)

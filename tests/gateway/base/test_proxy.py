@@ -2,9 +2,19 @@
 
 import os
 
+import httpx
 import pytest
+from yarl import URL
 
-from gateway.base.proxy import Proxies, parse_proxy, reach_directly, use_proxy
+from gateway.base.proxy import (
+    Proxies,
+    is_proxy,
+    parse_proxy,
+    reach_directly,
+    reach_domains_directly,
+    use_proxy,
+    wrong_variables,
+)
 from gateway.base.redaction import REDACTION
 
 PROXY = "http://proxy.example:3128"
@@ -21,7 +31,7 @@ PROXY = "http://proxy.example:3128"
             "http://a.example",
             "http://other:1",
         ),
-        ({"ALL_PROXY": "proxy.example:3128"}, "https://slack.com/api/", PROXY),
+        ({"ALL_PROXY": PROXY}, "https://slack.com/api/", PROXY),
         ({}, "https://slack.com/api/", None),
         ({"HTTPS_PROXY": ""}, "https://slack.com/api/", None),
     ],
@@ -67,6 +77,93 @@ def test_hosts_of_no_proxy_are_reached_without_it(monkeypatch, entry, direct):
     }
     proxies = Proxies()
     assert {url for url in urls if proxies.find(url) is None} == direct
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        PROXY,
+        f"{PROXY}/",
+        "http://proxy",
+        "HTTP://127.0.0.1:80",
+        "http://[::1]:3128",
+        "http://user@proxy.example:3128",
+        "http://us%40er:p%3A%23ss@proxy.example:3128",
+    ],
+)
+def test_an_address_that_every_client_understands_is_taken(monkeypatch, address):
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    monkeypatch.setenv("all_proxy", address)
+    assert is_proxy(address)
+    assert wrong_variables() == []
+    assert Proxies().find("https://slack.com/")
+    URL(parse_proxy(address).address)
+    httpx.Client().close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "proxy.example:3128",
+        "user:password@proxy.example:3128",
+        "https://proxy.example:3128",
+        "socks5://proxy.example:1080",
+        "http://",
+        "http://[bad",
+        "http://[1:2]:3128",
+        "http://proxy.example:none",
+        "http://proxy.example:0",
+        "http://proxy.example:65536",
+        "http://proxy .example:3128",
+        "http://user:pa#ss@proxy.example:3128",
+        "http://user:12#ss@proxy.example:3128",
+        "http://user:p/ss@proxy.example:3128",
+        "http://user:p?ss@proxy.example:3128",
+        "http://user:p@ss@proxy.example:3128",
+        "http://user:p[ss@proxy.example:3128",
+        f"{PROXY}/path",
+    ],
+)
+def test_an_address_that_a_client_reads_otherwise_is_refused(monkeypatch, address):
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    monkeypatch.setenv("all_proxy", address)
+    assert not is_proxy(address)
+    assert wrong_variables() == ["HTTPS_PROXY", "all_proxy"]
+
+
+def test_a_variable_that_another_one_replaces_is_not_wrong(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://proxy.example:1080")
+    monkeypatch.setenv("https_proxy", PROXY)
+    assert wrong_variables() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "models"),
+    [
+        (".internal", {"https://internal/v1", "https://m.internal/v1"}),
+        ("*.internal, .a.example:8443", {"https://internal/v1", "https://m.internal/v1"}),
+        ("internal", {"https://internal/v1", "https://m.internal/v1"}),
+        ("*", {"https://internal/v1", "https://m.internal/v1", "https://notinternal/v1"}),
+        ("", set[str]()),
+    ],
+)
+def test_a_domain_of_no_proxy_is_itself_reached_directly_by_every_client(
+    monkeypatch, given, models
+):
+    monkeypatch.setenv("HTTPS_PROXY", PROXY)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, given)
+    reach_domains_directly()
+    reach_domains_directly()
+    urls = {"https://internal/v1", "https://m.internal/v1", "https://notinternal/v1"}
+    assert {url for url in urls if Proxies().find(url) is None} == models
+    entries = os.environ["NO_PROXY"].split(",")
+    assert len(entries) == len({*entries})
+    with httpx.Client() as client:
+        direct = client._transport
+        assert {
+            url for url in urls if client._transport_for_url(httpx.URL(url)) is direct
+        } == models
 
 
 def test_user_and_password_are_taken_out_of_the_address():

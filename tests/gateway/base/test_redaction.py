@@ -140,6 +140,11 @@ def test_every_secret_of_a_config_is_known(tmp_path, monkeypatch):
     assert "from-the-environment" not in repr(config)
 
 
+def test_a_proxys_password_is_a_secret_without_a_scheme_too(monkeypatch):
+    monkeypatch.setenv("Https_Proxy", "user:canary%40password@proxy.example:3128")
+    assert {*secrets_of_environment()} >= {"canary%40password", "canary@password"}
+
+
 def test_a_secret_is_never_part_of_a_sections_text():
     model = ModelConfig(model="m", api_key=SecretStr(SECRET))
     for text in (repr(model), str(model), model.model_dump_json()):

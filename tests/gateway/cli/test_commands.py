@@ -206,6 +206,43 @@ def test_a_config_that_is_named_and_missing_is_exit_code_2(folder):
     assert "none.toml" in result.stderr
 
 
+SERVED = """
+[adapters.slack]
+bot_token = "xoxb-1"
+app_token = "xapp-1"
+
+[[routes]]
+adapter = "slack"
+channels = "*"
+users = "members"
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "serve"])
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("HTTPS_PROXY", "http://user:pa#canary@host:1"),
+        ("https_proxy", "http://[canary"),
+        ("HTTP_PROXY", "user:canary@host:1"),
+        ("ALL_PROXY", "socks5://canary:1"),
+    ],
+)
+def test_a_wrong_proxy_variable_is_one_error_without_its_value(folder, command, name, address):
+    configure(folder, SERVED)
+    ran = subprocess.run(
+        [*PARLEY, command],
+        env={**os.environ, name: address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert f"{name}: expected an address such as" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "canary" not in ran.stdout + ran.stderr
+
+
 # --- init ---
 
 

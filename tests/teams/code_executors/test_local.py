@@ -296,6 +296,14 @@ async def test_secrets_of_the_environment_are_not_handed_on(executor, monkeypatc
     assert result.output == "PLAIN_SETTING=s3cret\n"
 
 
+async def test_the_address_of_a_proxy_is_handed_on_without_a_user_alone(executor, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "user:canary@proxy.example:3128")
+    monkeypatch.setenv("all_proxy", "canary@proxy.example:3128")
+    monkeypatch.setenv("FTP_PROXY", "ftp.canary.example:3128")
+    result = await run(executor, shell("env | grep canary"))
+    assert result.output == "FTP_PROXY=ftp.canary.example:3128\n"
+
+
 async def test_python_code_runs_in_the_virtual_environment_it_was_given(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     bin_path = tmp_path / "venv" / "bin"
