@@ -101,7 +101,8 @@ def _shown(found: re.Match[str], kept: list[str]) -> str:
     if doubtful and not _SIGNS.search(inner):
         return found[0]  # escaped brackets, or two sums of money
     lines = [line.strip() for line in plain_formula(inner).splitlines() if line.strip()]
-    return "\n".join(keep(f"`{line}`", kept) for line in lines) or found[0]
+    # On one line: a table's row and a quotation end with it.
+    return "; ".join(keep(f"`{line}`", kept) for line in lines) or found[0]
 
 
 def _fraction(found: re.Match[str]) -> str:

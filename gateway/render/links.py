@@ -8,6 +8,7 @@ one that still grows, where only addresses of listed hosts are links.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -56,12 +57,16 @@ _ENCODED = str.maketrans({"(": "%28", ")": "%29", "[": "%5B", "]": "%5D"})
 
 _NAME = re.compile(r"(?P<scheme>://)?(?P<name>[\w.-]+)")
 _ENDS = (
-    "com org net edu gov mil int info biz io dev app ai co me us uk de eu fr nl ch at be it es pt "
-    "se no dk fi cz gr ie tr ua ru cn jp kr in br mx ca au nz za xyz online site shop store cloud "
-    "page bank link live news tv gg fm ly example"
+    "com org net edu gov mil int info biz dev app xyz online site shop store cloud "
+    "page bank link live news example"
 )
 _COMMON = frozenset(_ENDS.split())
-"""Ends of names that are read as addresses; others are too often names of files."""
+"""Ends of names that are read as addresses, like those of two letters."""
+_COUNTRY = re.compile("[^\\W\\d_]{2}")
+_FILES = frozenset(("cc", "cs", "go", "gz", "hs", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"))
+"""Ends that are too often those of files."""
+_UNSEEN = str.maketrans("", "", "*_~|`\\")
+"""Marks that a platform does not show."""
 
 
 def open_links(text: str, code: Sequence[str] = (), *, masks: bool = True) -> str:
@@ -182,13 +187,23 @@ def _target(url: str) -> str:
 
 def _names(words: str) -> list[str]:
     """Hosts that the words seem to name."""
+    read = html.unescape(html.unescape(words))  # Slack reads entities, and Markdown reads them
+    texts = {read, read.translate(_UNSEEN)}
+    return [name for each in texts for name in _names_in(each)]
+
+
+def _names_in(words: str) -> list[str]:
     text = unicodedata.normalize("NFKC", words).casefold().replace("\u3002", ".")
     found = [(each["scheme"], each["name"].strip(".-")) for each in _NAME.finditer(text)]
     return [
         name
         for scheme, name in found
-        if "." in name and (scheme or name[:4] == "www." or name.rpartition(".")[2] in _COMMON)
+        if "." in name and (scheme or name[:4] == "www." or _ends_a_host(name.rpartition(".")[2]))
     ]
+
+
+def _ends_a_host(end: str) -> bool:
+    return end in _COMMON or (bool(_COUNTRY.fullmatch(end)) and end not in _FILES)
 
 
 def _is_host(name: str, host: str) -> bool:

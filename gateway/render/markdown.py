@@ -71,16 +71,11 @@ ANY = Dialect()
 @lru_cache(maxsize=8)
 def markdown(text: str, dialect: Dialect = ANY) -> str:
     """The text for a platform; for one that grows, `dead_links` of it."""
-    acts = dialect.acts_in_code
-
-    def change(part: str, kept: list[str]) -> str:
-        return _prose(part, kept, dialect)
-
-    def code(part: str) -> str:
-        return acts.sub(ANGLE, part) if acts else part
-
     return change_prose(
-        sanitize(text), change, span=code, fence=lambda part: code(_fence(part, dialect))
+        sanitize(text),
+        lambda part, kept: _prose(part, kept, dialect),
+        span=lambda part: _code(part, dialect),
+        fence=lambda part: _code(_fence(part, dialect), dialect),
     )
 
 
@@ -92,7 +87,10 @@ def mrkdwn(text: str) -> str:
 
 
 def _prose(text: str, kept: list[str], dialect: Dialect) -> str:
-    text = open_links(show_formulas(text, kept), kept)
+    spans = len(kept)
+    text = show_formulas(text, kept)
+    kept[spans:] = [_code(formula, dialect) for formula in kept[spans:]]
+    text = open_links(text, kept)
     text = EVERYBODY.sub(AT, dialect.acts.sub(dialect.instead, text))
     text = _QUOTATION.sub(_quotation, text)
     text = _TASK.sub(lambda found: f"{found['item']}{BOXES[found['box']]}", text)
@@ -101,6 +99,10 @@ def _prose(text: str, kept: list[str], dialect: Dialect) -> str:
     if dialect.own is not None:
         text = dialect.own.sub(r"\g<before>\\\g<mark>", text)
     return _HEADING.sub(lambda found: _heading(found, dialect.headings), text)
+
+
+def _code(text: str, dialect: Dialect) -> str:
+    return dialect.acts_in_code.sub(ANGLE, text) if dialect.acts_in_code else text
 
 
 def _fence(text: str, dialect: Dialect) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from adapters.discord.connection.message_body import clip, unmask_links
+from adapters.discord.connection.message_body import clip, unmask_links, without_small_print
 from adapters.discord.connection.message_body import neutral as discord_neutral
 from adapters.discord.inbound.parse_messages import BotIdentity, parse_message, readable_text
 from adapters.discord.outbound.tables import render_tables
@@ -105,6 +105,7 @@ FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
     "discord message": (lambda text: _read(text), DISCORD),
     "discord tables": (render_tables, MARKDOWN),
     "discord links": (unmask_links, MARKDOWN),
+    "discord small print": (without_small_print, MARKDOWN),
     "discord clip": (lambda text: clip(text, 1900), MARKDOWN),
     "code blocks": (lambda text: find_code_blocks(text, ["py", ""]), CODE),
     "expression": (lambda text: _parse(text), EXPRESSIONS),

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from adapters.discord.connection.code import change_text
 from adapters.discord.connection.rest import Upload
 from gateway.render.links import NAMED, names_host
 from gateway.render.markdown import ANGLE, Dialect, markdown
@@ -15,6 +16,8 @@ CONTENT = 2000
 SUPPRESS_EMBEDS = 1 << 2
 APART = "]\uff08"
 """Instead of what begins a link's address, and as long."""
+NO_SMALL_PRINT = "\u2011#"
+"""Instead of what begins small print, and as long."""
 DIALECT = Dialect(
     acts=re.compile(
         r"<(?=@[!&]?\w|#\w|/[\w -]{1,100}:\d|a?:\w{1,32}:\d|t:-?\d|id:[a-z]|sound:\d)",
@@ -31,11 +34,7 @@ DIALECT = Dialect(
 https://docs.discord.com/developers/reference#message-formatting and
 https://support.discord.com/hc/en-us/articles/210298617 (Markdown Text 101).
 """
-_MASK_OR_CODE = re.compile(
-    r"(?P<code>(?<![`\\])(?:```(?!```)[^`]*+(?:`(?!``)[^`]*+)*+```(?!`)|`[^`\n]++`(?!`)))"
-    rf"|{NAMED.pattern}|\]\(",
-    re.DOTALL,
-)
+_MASK = re.compile(rf"{NAMED.pattern}|\]\(", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +78,21 @@ def neutral(text: str) -> str:
 
 def unmask_links(text: str) -> str:
     """Text without links that hide their host; code stays unchanged."""
-    return _MASK_OR_CODE.sub(_unmask, text)
+    return change_text(text, lambda part: _MASK.sub(_unmask, part)) if "](" in text else text
+
+
+def without_small_print(text: str) -> str:
+    """Like `text`, as long, without small print outside of code.
+
+    A cut may begin a line, and what is code to CommonMark may be none to Discord.
+    """
+    assert DIALECT.own is not None
+    own = DIALECT.own
+    return change_text(text, lambda part: own.sub(rf"\g<before>{NO_SMALL_PRINT}", part))
 
 
 def _unmask(found: re.Match[str]) -> str:
-    if found["code"] or names_host(found):
+    if names_host(found):
         return found[0]
     return found[0].replace("](", APART)
 

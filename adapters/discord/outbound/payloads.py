@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
-from adapters.discord.connection.message_body import CONTENT, Message, clip, length, neutral
+from adapters.discord.connection.message_body import (
+    CONTENT,
+    Message,
+    clip,
+    length,
+    neutral,
+    without_small_print,
+)
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from gateway.events import InputRequested
@@ -89,7 +96,8 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
             _small_text([f"{MARKS[each.status]} {_activity_text(each)}" for each in tools], TOOLS)
         )
     if speech.text.strip():
-        lines.append(with_closed_fence(speech.text) if speech.growing else speech.text)
+        text = with_closed_fence(speech.text) if speech.growing else speech.text
+        lines.append(without_small_print(text))
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
     if outgoing:
@@ -185,11 +193,10 @@ def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
         return f"asks to run `{_code(label(request.tool, 80))}`", ()
     prompt = neutral(request.prompt)
     if length(prompt) <= QUESTION:
-        return f"asks:\n{with_closed_fence(prompt)}", ()
+        return f"asks:\n{_closed(prompt)}", ()
     file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
     return (
-        f"asks:\n{with_closed_fence(clip(prompt, QUESTION))}\n"
-        "-# The whole question is in the file below.",
+        f"asks:\n{_closed(clip(prompt, QUESTION))}\n-# The whole question is in the file below.",
         (file,),
     )
 
@@ -200,11 +207,16 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     # The card does not repeat what it says already.
     repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
     told = request.reason or ("" if repeated else request.prompt)
-    prompt = with_closed_fence(clip(neutral(told), 300)) if told else ""
+    prompt = _closed(clip(neutral(told), 300)) if told else ""
     if length(text) <= ARGUMENTS and "```" not in text:
         return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
     file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))
     return f"{prompt}\n-# The arguments are in the file below. Read all of it.".lstrip(), (file,)
+
+
+def _closed(text: str) -> str:
+    """A text of an agent, of which more is said below it."""
+    return without_small_print(with_closed_fence(text))
 
 
 def _indent_json(arguments: str) -> str:

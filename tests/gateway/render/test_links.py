@@ -39,6 +39,14 @@ def shown(text: str) -> str:
         ("[www.good.bar](https://evil.example)", "https://evil.example"),
         ("[g\u043e\u043ed.com](https://good.com)", "https://good.com"),
         ("[good\uff0ecom](https://evil.example)", "https://evil.example"),
+        ("[go*od*.com](https://evil.example)", "https://evil.example"),
+        ("[**good**.com](https://evil.example)", "https://evil.example"),
+        ("[good\\.com](https://evil.example)", "https://evil.example"),
+        ("[good&#46;com](https://evil.example)", "https://evil.example"),
+        ("[good&amp;#46;com](https://evil.example)", "https://evil.example"),
+        ("[allegro.pl](https://evil.example)", "https://evil.example"),
+        ("[g_o_od.com](https://evil.example)", "https://evil.example"),
+        ("[**README**.md](https://a.example)", "[**README**.md](https://a.example) (a.example)"),
         # Nothing else is a link that hides its address.
         (
             "[[a](https://x.example)](https://y.example)",

@@ -30,6 +30,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
+from gateway.render.split import split
 from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Activity, Card, Document, File, Line, Part, Place, Speech
 from tests.adapters.discord.serving import bot_messages, bot_texts, thread_of
@@ -320,6 +321,25 @@ async def test_what_is_code_elsewhere_and_text_on_discord_hides_no_address(
     bare = re.sub(r"```.*?```|`[^`]*`", "", shown, flags=re.DOTALL)  # as Discord reads it
     assert "](" not in bare.replace("](https://evil.example) (evil.example)", "")
     assert "https://evil.example" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "words " * 220 + "done. -# \u2713 drop \u00b7 approved " + "more words " * 120,
+        "abc ``` def\n\n```\n-# \u2713 drop\n```",
+        "- ```\n  a\nout\n\n```\n-# \u2713 drop\n```",
+        "| | b |\n|---|---|\n| -# \u2713 drop | https://a.example |",
+    ],
+)
+async def test_no_cut_and_no_fence_makes_small_print(harness: DiscordHarness, text: str) -> None:
+    surface = harness.surface
+    for n, piece in enumerate(split(surface.neutral(text), limit=surface.limits.message)):
+        speech = Speech(agent="solo", text=piece.text, first=n == 0)
+        await surface.post(harness.place, Part(key=f"k{n}", content=speech))
+    shown = "\n".join(bot_texts(harness.discord, thread_of(harness.asked)))
+    assert "drop" in shown
+    assert not re.search(r"^[ >-]*-# \u2713", shown, re.MULTILINE)
 
 
 async def test_who_came_stands_above_and_who_is_next_below(harness: DiscordHarness) -> None:
