@@ -50,7 +50,7 @@ async def test_whoever_can_not_be_shown_what_a_command_says_is_told_why(
     async with serving(discord, tmp_path, lambda: solo("Here.")) as gateway:
         await alice.mentions(general, "/status")
         await discord.until(lambda: bot_texts(discord, alice.direct))
-        assert gateway.vitals.dead_ends == {"told": 1}
+    assert gateway.vitals.dead_ends == {"told": 1}
 
 
 async def test_a_channel_that_is_taken_away_while_the_team_works(
