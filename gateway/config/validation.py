@@ -143,7 +143,7 @@ class _Mistake:
         return self._details["type"] == "extra_forbidden"
 
     def rename(self, remains: Remains) -> bool:
-        """Give a misspelt key its right name; False if the part has to go."""
+        """Give a misspelt key its right name; False if there is none."""
         remains.blame(self.path)
         meant = nearest(str(self.path[-1]), self._known()) if self.is_unknown_name else ""
         return bool(meant) and remains.rename(self.path, meant)
