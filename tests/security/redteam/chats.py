@@ -27,7 +27,11 @@ Upload: TypeAlias = tuple[str, bytes, str]
 """A file's name, content and media type."""
 
 
-HIDING = re.compile(r"(?<!\\)\]\((?:https?://evil|javascript)|<https?://evil[^|>]*\|")
+HIDING = re.compile(
+    r"(?<!\\)\]\((?:javascript|https?://(?P<host>evil[^/)\s]*+)[^)\s]*+(?!\) \((?P=host)\)))"
+    r"|<https?://evil[^|>]*\|"
+)
+"""A link without its host behind it."""
 
 
 async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> bool:
