@@ -78,6 +78,7 @@ def a_team(draw: st.DrawFn) -> dict[str, Any]:
     return team
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(60)
 @settings(
     max_examples=150,

@@ -41,16 +41,16 @@ def stored_bytes(folder) -> int:
         connection.close()
 
 
-async def test_the_rows_of_a_turn_are_as_large_after_400_messages_as_after_20(tmp_path):
-    shared = model(*[SAYING] * 220)
+async def test_the_rows_of_a_turn_are_as_large_after_120_messages_as_after_20(tmp_path):
+    shared = model(*[SAYING] * 65)
     grown = {}
     async with opened(tmp_path, lambda: solo(shared)) as client:
         thread = (await client.create_thread()).id
-        for number in range(1, 206):
+        for number in range(1, 66):
             before = stored_bytes(tmp_path)
             await turn(client, thread, SAYING)
             grown[number] = stored_bytes(tmp_path) - before
-    early, late = ([grown[number] for number in range(n, n + 5)] for n in (10, 200))
+    early, late = ([grown[number] for number in range(n, n + 5)] for n in (10, 60))
     assert sum(late) < 1.1 * sum(early)
 
 

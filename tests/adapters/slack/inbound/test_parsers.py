@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.slack.action_ids import ASK_TEAM
@@ -386,7 +386,7 @@ _TYPES = st.sampled_from(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(_KEYS, JSON, max_size=10), JSON, _TYPES)
 def test_no_payload_breaks_a_parser(body: dict[str, Any], inner: Any, kind: str) -> None:
     payload = {**body, "event": inner, "type": kind}

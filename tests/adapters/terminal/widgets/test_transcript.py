@@ -39,18 +39,18 @@ def top_line(chat: Chat) -> str:
 
 async def test_only_the_end_of_a_long_thread_is_mounted(tmp_path: Path):
     client = ScriptedClient()
-    await long_thread(client, 120)
+    await long_thread(client, 70)
     async with chatting(client, tmp_path) as chat:
-        await chat.until_shown("end of 119")
+        await chat.until_shown("end of 69")
         assert len(chat.transcript.mounted) <= 60
         assert len(list(chat.transcript.query("*"))) < 250
 
 
 async def test_more_is_loaded_at_the_top_and_the_view_keeps_its_place(tmp_path: Path):
     client = ScriptedClient()
-    await long_thread(client, 60)
+    await long_thread(client, 40)
     async with chatting(client, tmp_path) as chat:
-        await chat.until_shown("end of 59")
+        await chat.until_shown("end of 39")
         first = chat.transcript.mounted[0]
         chat.transcript.scroll_to(y=4, animate=False)
         await chat.until_shown("End to follow")
@@ -62,6 +62,7 @@ async def test_more_is_loaded_at_the_top_and_the_view_keeps_its_place(tmp_path: 
         assert [line[:75].rstrip() for line in chat.text().splitlines()[3:16]] == lines
 
 
+@pytest.mark.chaos
 async def test_the_whole_thread_can_be_walked_with_a_bounded_number_of_widgets(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 30)

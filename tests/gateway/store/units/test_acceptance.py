@@ -52,7 +52,7 @@ async def work_off(store):
     return texts
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.permutations([n for n in range(8) for _ in range(3)]), st.integers(1, 6))
 def test_any_interleaving_of_duplicates_yields_one_of_each(order, together):
     async def run():
