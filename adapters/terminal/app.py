@@ -12,6 +12,7 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import TerminalDriver
@@ -20,6 +21,7 @@ from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import SECOND_PRESS, Settings, do_nothing
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, theme_variables
+from adapters.terminal.widgets.overlay import Search, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -181,6 +183,14 @@ class ChatApp(App[int]):
                 command.name.capitalize(), command.description, self._runner(command.name)
             )
         yield SystemCommand("Theme", "Change the colours", self.action_change_theme)
+
+    def action_command_palette(self) -> None:
+        """Search the commands."""
+        show(self.screen, Search(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Search the themes."""
+        show(self.screen, Search([ThemeProvider], placeholder="Search for themes…"))
 
     def _runner(self, name: str) -> Callable[[], None]:
         def run() -> None:

@@ -133,7 +133,7 @@ class ChatScreen(Screen[None]):
         self._notify_owner()
         self._on_opened()
         self._pace.changed()
-        self.run_worker(self._pace.run(), group="draw")
+        self.run_worker(self._pace.run, group="draw")
 
     def _notify_owner(self) -> None:
         if self.conversation is not None and (attached := self.conversation.attached):
@@ -144,7 +144,7 @@ class ChatScreen(Screen[None]):
     def _on_opened(self) -> None:
         """Another thread is shown: follow its events instead."""
         if self.conversation is not None:
-            self.run_worker(self.conversation.follow(), group="events", exclusive=True)
+            self.run_worker(self.conversation.follow, group="events", exclusive=True)
             self._refresh_side()
 
     async def _draw(self) -> None:
@@ -332,9 +332,10 @@ class ChatScreen(Screen[None]):
             self._side.focus_list()
             self._refresh_side()
             return
-        from adapters.terminal.widgets.thread_list import ThreadsScreen  # not at the start
+        from adapters.terminal.widgets.overlay import show  # not at the start
+        from adapters.terminal.widgets.thread_list import ThreadsScreen
 
-        self.app.push_screen(ThreadsScreen(self.conversation, self._settings.now))
+        show(self, ThreadsScreen(self.conversation, self._settings.now))
 
     def on_thread_list_chosen(self) -> None:
         """A thread was opened beside the chat: back to writing."""
@@ -370,8 +371,9 @@ class ChatScreen(Screen[None]):
     def on_card_details_requested(self, event: Card.DetailsRequested) -> None:
         """Show the whole of what a card holds."""
         from adapters.terminal.widgets.dialogs import TextDialog  # not at the start
+        from adapters.terminal.widgets.overlay import show
 
-        self.app.push_screen(TextDialog(event.title, event.text))
+        show(self, TextDialog(event.title, event.text))
 
     # scrolling
 

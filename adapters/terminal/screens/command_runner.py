@@ -69,9 +69,9 @@ class CommandRunner:
             case "sessions":
                 self._chat.action_sessions()
             case "rename":
-                self._screen.run_worker(self._rename(rest), group="dialog", exclusive=True)
+                self._screen.run_worker(self._rename(rest), group="dialog")
             case "delete":
-                self._screen.run_worker(self._delete(), group="dialog", exclusive=True)
+                self._screen.run_worker(self._delete, group="dialog")
             case "stop":
                 self._chat.stop_team()
             case "only":
@@ -108,8 +108,9 @@ class CommandRunner:
     def help(self, commands: Commands) -> None:
         """Show keys and commands."""
         from adapters.terminal.widgets.dialogs import HelpDialog  # not at the start
+        from adapters.terminal.widgets.overlay import show
 
-        self._screen.app.push_screen(HelpDialog(commands))
+        show(self._screen, HelpDialog(commands))
 
     def copy_reply(self) -> None:
         """Copy the newest reply of an agent."""
@@ -128,6 +129,7 @@ class CommandRunner:
 
     async def _rename(self, title: str) -> None:
         from adapters.terminal.widgets.dialogs import InputDialog  # not at the start
+        from adapters.terminal.widgets.overlay import ask
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
@@ -135,20 +137,21 @@ class CommandRunner:
             return
         thread = conversation.thread
         if not title:
-            ask = InputDialog("Title", conversation.model.title)
-            title = await self._screen.app.push_screen_wait(ask) or ""
+            dialog = InputDialog("Title", conversation.model.title)
+            title = await ask(self._screen, dialog) or ""
         if title:
             with notify_errors(self._screen):
                 await conversation.rename(thread.id, title)
 
     async def _delete(self) -> None:
         from adapters.terminal.widgets.dialogs import ConfirmDialog  # not at the start
+        from adapters.terminal.widgets.overlay import ask
 
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
             self._screen.notify(EMPTY, markup=False)
             return
         thread = conversation.thread
-        if await self._screen.app.push_screen_wait(ConfirmDialog(delete_question(thread))):
+        if await ask(self._screen, ConfirmDialog(delete_question(thread))):
             with notify_errors(self._screen):
                 await conversation.delete(thread.id)

@@ -6,10 +6,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
 from adapters.terminal.commands import Commands
+from adapters.terminal.widgets.overlay import Overlay
 
 KEYS = (
     ("enter", "send"),
@@ -28,7 +28,7 @@ KEYS = (
 )
 
 
-class ConfirmDialog(ModalScreen[bool]):
+class ConfirmDialog(Overlay[bool]):
     """A question to which only y says yes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,7 +51,7 @@ class ConfirmDialog(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-class InputDialog(ModalScreen[str | None]):
+class InputDialog(Overlay[str | None]):
     """One line of text; None when the person thinks better of it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss_none", "Back")]
@@ -78,7 +78,7 @@ class InputDialog(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class TextDialog(ModalScreen[None]):
+class TextDialog(Overlay[None]):
     """A long text, whole, to scroll and to copy from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter", "dismiss", "Back")]
@@ -97,7 +97,7 @@ class TextDialog(ModalScreen[None]):
         yield area
 
 
-class HelpDialog(ModalScreen[None]):
+class HelpDialog(Overlay[None]):
     """Keys and commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,enter,f1", "dismiss", "Back")]

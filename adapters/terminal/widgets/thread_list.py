@@ -11,13 +11,13 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.text import delete_question, format_age, thread_title
 from adapters.terminal.widgets.dialogs import ConfirmDialog, InputDialog
+from adapters.terminal.widgets.overlay import Overlay, ask
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -111,9 +111,7 @@ class ThreadList(Vertical):
     async def action_rename(self) -> None:
         """Ask for the marked thread's new title."""
         marked = self._marked()
-        if marked and (
-            title := await self.app.push_screen_wait(InputDialog("Title", marked.title))
-        ):
+        if marked and (title := await ask(self.screen, InputDialog("Title", marked.title))):
             with notify_errors(self):
                 await self._conversation.rename(marked.id, title)
             await self.refresh_threads()
@@ -122,7 +120,7 @@ class ThreadList(Vertical):
     async def action_delete(self) -> None:
         """Delete the marked thread, if that is really wanted."""
         marked = self._marked()
-        if marked and await self.app.push_screen_wait(ConfirmDialog(delete_question(marked))):
+        if marked and await ask(self.screen, ConfirmDialog(delete_question(marked))):
             with notify_errors(self):
                 await self._conversation.delete(marked.id)
             await self.refresh_threads()
@@ -161,7 +159,7 @@ class ThreadList(Vertical):
         return thread.state, ago, thread_title(thread), thread.id == self._open_thread
 
 
-class ThreadsScreen(ModalScreen[None]):
+class ThreadsScreen(Overlay[None]):
     """Closes when a thread was opened; renaming and deleting happen over it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,ctrl+s", "dismiss", "Back")]

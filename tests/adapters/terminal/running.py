@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual.events import Key
 from textual.pilot import Pilot
 
 from adapters.terminal.app import ChatApp
@@ -19,6 +20,8 @@ from gateway import events
 from tests.fakes.hand_clock import HandClock
 from tests.fakes.scripted_client import NOW, ScriptedClient
 
+MOST_OPEN = 8
+"""Presses of escape that lead out of anything."""
 PATIENCE = 40.0
 """Seconds a busy machine may take for anything."""
 
@@ -67,6 +70,19 @@ class Chat:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+
+    def at_once(self, *keys: str) -> None:
+        """Press keys faster than the screen follows."""
+        for key in keys:
+            self.app.post_message(Key(key, key if len(key) == 1 else None))
+
+    async def escape_to_composer(self) -> None:
+        """Leave whatever is open, as a person does."""
+        for _ in range(MOST_OPEN):
+            await self.press("escape")
+            if len(self.app.screen_stack) == 1 and self.composer.has_focus:
+                return
+        raise AssertionError(f"escape does not lead out of {self.app.screen_stack}")
 
     async def type(self, text: str) -> None:
         """Paste a text into the draft and send it."""

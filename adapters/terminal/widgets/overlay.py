@@ -1,0 +1,53 @@
+"""Screens over the chat: one of a kind is open, and each closes once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette
+from textual.screen import ModalScreen, Screen, ScreenResultType
+
+Result = TypeVar("Result")
+
+
+class Overlay(ModalScreen[ScreenResultType]):
+    """A dialog whose second closing does nothing.
+
+    Textual closes whichever screen is on top, and fails where only the chat is left: a key that
+    comes twice, or a message that comes late, would end the program.
+    """
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close with the result, if this screen is the one on top."""
+        return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
+
+
+class Search(CommandPalette):
+    """Textual's palette of commands or themes; it, too, closes once."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close, if this screen is the one on top."""
+        return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
+
+
+def show(over: Screen[Any], overlay: Screen[Any]) -> None:
+    """Open an overlay, unless one of its kind is open."""
+    if not _is_open(over, overlay):
+        over.app.push_screen(overlay)
+
+
+async def ask(over: Screen[Any], overlay: Overlay[Result]) -> Result | None:
+    """Open an overlay and wait for its result; None if one of its kind is open.
+
+    For workers. Nothing is awaited between the look and the opening, or two would open.
+    """
+    if _is_open(over, overlay):
+        return None
+    # Shielded: a worker that is cancelled must leave something that can be answered.
+    return await asyncio.shield(over.app.push_screen(overlay, wait_for_dismiss=True))
+
+
+def _is_open(over: Screen[Any], overlay: Screen[Any]) -> bool:
+    return any(isinstance(screen, type(overlay)) for screen in over.app.screen_stack)
