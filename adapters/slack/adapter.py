@@ -222,8 +222,12 @@ class _Service:
     async def _handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:
             return await self._handler.handle(body, me)
-        except (*UNSTORED, TimeoutError):
+        except UNSTORED:
             self._store_failed = True
+            raise
+        except TimeoutError:
+            # Slack waits no longer; whoever notes it may wait for the store.
+            self.start_task(self._note_lost(body, me), "slack lost")
             raise
         except AuthError as error:
             if not self._fatal.done():

@@ -17,12 +17,6 @@ LOG = logging.getLogger("gateway")
 PAUSE = 3600.0
 """Seconds until the next round, after one that left something."""
 
-_PLATFORM = "gateway"
-_LEFT = "retention left"
-"""The mark of what a round has left: when the next one is, in seconds since the epoch, and the
-number of threads; empty once nothing is left.
-"""
-
 
 @dataclass(slots=True)
 class Retention:
@@ -36,7 +30,7 @@ class Retention:
     left: int = 0
     """Threads that the last round has left for the next."""
     next_at: float | None = None
-    """When that is, by the steady clock; None until the mark was read."""
+    """When that is, by the steady clock; None until it was read in the store."""
 
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by a round: who asks for another one finds its work done."""
@@ -55,13 +49,13 @@ class Retention:
         if now < self.next_at:
             return
         before = self.clock() - limits.retention
-        expired = await self.store.expire(before, share=limits.retention_share)
+        self.next_at = None  # should the round fail after its commit, the store knows
+        expired = await self.store.expire(
+            before, share=limits.retention_share, next_at=self.clock() + PAUSE
+        )
         for thread in expired.threads:
             LOG.info("thread %s: deleted, nothing had happened in it for long", thread)
             self.gone(thread)
-        if expired.left or self.left:
-            kept = f"{self.clock() + PAUSE} {expired.left}" if expired.left else ""
-            await self.store.mark(_PLATFORM, _LEFT, kept)
         self.left = expired.left
         self.next_at = now + PAUSE if expired.left else -inf
         if expired.left:
@@ -73,14 +67,13 @@ class Retention:
             )
 
     async def _rest(self) -> float:
-        """Seconds of the pause that an earlier process has begun."""
-        kept = (await self.store.marks(_PLATFORM)).get(_LEFT)
-        if not kept:
+        """Seconds that are left of a pause."""
+        pause = await self.store.retention_pause()
+        if pause is None:
             return 0.0
-        at, left = kept.split()
-        self.left = int(left)
+        self.left = pause.left
         # A pause that a wrong clock has dated is no longer than any.
-        return min(max(0.0, float(at) - self.clock()), PAUSE)
+        return min(max(0.0, pause.next_at - self.clock()), PAUSE)
 
     @property
     def trouble(self) -> str:

@@ -131,6 +131,7 @@ class ReadOperations(ABC):
     untold_loss = _reads(loss_units.untold_loss)
     counts = _reads_at(count_units.counts)
     known_time = _reads(clock_units.known_time)
+    retention_pause = _reads(deletion.retention_pause)
     spent = _reads(usage.spent)
     undelivered_threads = _reads(outbox.undelivered_threads)
     delivery = _reads(outbox.delivery)
@@ -216,9 +217,13 @@ class WriteOperations(ReadOperations):
         await self.clear(removed, person=True)
         return removed
 
-    async def expire(self, before: float, *, share: float = 1.0) -> ExpiredThreads:
+    async def expire(
+        self, before: float, *, share: float = 1.0, next_at: float = 0.0
+    ) -> ExpiredThreads:
         """Remove threads that were last used before this time; see SessionStore."""
-        expired = await self.write(lambda connection: deletion.expire(connection, before, share))
+        expired = await self.write(
+            lambda connection: deletion.expire(connection, before, share, next_at=next_at)
+        )
         if expired.threads:
             await self.clear(expired.threads)
         return expired

@@ -52,6 +52,7 @@ from gateway.store.turn_records import (
     JoinedMessages,
     Lease,
     RecoveredThread,
+    RetentionPause,
     StoredUpdate,
     Succession,
     TurnDelay,
@@ -139,6 +140,10 @@ class SessionReader(Protocol):
 
         In one of an earlier version that is the newest thread's, or `now`.
         """
+        ...
+
+    async def retention_pause(self) -> RetentionPause | None:
+        """The pause of retention; None if the last round has left nothing."""
         ...
 
     async def missed_counts(self) -> MissedCounts:
@@ -239,10 +244,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Remove everything about a person; the ids of the threads removed."""
         ...
 
-    async def expire(self, before: float, *, share: float = 1.0) -> ExpiredThreads:
+    async def expire(
+        self, before: float, *, share: float = 1.0, next_at: float = 0.0
+    ) -> ExpiredThreads:
         """Remove idle threads last used before this time, the oldest first.
 
-        At most this share of all threads is removed, or a few where there are few.
+        At most this share of all threads is removed, or a few where there are few. If some are
+        left, the same commit begins a pause until `next_at`.
         """
         ...
 

@@ -214,3 +214,14 @@ class ExpiredThreads:
 
     threads: tuple[str, ...]
     left: int = 0
+
+
+@value
+class RetentionPause:
+    """The time of retention's next round, and the number of threads for it.
+
+    In seconds since the epoch.
+    """
+
+    next_at: float
+    left: int

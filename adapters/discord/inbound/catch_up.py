@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 
 from adapters.discord.connection.rest import UNKNOWN_CHANNEL, ApiError
@@ -37,6 +38,8 @@ RETRY_SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds until a place is tried again, the last of them over and over."""
 SOONEST_ARCHIVE = 3600.0
 """Seconds of silence after which Discord archives a thread, at the soonest."""
+MOST_ARCHIVES = 100_000
+"""More archives than a bot has to list."""
 
 TEXT_CHANNELS = frozenset({0, 1, 2, 5, 10, 11, 12, 13})
 """Discord's types of channels and threads that have messages, voice channels included."""
@@ -79,11 +82,14 @@ class CatchUp:
             since = now - self._host.missed.offer
         # Before anything is waited for: the next event may be of a thread that wakes up.
         self._woken.begin((channel for channel, _ in channels), since, now)
+        unlisted = await self._unlisted_archives()
         gaps: list[Gap] = []
         for channel, last in channels:
             newest = sent_at(last) if last else 0.0 if guild else since
-            if channel.type in TEXT_CHANNELS and newest >= since:
-                gaps.append(Gap(place=place_of(channel.id), since=since, until=now, newest=newest))
+            if channel.type in TEXT_CHANNELS:
+                gap = Gap(place=place_of(channel.id), since=since, until=now, newest=newest)
+                found = [*_earlier(gap, unlisted.get(channel.parent)), gap]
+                gaps += [each for each in found if newest >= each.since]
         gaps += [
             Gap(place=archive_of(channel), since=since, until=now, newest=since)
             for channel in await self._with_archives(channels, now - since, guild)
@@ -96,7 +102,8 @@ class CatchUp:
         Raises GatewayError if it was not stored.
         """
         if (gap := self._woken.gap(thread, self._clock())) is not None:
-            await self._add([gap])
+            unlisted = await self._unlisted_archives()
+            await self._add([*_earlier(gap, unlisted.get(thread.parent)), gap])
             self._woken.end(thread.parent, [thread.id], whole=False)
 
     async def note_lost(self, channel: str, since: float) -> None:
@@ -105,6 +112,11 @@ class CatchUp:
         await self._add(
             [Gap(place=place_of(channel), since=since - OVERLAP, until=now, newest=now)]
         )
+
+    async def _unlisted_archives(self) -> dict[str, OpenGap]:
+        """Gaps of archives, by their channels. Raises GatewayError."""
+        found = await self._host.open_gaps(PLATFORM, "", threads=True, limit=MOST_ARCHIVES)
+        return {gap.place.channel: gap for gap in found}
 
     async def _add(self, gaps: Sequence[Gap]) -> None:
         if gaps:
@@ -215,3 +227,13 @@ class CatchUp:
             wait,
             error,
         )
+
+
+def _earlier(gap: Gap, archive: OpenGap | None) -> list[Gap]:
+    """The gap of a thread in the time for which its archive is to be listed.
+
+    It may have left the archive since, in a process that ended before it noted that.
+    """
+    if archive is None:
+        return []
+    return [replace(gap, since=archive.since, until=archive.returned)]

@@ -15,7 +15,8 @@ from gateway.base.describe import describe
 from gateway.errors import BackupCorrupt, NotFound, StoreCorrupt, StoreFull, StoreUnwritable
 from gateway.store.sqlite.lock import NAME as LOCK
 from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
-from gateway.store.sqlite.writer import prepare, translate
+from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
+from gateway.store.units.losses import mark_restored
 
 LOG = logging.getLogger("gateway.store")
 
@@ -85,15 +86,15 @@ async def stage(backup: Path, store: Path) -> None:
     await asyncio.to_thread(_stage, backup, store)
 
 
-async def put_staged(store: Path) -> None:
+async def put_staged(store: Path, *, commits: int) -> None:
     """Replace the store by the staged backup; the old store is kept.
 
-    Nobody may have it open.
+    Nobody may have it open. It is known to have had so many `commits`.
 
-    Whenever the process or the machine ends, the one or the other is there whole. Raises
-    StoreUnwritable.
+    Whenever the process or the machine ends, the one or the other is there whole, and only the
+    backup says that it was restored. Raises StoreError or StoreFull.
     """
-    await asyncio.to_thread(_put, store)
+    await asyncio.to_thread(_put, store, commits)
 
 
 def delete_from_copy(copy: Path, threads: Collection[str]) -> None:
@@ -180,8 +181,9 @@ def _check(copy: sqlite3.Connection, backup: Path) -> None:
         raise BackupCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
 
 
-def _put(store: Path) -> None:
+def _put(store: Path, commits: int) -> None:
     try:
+        _mark(_staged(store), commits)
         if store.exists():
             _keep(store)
         _staged(store).replace(store)
@@ -190,6 +192,15 @@ def _put(store: Path) -> None:
         raise StoreUnwritable(
             f"The store {str(store)!r} can't be replaced: {error.strerror}."
         ) from error
+
+
+def _mark(staged: Path, commits: int) -> None:
+    # In the backup itself: it takes the store's place and says so in one step.
+    try:
+        with closing(sqlite3.connect(staged)) as raw, raw:
+            mark_restored(SqliteConnection(raw), commits)
+    except sqlite3.Error as error:
+        raise translate(error, staged) from error
 
 
 def _keep(store: Path) -> None:

@@ -24,10 +24,10 @@ LOG = logging.getLogger("gateway.store")
 
 NAME = "commits"
 
-CountState: TypeAlias = Literal["open", "closed", "restored"]
-"""An owner has it or ended without closing it; it was closed; a backup took its place since."""
+CountState: TypeAlias = Literal["open", "closed"]
+"""An owner has it or ended without closing it; it was closed."""
 
-_NOTE = re.compile(r"(\d{20}) (open|closed|restored) *\n")
+_NOTE = re.compile(r"(\d{20}) (open|closed) *\n")
 
 
 @value
@@ -60,11 +60,9 @@ def write_note(folder: Path, commits: int, state: CountState) -> None:
 def forget_note(folder: Path) -> None:
     """Forget the note before the store's first count begins. Raises OSError.
 
-    It is of a newer store, which an earlier version, on the way back, has replaced by this one.
+    It is of a newer store, which this one has replaced.
     """
-    noted = read_note(folder)
-    if noted is not None and noted.state != "restored":
-        (folder / NAME).unlink()
+    (folder / NAME).unlink(missing_ok=True)
 
 
 def _write(handle: int, commits: int, state: CountState) -> None:

@@ -13,7 +13,7 @@ from gateway.store.connection import Connection
 from gateway.store.records import LossCause
 from gateway.store.sqlite.commit_count import CommitCount, CommitNote
 from gateway.store.sqlite.writer import SqliteConnection, connect_to_write, translate
-from gateway.store.units.losses import add_loss
+from gateway.store.units.losses import add_loss, take_restored
 
 LOG = logging.getLogger("gateway.store")
 
@@ -83,15 +83,11 @@ def _settle(connection: Connection, noted: CommitNote | None, now: float) -> int
     """Compare the database with the note; the number to count from."""
     (row,) = connection.fetch("SELECT n, at FROM commits")
     found: int = row["n"]
-    if noted is None:
-        return found
-    missing = max(0, noted.commits - found)
-    cause: LossCause | None = None
-    if noted.state == "restored":
-        cause = "restored"
-    elif missing:
-        cause = "damaged"
-    if cause is not None:
+    replaced = take_restored(connection)
+    known = max(noted.commits if noted else 0, replaced or 0)
+    missing = max(0, known - found)
+    cause: LossCause = "damaged" if replaced is None else "restored"
+    if missing or replaced is not None:
         add_loss(connection, now, cause, since=row["at"], commits=missing)
         connection.execute("UPDATE commits SET n = :n", {"n": found + missing})
     return found + missing

@@ -35,7 +35,7 @@ from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row,
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import delete_from_copy, kept, put_staged, stage, write_backup
-from gateway.store.sqlite.commit_count import CommitCount, CommitNote, read_note, write_note
+from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
@@ -319,23 +319,10 @@ class SqliteStore(SqliteReader, WriteOperations):
         lock = StoreLock(self._folder)
         lock.acquire()
         try:
-            noted, old = read_note(self._folder), _file_number(self.path)
-            # First: a backup that is in place must never count as the store that it replaced.
-            self._note(CommitNote(commits=noted.commits if noted else 0, state="restored"))
-            try:
-                await put_staged(self.path)
-            except GatewayError:
-                if _file_number(self.path) == old:  # there was no restore
-                    self._note(noted or CommitNote(commits=0, state="open"))
-                raise
+            noted = read_note(self._folder)
+            await put_staged(self.path, commits=noted.commits if noted else 0)
         finally:
             lock.release()
-
-    def _note(self, note: CommitNote) -> None:
-        try:
-            write_note(self._folder, note.commits, note.state)
-        except OSError as error:
-            raise _unwritable(self._folder, error) from error
 
     async def check(self, *, in_use: bool) -> list[StoreFault]:
         """All faults of the store; somebody may be using it.
@@ -390,10 +377,6 @@ def _unwritable(folder: Path, error: OSError) -> GatewayError:
     if error.errno == errno.ENOSPC:
         return StoreFull()
     return StoreUnwritable(f"The store {str(folder)!r} can't be written: {error.strerror}.")
-
-
-def _file_number(path: Path) -> int | None:
-    return path.stat().st_ino if path.exists() else None
 
 
 def _rewrite_version(connection: Connection) -> None:

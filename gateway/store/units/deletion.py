@@ -5,14 +5,19 @@ from __future__ import annotations
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
-from gateway.store.turn_records import ExpiredThreads
+from gateway.store.turn_records import ExpiredThreads, RetentionPause
 from gateway.store.units import out_of_order, usage
+from gateway.store.units.adapters import mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.threads import THREADS_OF
 
 FEW = 5
 """Threads that may always expire at once."""
 
+_LEFT = {"platform": "gateway", "name": "retention left"}
+"""The mark of what a round has left: when the next one is, in seconds since the epoch, and the
+number of threads.
+"""
 _FEW = {"few": FEW}
 _EXPIRED = f"""
     FROM threads AS t WHERE updated_at < :before AND NOT EXISTS
@@ -71,10 +76,13 @@ def delete_person(connection: Connection, person: str) -> list[str]:
     return threads
 
 
-def expire(connection: Connection, before: float, share: float = 1.0) -> ExpiredThreads:
+def expire(
+    connection: Connection, before: float, share: float = 1.0, *, next_at: float = 0.0
+) -> ExpiredThreads:
     """Remove threads unused since `before` with nothing to do, and orphaned rows.
 
-    The oldest go first, and no more than a share of all threads, or a few where there are few.
+    The oldest go first, and no more than a share of all threads, or a few where there are few. If
+    some are left, it is noted that they have to wait until `next_at`.
     """
     until = {"before": before}
     rows = connection.fetch(f"SELECT id {_EXPIRED} ORDER BY updated_at LIMIT :few", until | _FEW)
@@ -93,4 +101,18 @@ def expire(connection: Connection, before: float, share: float = 1.0) -> Expired
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
+    if left:
+        mark(connection, _LEFT["platform"], _LEFT["name"], f"{next_at} {left}")
+    else:
+        connection.execute("DELETE FROM marks WHERE platform = :platform AND name = :name", _LEFT)
     return ExpiredThreads(threads=threads, left=left)
+
+
+def retention_pause(connection: Connection) -> RetentionPause | None:
+    """The pause of retention; None if the last round has left nothing."""
+    query = "SELECT value FROM marks WHERE platform = :platform AND name = :name"
+    kept = scalar(connection, query, _LEFT)
+    if not kept:
+        return None
+    at, left = kept.split()
+    return RetentionPause(next_at=float(at), left=int(left))

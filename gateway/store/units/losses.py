@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from gateway.store.connection import Connection, Row
 from gateway.store.records import LossCause, StoreLoss
-from gateway.store.units.rows import first
+from gateway.store.units.adapters import mark
+from gateway.store.units.rows import first, scalar
+
+_RESTORED = {"platform": "gateway", "name": "restored"}
+"""The mark of a backup that took a store's place: the number of commits that were made in that."""
 
 
 def add_loss(
@@ -18,6 +22,19 @@ def add_loss(
         "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
         {"cause": cause, "since": since, "now": now, "commits": commits},
     )
+
+
+def mark_restored(connection: Connection, commits: int) -> None:
+    """Note that this store takes the place of one with so many commits."""
+    mark(connection, _RESTORED["platform"], _RESTORED["name"], str(commits))
+
+
+def take_restored(connection: Connection) -> int | None:
+    """The commits of the store whose place was taken since the last start."""
+    which = "marks WHERE platform = :platform AND name = :name"
+    kept = scalar(connection, f"SELECT value FROM {which}", _RESTORED)
+    connection.execute(f"DELETE FROM {which}", _RESTORED)
+    return None if kept is None else int(kept)
 
 
 def losses(connection: Connection) -> list[StoreLoss]:

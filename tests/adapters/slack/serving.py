@@ -91,6 +91,12 @@ class ServedSlack:
             while (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.01)
 
+    async def noted(self) -> None:
+        """Wait until something is to be read later."""
+        async with asyncio.timeout(PATIENCE):
+            while not (await self.store.missed_counts()).unread:  # noqa: ASYNC110 (a store tells nobody)
+                await asyncio.sleep(0.01)
+
     async def delivered(self) -> None:
         """Wait until everything is on the platform."""
         async with asyncio.timeout(PATIENCE):

@@ -199,6 +199,45 @@ async def test_a_restore_that_fails_leaves_no_word_of_a_restore(tmp_path):
         assert await gateway.store.losses() == []
 
 
+class Killed(BaseException):
+    """The end of the process."""
+
+
+@pytest.mark.parametrize("done", [False, True])
+async def test_a_restore_that_is_killed_is_one_exactly_if_the_backup_is_in_place(
+    tmp_path, monkeypatch, done
+):
+    folder = await answered(tmp_path)
+    store, backup = SqliteStore(folder), tmp_path / "backup.db"
+    await store.backup(backup)
+    gateway, _ = gateway_on(folder, "yes")
+    async with gateway:
+        await gateway.create_thread(title="since")
+    replace = Path.replace
+
+    def replace_until_killed(path: Path, target: Path) -> None:
+        if done or target.name != "parley.db":
+            replace(path, target)
+        if target.name == "parley.db":
+            raise Killed
+
+    await store.stage(backup)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace_until_killed)
+        with pytest.raises(Killed):
+            await store.restore()
+    for again in (False, True):
+        if again:  # the one after it is one
+            await store.stage(backup)
+            await store.restore()
+        gateway, _ = gateway_on(folder, "yes")
+        async with gateway:
+            titles = [thread.title for thread in await gateway.threads()]
+            causes = [loss.cause for loss in await gateway.store.losses()]
+        restored = done or again
+        assert ("since" in titles, causes) == (not restored, ["restored"] * restored)
+
+
 async def test_the_way_back_to_a_version_that_does_not_count_and_forth_is_no_loss(tmp_path):
     folder = await answered(tmp_path)
     for name in ("parley.db", "parley.db-wal"):

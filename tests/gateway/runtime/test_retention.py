@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -322,7 +324,34 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
     assert left == [32, 32, 32, 32, 26, 26, 26, 26]
     async with store.own():
         assert await store.threads() == []
-        assert not (await store.marks("gateway"))["retention left"]
+        assert await store.retention_pause() is None
+
+
+class KilledAfterDeletion(SqliteStore):
+    """A store whose process is killed right after the commit of a deletion."""
+
+    async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
+        raise KeyboardInterrupt
+
+
+async def test_a_round_that_is_killed_after_its_deletion_costs_no_second_share(machine):
+    limits = Limits(retention=90 * DAY, retention_share=0.2)
+    async with machine.gateway() as gateway:
+        for _ in range(40):
+            await gateway.create_thread()
+    machine.runs(91 * DAY)
+    for kind in (KilledAfterDeletion, KilledAfterDeletion, SqliteStore):
+        store = kind(machine.folder, clock=machine.clock)
+        retention = Retention(
+            store, ClockTrust(machine.clock, machine.steady), machine.clock, lambda _: None
+        )
+        async with store.own():
+            for _ in range(2):  # the same process, too, if it lives on
+                with suppress(KeyboardInterrupt):
+                    await retention.round(limits)
+            assert len(await store.threads(limit=100)) == 32
+        machine.rests(60)
+    assert retention.trouble.startswith("Retention deletes 32 more threads")
 
 
 async def test_few_threads_expire_at_once_and_without_a_word(machine):

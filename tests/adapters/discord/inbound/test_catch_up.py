@@ -452,6 +452,46 @@ async def test_a_thread_that_wakes_before_the_archive_is_listed_is_read(
     assert missed in [each.referenced for each in bot_messages(discord, thread_of(asked))]
 
 
+@pytest.mark.parametrize("served", [False, True])
+async def test_a_thread_that_wakes_is_read_even_if_the_process_ends_before_it_is_noted(
+    served: bool, discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, ahead = discord.channel("general"), discord.person("alice"), 0.0
+    clock = lambda: time.time() + ahead  # noqa: E731
+    async with serving(discord, tmp_path, lambda: solo("One."), clock=clock) as gateway:
+        asked = await alice.mentions(general, "begin")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+        await wait_seen_mark(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    missed = await alice.says(thread_of(asked), "days ago")
+    ahead = 3 * 86_400.0
+    discord.advance(ahead)
+    discord.archive(thread_of(asked))
+    go_on = asyncio.Event()
+    archive = "/threads/archived/public"
+    discord.faults.plan(Delay(until=go_on), method="GET", path=archive, times=1 + served)
+    async with serving(discord, tmp_path, lambda: solo("-"), clock=clock):
+        await discord.until(lambda: discord.calls("GET", archive))
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    store = SqliteStore(tmp_path)
+    async with store.own():  # all events were handled by the end, but none told of the thread
+        await store.mark("discord", "seen", str(clock()))
+    ahead += 7200.0
+    discord.advance(7200.0)
+    if not served:
+        await alice.says(thread_of(asked), "awake")
+    async with serving(discord, tmp_path, lambda: solo("Two."), clock=clock) as gateway:
+        if served:
+            await discord.until(lambda: len(discord.calls("GET", archive)) > 1)
+            await alice.says(thread_of(asked), "awake")
+        await discord.until(lambda: "Two." in str(bot_texts(discord, thread_of(asked))))
+        go_on.set()
+        await wait_caught_up(gateway, offer=1, **({} if served else {"answer": 1}))
+        await wait_delivered(gateway)
+    assert missed in [each.referenced for each in bot_messages(discord, thread_of(asked))]
+
+
 async def test_what_is_too_old_for_a_button_is_counted(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

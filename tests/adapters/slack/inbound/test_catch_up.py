@@ -158,6 +158,7 @@ async def test_what_people_said_to_each_other_is_not_offered(tmp_path: Path) -> 
         await ann.says("general", "@parley are you there?", thread=muted)
         await away(slack, 7200)
         async with served(slack, tmp_path) as run:
+            await run.until(lambda: offers(slack, muted))
             await run.caught_up()
             cards = [each for each in slack.messages("general") if "Answer now" in each.buttons]
             assert [each.thread_ts for each in cards] == [muted.ts]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slack.testing import MalformedAnswer, Refusal, ServerError, SlackSimulator
+from adapters.slack.testing import Delay, MalformedAnswer, Refusal, ServerError, SlackSimulator
 from adapters.slack.testing.faults import Fault
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.gateway import Gateway
+from gateway.missed import DAY
 from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.inbound.test_catch_up import away, offers, serve_once
 from tests.adapters.slack.serving import served
@@ -35,6 +36,35 @@ async def test_a_message_that_slack_gave_up_while_a_look_up_failed_is_taken(
         async with served(slack, tmp_path) as run:
             await run.until(lambda: run.asked)
             assert "is anybody there?" in await run.inbox("text")
+
+
+async def test_a_message_that_slack_gave_up_while_it_took_too_long_is_answered_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        await serve_once(slack, tmp_path)
+        zoe = slack.person("zoe")
+        slack.join("general", zoe)
+        slack.fail("users.info", Delay(DAY), times=-1)
+        with monkeypatch.context() as patched:
+            patched.setattr("adapters.slack.inbound.handler.ACCEPT_SECONDS", 0.05)
+            async with served(slack, tmp_path) as run:
+                before = len(slack.deliveries)
+                asked = await zoe.asks("general", "is anybody there?")
+                await run.noted()
+        lost = slack.deliveries[before:]
+        await away(slack, 600)  # Slack gives up
+        slack.faults.clear()
+        store = SqliteStore(tmp_path)
+        async with store.own():  # the app was connected for as long
+            await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            again = [slack.repeat(delivery) for delivery in lost]
+            await run.until(lambda: all(each.acked for each in again))
+            await run.delivered()
+            assert (await run.inbox("text")).count("is anybody there?") == 1
+        assert len(slack.messages("general", asked)) == 2
 
 
 @pytest.mark.parametrize("fault", [ServerError(), MalformedAnswer()], ids=str)
