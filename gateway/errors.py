@@ -156,18 +156,17 @@ def report(error: BaseException, *, thread: str, turn: str, local: bool = False)
     Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
     has to know what is wrong with a team.
     """
-    incident = secrets.token_hex(3)
     told = _explain(error, local=local)
-    LOG.error(
-        "incident %s: thread %s, turn %s failed (%s): %s",
-        incident,
-        thread,
-        turn,
-        told.category,
-        told.kind,
-        exc_info=error,
-    )
+    failed = f"thread {thread}, turn {turn} failed ({told.category}): {told.kind}"
+    incident = log_incident(error, failed)
     return Failure(text=told.text, incident=incident, category=told.category, retry=told.retry)
+
+
+def log_incident(error: BaseException, failed: str) -> str:
+    """Log an error, and say under which new id."""
+    incident = secrets.token_hex(3)
+    LOG.error("incident %s: %s", incident, failed, exc_info=error)
+    return incident
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
@@ -13,18 +13,23 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.theme import ThemeProvider
+from textual.worker import WorkerFailed
 
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import TerminalDriver
-from adapters.terminal.errors import describe_error
+from adapters.terminal.errors import Incidents, describe_error, surviving
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import SECOND_PRESS, Settings, do_nothing
+from adapters.terminal.survival import broken_widget, outlive_errors
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, theme_variables
 from adapters.terminal.widgets.overlay import Search, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from textual.dom import DOMNode
+    from textual.message import Message
+    from textual.widget import Widget
 
     from gateway.client import Client
 
@@ -47,16 +52,20 @@ class ChatApp(App[int]):
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
         super().__init__(driver_class=TerminalDriver)
+        self.incidents = Incidents()
         self.failure = ""
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
+        settings.survive = self.survive
         self._leave_key = SecondPress(
             settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
         )
         self._wake = asyncio.Event()
         self._left = False
         self._shown = False
+        self._told = ""
+        """Why there was no gateway when that was last said."""
         self._mouse = mouse
         self.register_theme(PARLEY_DARK)
         self.register_theme(PARLEY_LIGHT)
@@ -92,12 +101,12 @@ class ChatApp(App[int]):
             try:
                 async with connect() as client:
                     self.call_later(self._show_thread, client)
-                    self._shown = True
                     await self._wake.wait()
             except Exception as error:
-                if not self._is_worth_retrying(error):
+                if not self._shown:
                     self.fail(error)
                     return
+                self._tell_of_lost_gateway(error)
             if not self._left:
                 await asyncio.sleep(RETRY)
 
@@ -111,34 +120,101 @@ class ChatApp(App[int]):
         self._wake.set()
         self._settings.painted.set()
 
-    def _is_worth_retrying(self, error: Exception) -> bool:
-        """True if a shown thread may only be changing its owner."""
-        from gateway.errors import GatewayClosed, StoreInUse  # not before the first paint
+    def _tell_of_lost_gateway(self, error: Exception) -> None:
+        """Say once why there is no gateway, unless the thread only changes its owner."""
+        from gateway.errors import GatewayClosed, GatewayError, StoreInUse  # not at the start
 
-        return self._shown and isinstance(error, GatewayClosed | StoreInUse)
+        if not isinstance(error, GatewayError):
+            self.survive(error)
+        elif not isinstance(error, GatewayClosed | StoreInUse) and str(error) != self._told:
+            self._told = str(error)
+            self.notify(describe_error(error), severity="error", markup=False)
 
     def fail(self, error: Exception) -> None:
         """Exit with a sentence for the error and its exit code."""
         self.failure = describe_error(error)
         self.exit(getattr(error, "exit_code", 1))
 
+    def survive(self, error: Exception) -> None:
+        """Tell of a mistake of our own, and go on.
+
+        What can't be drawn is hidden: nothing else would be drawn with it in the way.
+        """
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        cause = cause if isinstance(cause, Exception) else error
+        told = self.incidents.tell(cause)
+        if self._exit:
+            return
+        with suppress(Exception):  # what tells of mistakes may have one itself: it was logged
+            self._hide_broken(cause)
+            if told:
+                self.notify(told, severity="error", markup=False)
+
+    def _hide_broken(self, error: Exception) -> None:
+        broken, chat = broken_widget(error), self.screen_stack[0]
+        match broken:
+            case None:
+                pass
+            case ChatScreen():
+                self.fail(error)
+            case Screen():
+                broken.dismiss()
+            case _ if isinstance(chat, ChatScreen) and chat.writes_in(broken):
+                chat.put_draft_aside()
+            case _:
+                broken.display = False
+
     def _handle_exception(self, error: Exception) -> None:
-        """End in order on a mistake of our own.
+        """Go on after a mistake; end where there is nothing to go on with.
 
         Textual would print a traceback with the values of all variables, secrets among them.
         """
-        if self.is_headless:
-            super()._handle_exception(error)  # tests are to see it
+        if self.is_running:
+            self.survive(error)
         else:
             self.fail(error)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        with surviving(self._handle_exception):
+            await super()._dispatch_message(message)
+
+    def _register_child(
+        self, parent: DOMNode, child: Widget, before: int | None, after: int | None
+    ) -> None:
+        outlive_errors(child, self._handle_exception)
+        super()._register_child(parent, child, before, after)
+
+    def _start_widget(self, parent: Widget, widget: Widget) -> None:
+        outlive_errors(widget, self._handle_exception)  # a scroll bar
+        super()._start_widget(parent, widget)
+
+    def on_mount(self) -> None:
+        """Hear of mistakes in callbacks of the event loop."""
+        asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
+
+    def on_unmount(self) -> None:
+        """Leave the event loop as it was."""
+        asyncio.get_running_loop().set_exception_handler(None)
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if "handle" in context and isinstance(error, Exception):
+            self.survive(error)
+        else:
+            loop.default_exception_handler(context)
 
     async def _show_thread(self, client: Client) -> None:
         screen = self.screen_stack[0]
         if isinstance(screen, ChatScreen):
             try:
                 await screen.attach(client)
+                self._shown, self._told = True, ""
             except Exception as error:
-                self.fail(error)
+                if not self._shown:
+                    self.fail(error)
+                    return
+                self._tell_of_lost_gateway(error)
+                self.lost()
 
     def action_interrupt(self) -> None:
         """Copy the selection or clear the draft; otherwise quit when repeated."""

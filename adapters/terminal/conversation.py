@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, cast
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, cast
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
 from gateway.client import Answer, ThreadInfo
-from gateway.errors import GatewayClosed, GatewayError, NotFound
+from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from gateway.client import AnswerKind, Client, Receipt
     from gateway.events import SessionEvent
 
-LOGGER = logging.getLogger(__name__)
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
 BREATH = 100
@@ -89,8 +87,11 @@ class Conversation:
 
     async def follow(self) -> None:
         """Apply the open thread's events until cancelled, and reconnect after breaks."""
-        await self.load_agents()
         thread, model, pause = self.thread, self.model, FIRST_RETRY
+        try:
+            await self.load_agents()
+        except Exception as error:
+            log_incident(error, "the team's agents could not be read")
         while thread is not None:
             try:
                 await self._receive_events(thread.id, model)
@@ -102,9 +103,9 @@ class Conversation:
                 return
             except GatewayError as error:
                 self.trouble = sanitize(str(error))
-            except Exception:
-                LOGGER.exception("events could not be read")
-                self.trouble = "Something went wrong in Parley. Trying again."
+            except Exception as error:
+                incident = log_incident(error, "events could not be read")
+                self.trouble = f"Something went wrong in Parley (log: {incident}). Trying again."
             self._changed()
             await asyncio.sleep(pause)
             pause = min(LONGEST_RETRY, 2 * pause)

@@ -9,11 +9,12 @@ import select
 import signal
 import threading
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 from typing import Any
 
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 from adapters.terminal.paste import PasteParser
 
@@ -121,10 +122,16 @@ class TerminalDriver(LinuxDriver):
                 if not (data := self._read()):
                     self._loop.call_soon_threadsafe(self._app.exit, 128 + signal.SIGHUP)
                     return
-                for message in parser.feed(decode(data)):
-                    self.process_message(message)
-            for message in parser.tick():
+                self._process(parser.feed(decode(data)))
+            self._process(parser.tick())
+
+    def _process(self, messages: Iterable[Message]) -> None:
+        """Hand on what was typed; a mistake in reading it loses no more than that."""
+        try:
+            for message in messages:
                 self.process_message(message)
+        except Exception as error:
+            self._loop.call_soon_threadsafe(self._app._handle_exception, error)  # pyright: ignore[reportPrivateUsage]
 
     def _read(self) -> bytes:
         """Typed bytes; none from a closed terminal."""

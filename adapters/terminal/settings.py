@@ -20,6 +20,10 @@ def do_nothing() -> None:
     """Stand-in for what the application does."""
 
 
+def do_nothing_about(error: Exception) -> None:
+    """Stand-in for the application's dealing with a mistake."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Settings:
     """Start options of the chat; `clock` and `now` are for tests."""
@@ -32,3 +36,4 @@ class Settings:
     painted: asyncio.Event = field(default_factory=asyncio.Event)
     toggle_mouse: Callable[[], None] = do_nothing
     lost: Callable[[], None] = do_nothing
+    survive: Callable[[Exception], None] = do_nothing_about

@@ -17,7 +17,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from adapters.terminal.commands import Commands
-from adapters.terminal.errors import notify_errors
+from adapters.terminal.errors import notify_errors, surviving
 from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.redraw_pace import Pace
@@ -31,6 +31,7 @@ from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.settings import Settings
@@ -148,7 +149,8 @@ class ChatScreen(Screen[None]):
             self._refresh_side()
 
     async def _draw(self) -> None:
-        await self._draw_thread()
+        with surviving(self._settings.survive):
+            await self._draw_thread()
         painted = asyncio.Event()
         self.call_after_refresh(painted.set)
         with suppress(TimeoutError):  # under a dialog nothing is painted
@@ -161,7 +163,8 @@ class ChatScreen(Screen[None]):
         model = conversation.model
         if self._view.reset_for(model):
             self._answer_focus.close(())
-        await self._view.draw(conversation)
+        with surviving(self._settings.survive):  # a request must be seen even then
+            await self._view.draw(conversation)
         self._draw_status()
         self._composer.offer_back(bool(model.queued))
         self._palette.agents = conversation.agents
@@ -217,6 +220,10 @@ class ChatScreen(Screen[None]):
         self._view.follow()
         if not await self._attempt(self.conversation.send(text)) and not self._composer.text:
             self._composer.set_draft(text)
+
+    def writes_in(self, widget: Widget) -> bool:
+        """True if without this widget nobody could write."""
+        return self._composer in widget.walk_children(with_self=True)
 
     def put_draft_aside(self) -> bool:
         """Clear what is written. False if there is nothing."""

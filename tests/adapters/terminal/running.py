@@ -109,9 +109,10 @@ async def chatting(
     folder: Path,
     *,
     size: tuple[int, int] = (80, 24),
+    mistakes: bool = False,
     **settings: Any,
 ) -> AsyncGenerator[Chat, None]:
-    """Run the chat until the block ends."""
+    """Run the chat until the block ends. Without `mistakes` it may make none of its own."""
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[ScriptedClient, None]:
@@ -137,6 +138,7 @@ async def chatting(
                     await chat.until(lambda: not app.is_running)
         finally:
             app.disconnect()
+    assert mistakes or not app.incidents.ids
 
 
 # Events without their thread, which the scripted client knows.
