@@ -24,6 +24,7 @@ from adapters.terminal.settings import SECOND_PRESS, Settings, do_nothing
 from adapters.terminal.survival import broken_widget, outlive_errors
 from adapters.terminal.themes import PARLEY_DARK, PARLEY_LIGHT, theme_variables
 from adapters.terminal.widgets.overlay import Search, show
+from gateway.base.background import import_in_background
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 
     from gateway.client import Client
 
+LATER = (
+    "adapters.terminal.conversation",
+    "adapters.terminal.widgets.thread_list",
+    "adapters.terminal.widgets.transcript",
+)
+"""Modules of a connected chat, which the first paint does not wait for."""
 RETRY = 1.0
 """Seconds before a gateway that is gone is looked for again."""
 
@@ -96,6 +103,7 @@ class ChatApp(App[int]):
         one owns it then.
         """
         await self._settings.painted.wait()
+        await import_in_background(*LATER)
         while not self._left:
             self._wake.clear()
             try:

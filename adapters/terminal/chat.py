@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -56,6 +57,7 @@ def run_chat(
 
         chat = PlainChat(thread=thread, new=new)
         return asyncio.run(_by_line(chat, connect))
+    gc.disable()  # until the chat has imported what it needs
     from adapters.terminal.app import ChatApp  # as above: it loads Textual
     from adapters.terminal.settings import Settings
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from gateway.access.authority import Access
 from gateway.app.ask import TerminalAsker
+from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import JsonOutput, Output, TextOutput
+from gateway.base.background import giving_way, in_background
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import log_json, log_to
 from gateway.base.paths import store_folder
@@ -40,7 +42,7 @@ async def load(path: Path | None) -> LoadedConfig:
 
     It is read in a thread, since somebody may be typing.
     """
-    loaded = await asyncio.to_thread(load_config, path)
+    loaded = await in_background(load_config, path)
     begin_log(loaded)
     begin_network(loaded)
     return loaded
@@ -154,9 +156,17 @@ async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
             Gateway(store, teams, access=access, limits=limits) as gateway,
             serve_control(gateway),
         ):
+            asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)
             yield gateway
     finally:
         await teams.aclose()
+
+
+def _prepare_first_turn(teams: TeamFactory) -> None:
+    """Import, while somebody types, what the first message would wait for."""
+    teams.prepare(teams.default)
+    with giving_way():
+        import_later_modules()
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 LATER: Mapping[str, tuple[str, ...]] = {
-    "openai": ("openai.resources.chat.completions", "jiter"),
+    "openai": ("jiter",),
     "httpx": (
         "anyio.abc",
         "anyio.lowlevel",

@@ -40,6 +40,9 @@ def chat(
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[Client]:
+        from gateway.base.background import import_in_background
+
+        await import_in_background("gateway.app.assemble")
         from gateway.app.assemble import any_gateway, load, store_of
 
         loaded = await load(config)

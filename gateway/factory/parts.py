@@ -85,6 +85,13 @@ class ModelClients:
             self._clients[name] = self._make(resolve(self._config.models[name]))
         return self._clients[name]
 
+    def make_slow(self, name: str = "") -> None:
+        """Make the client now if that imports an SDK; in any thread."""
+        name = name or self._default
+        model = resolve(self._config.models[name])
+        if model.provider == "openai" and name not in self._clients:
+            self._clients[name] = self._make(model)
+
     def label(self, name: str = "") -> str:
         """The model's name for people: at the provider, or "demo"."""
         model = resolve(self._config.models[name or self._default])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import weakref
@@ -37,6 +38,7 @@ from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
 from gateway.factory.parts import ModelClients, PartFactory
+from gateway.factory.preparation import Preparation
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
 from teams.models import ModelError
@@ -73,6 +75,7 @@ class TeamFactory:
         self._config = config
         self._imports = imports
         self._models = ModelClients(config, imports)
+        self._preparation = Preparation(config, self._models)
         self._start_folder = start_folder
         self._forbidden = forbidden
         self._local = local
@@ -114,6 +117,10 @@ class TeamFactory:
             definition=self._definition(name),
         )
 
+    def prepare(self, name: str) -> None:
+        """Import what the first turn needs, in any thread. Raises KeyError."""
+        self._preparation.prepare(name)
+
     async def build(self, name: str, *, workdir: Path, portable: bool = False) -> BuiltTeam:
         """A fresh team for a thread with the folder `workdir`, without network.
 
@@ -121,6 +128,8 @@ class TeamFactory:
         Raises KeyError for an unknown name, and TeamBuildError.
         """
         config = self._config.teams[name]
+        if not self._preparation.is_done(name):
+            await asyncio.to_thread(self.prepare, name)
         try:
             team = await self._build(name, config, _Folders(workdir, None if portable else workdir))
         except Exception as error:  # a factory of the user's may raise anything

@@ -73,6 +73,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     ) -> None:
         arguments = {name: value for name, value in create_args.items() if value is not None}
         self._client = client
+        self._completions = client.chat.completions  # it imports half of the SDK: not later
         self._model: str = arguments["model"]
         self._parallel_tool_calls: bool | None = arguments.pop("parallel_tool_calls", None)
         self._stream_options: Wire = arguments.pop("stream_options", {"include_usage": True})
@@ -204,7 +205,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
     async def _complete(self, body: Wire, *, structured: bool) -> CreateResult:
         with self._endpoint.errors():
-            completions = self._client.chat.completions.with_raw_response
+            completions = self._completions.with_raw_response
             async with self._time_limit(asyncio.get_running_loop().time() + self._deadline):
                 response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
             completion = _parse(response.http_response.content)
@@ -248,7 +249,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         """The lines of the streamed response; leaving closes its connection."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
-        streaming = self._client.chat.completions.with_streaming_response
+        streaming = self._completions.with_streaming_response
         manager = streaming.create(**body, stream=True)
         async with self._time_limit(deadline):
             response = await manager.__aenter__()

@@ -1,7 +1,6 @@
 """A chat with a scripted client, as a program: `scripted_chat.py FOLDER SCENE`."""
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,8 +14,6 @@ HOSTILE = "\x1b]52;c;aGk=\x07\x1b]0;title\x07\x1b[2J\x9b31m[/nope] \u202egnp.exe
 
 @asynccontextmanager
 async def connect() -> AsyncGenerator:
-    modules = sorted(sys.modules)
-    (FOLDER / "modules.json").write_text(json.dumps(modules))
     from gateway.errors import StoreUnwritable
     from gateway.events import TextDelta
     from tests.adapters.terminal.running import approval, began, called, ended, said, speaker

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,40 @@ from tests.fakes.pty_process import ROOT, PtyProcess
 
 PARLEY = ("-c", "from gateway.cli import main; main()")
 SCRIPT = str(Path(__file__).with_name("scripted_chat.py"))
+WATCHED = str(Path(__file__).with_name("watched_chat.py"))
 ALT_SCREEN_OFF = b"\x1b[?1049l"
 MOUSE_OFF = b"\x1b[?1003l"
 CURSOR_ON = b"\x1b[?25h"
 PASTE_OFF = b"\x1b[?2004l"
 
+CONFIG = """
+[models.m]
+model = "gpt-4o"
+base_url = "{url}"
+api_key = "sk-good"
+[teams.t]
+type = "round_robin"
+max_turns = 1
+[teams.t.agents.a]
+"""
+
 pytestmark = [pytest.mark.timeout(60), pytest.mark.chaos]
+
+
+@contextmanager
+def openai_config(folder: Path) -> Generator[str]:
+    """A config for a server of one answer, which runs meanwhile."""
+    script, config = folder / "answers.json", folder / "openai.toml"
+    script.write_text(json.dumps([{"text": "It is FINE."}]))
+    command = [sys.executable, "-m", "tests.fakes.openai_server", "--script", script]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
+            config.write_text(CONFIG.format(url=url))
+            yield str(config)
+        finally:
+            server.kill()
 
 
 def is_sane(terminal: PtyProcess) -> bool:
@@ -218,13 +248,27 @@ def test_a_mistake_of_our_own_does_not_end_the_chat_and_shows_no_variables(tmp_p
         assert b"sk-value" not in terminal.output
 
 
-def test_the_composer_is_painted_before_anything_heavy_is_imported(tmp_path: Path):
-    with PtyProcess(SCRIPT, str(tmp_path), "ask", folder=tmp_path) as terminal:
+@pytest.mark.parametrize("model", ["the demo's", "OpenAI's"])
+def test_the_composer_is_painted_first_and_no_import_holds_it_up_later(tmp_path: Path, model: str):
+    out, options, answer = tmp_path / "imported.json", [], "42"
+    with ExitStack() as stack:
+        if model == "OpenAI's":
+            options, answer = ["--config", stack.enter_context(openai_config(tmp_path))], "FINE"
+        terminal = stack.enter_context(
+            PtyProcess(WATCHED, str(out), "chat", *options, folder=tmp_path)
+        )
         terminal.until("Message the team")
-        terminal.until("ctrl+t")
-    loaded = set(json.loads((tmp_path / "modules.json").read_text()))
+        terminal.type("what is 6*7?")  # while everything is imported
+        terminal.until("what is 6*7?")
+        terminal.type("\r")
+        terminal.until(answer)
+        terminal.type("/quit\r")
+        assert terminal.ended() == 0
+    imported = json.loads(out.read_text())
     heavy = {"gateway.events", "gateway.client", "openai", "pydantic", "aiosqlite", "markdown_it"}
-    assert not loaded & heavy
+    assert not heavy & set(imported["painted"])
+    roots = {name.partition(".")[0] for name in imported["on the loop"]}
+    assert roots <= {"concurrent", "importlib"}
 
 
 def test_a_pipe_gets_the_line_mode(tmp_path: Path):

@@ -1,0 +1,80 @@
+"""Preparation of first turns: imports and model clients, in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from threading import Lock
+from typing import Any, cast
+
+from gateway.base.background import giving_way
+from gateway.config.agent_parts import McpConfig
+from gateway.config.nesting import teams_inside
+from gateway.config.root import Config
+from gateway.config.table import Section
+from gateway.factory.parts import ModelClients
+
+MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
+
+
+class Preparation:
+    """Prepares each team of a config once, in any thread.
+
+    A model's SDK takes a second to import: nobody could write, read or stop anything meanwhile.
+    """
+
+    def __init__(self, config: Config, models: ModelClients) -> None:
+        self._config = config
+        self._models = models
+        self._lock = Lock()
+        self._done: set[str] = set()
+
+    def is_done(self, team: str) -> bool:
+        """True if the first turn imports nothing more."""
+        return team in self._done
+
+    def prepare(self, team: str) -> None:
+        """Import and make what the team needs.
+
+        Whoever builds it is told what can't be made.
+        """
+        with self._lock:
+            if team not in self._done:
+                with giving_way():
+                    for section in self._sections(team):
+                        self._prepare_section(section)
+                self._done.add(team)
+
+    def _sections(self, team: str) -> Iterator[Section]:
+        """All tables of the team and of the teams inside it."""
+        config = self._config.teams[team]
+        yield from _tables(config)
+        for inner in teams_inside(config):
+            yield from self._sections(inner)
+
+    def _prepare_section(self, section: Section) -> None:
+        model: object = getattr(section, "model", None)
+        if isinstance(model, str):
+            with suppress(Exception):
+                self._models.make_slow(model)
+        if isinstance(section, McpConfig):
+            for module in MCP:
+                with suppress(ImportError):
+                    import_module(module)
+
+
+def _tables(value: object) -> Iterator[Section]:
+    """The table with all tables in its values."""
+    match value:
+        case Section():
+            yield value
+            for _, inner in value:
+                yield from _tables(inner)
+        case dict():
+            yield from _tables([*cast("dict[Any, Any]", value).values()])
+        case list():
+            for inner in cast("list[Any]", value):
+                yield from _tables(inner)
+        case _:
+            pass
