@@ -1,12 +1,17 @@
 """Items of a transcript: a closed union of frozen values.
 
 A changed item is a new value under the same key, so a view redraws what is not the same object.
-All text in them is sanitised. No Textual, no gateway.
+All text in them is sanitised. No Textual.
 """
+
+from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from gateway.render.arguments import Argument
 
 _LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
 
@@ -85,10 +90,7 @@ class HandoffItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestItem(_Item):
-    """The team asked a person; `outcome` is empty while it waits.
-
-    `arguments` has each invisible character written out.
-    """
+    """The team asked a person; `outcome` is empty while it waits."""
 
     request: str
     kind: Asking
@@ -96,7 +98,7 @@ class RequestItem(_Item):
     prompt: str
     options: tuple[str, ...] = ()
     tool: str = ""
-    arguments: str = ""
+    arguments: tuple[Argument, ...] = ()
     outcome: str = ""
     by: str = ""
 

@@ -12,6 +12,7 @@ from adapters.terminal.items import (
 )
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import first_lines, format_duration, one_line, shorten
+from gateway.render.arguments import plain_text
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
@@ -105,7 +106,8 @@ def request_lines(request: RequestItem) -> list[str]:
     match request.kind:
         case "approval":
             asked = f"{name} asks to run {request.tool}"
-            details = [f"  {line}" for line in (request.prompt, *request.arguments.splitlines())]
+            arguments = plain_text(request.arguments).split("\n")
+            details = [f"  {line}" for line in (request.prompt, *arguments)]
             how = "Type approve, approve always, deny, or deny and a reason."
             return [asked, *(line for line in details if line.strip()), how]
         case "choice":

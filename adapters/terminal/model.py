@@ -27,7 +27,6 @@ from adapters.terminal.text import (
     StreamSanitizer,
     one_line,
     one_line_arguments,
-    pretty_arguments,
 )
 from gateway.events import (
     FileMade,
@@ -53,6 +52,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
+from gateway.render.arguments import plain_text, read_arguments
 from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
@@ -249,7 +249,7 @@ class ThreadModel:
                         key=call,
                         agent=state.agent,
                         tool=sanitize(tool),
-                        arguments=visible(pretty_arguments(arguments)),
+                        arguments=plain_text(read_arguments(arguments)),
                         summary=visible(one_line_arguments(arguments)),
                     )
                 self._seal(replace(known, state="running"))
@@ -279,7 +279,7 @@ class ThreadModel:
                     prompt=sanitize(event.prompt),
                     options=tuple(sanitize(option) for option in event.options),
                     tool=visible(event.tool),
-                    arguments=visible(pretty_arguments(event.arguments)),
+                    arguments=read_arguments(event.arguments),
                 )
                 self.requests[request] = item
                 known = self.items.get(call)

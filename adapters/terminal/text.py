@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gateway.render.sanitize import sanitize
 
@@ -80,24 +80,6 @@ def _find_open_block(lines: list[str]) -> int:
     return len(lines) - sum(1 for _ in rows)
 
 
-def pretty_arguments(arguments: str) -> str:
-    """JSON arguments, one per line; anything but an object stays unchanged.
-
-    An object that names a key twice stays as it is, too: which one counts is not ours to say.
-    Strings keep their quotes, so that a value can't look like another argument. What JSON wrote
-    with escapes is decoded: make the result safe, not only what goes in.
-    """
-    try:
-        parsed = json.loads(arguments, object_pairs_hook=_check_unique)
-        if not isinstance(parsed, dict):
-            return arguments
-        return "\n".join(
-            f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in parsed.items()
-        )
-    except (ValueError, RecursionError):
-        return arguments
-
-
 def one_line_arguments(arguments: str) -> str:
     """Arguments in one line; the result still needs sanitising."""
     try:
@@ -165,9 +147,3 @@ def thread_title(thread: ThreadInfo) -> str:
 def delete_question(thread: ThreadInfo) -> str:
     """The question before a thread is deleted."""
     return f"Delete “{shorten(thread_title(thread), 40)}” with all its messages and files?"
-
-
-def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a key is named twice")
-    return dict(pairs)

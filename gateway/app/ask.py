@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from textwrap import indent
 from typing import Protocol, TextIO
 
 from gateway.client import Answer
 from gateway.events import InputRequested
+from gateway.render.arguments import plain_text, read_arguments
 from gateway.render.sanitize import sanitize, visible
 
 
@@ -73,8 +75,8 @@ def question(request: InputRequested) -> str:
             return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
         case "approval":
             reason = f"{sanitize(request.reason)}\n" if request.reason else ""
-            call = f"{visible(request.tool)}:\n  {visible(request.arguments)}"
-            return f"{agent} wants to use {call}\n{reason}"
+            arguments = indent(plain_text(read_arguments(request.arguments)), "  ")
+            return f"{agent} wants to use {visible(request.tool)}:\n{arguments}\n{reason}"
 
 
 def understand(request: InputRequested, line: str) -> Answer | None:

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from adapters.terminal.text import one_line_arguments, pretty_arguments
+from adapters.terminal.text import one_line_arguments
 from gateway.events import ToolFinished, TurnFinished
 from gateway.registry import ToolRule
+from gateway.render.arguments import read_arguments
 from teams.base import ToolCall
 from tests.gateway.scripted import ScriptedTeams, calls, of, opened, solo, turn
 
@@ -48,7 +49,7 @@ async def test_the_call_has_an_error_result_and_the_turn_goes_on(tmp_path, shape
 @pytest.mark.parametrize("shape", SHAPES)
 def test_who_shows_the_call_shows_it_as_it_is(shape):
     said = SHAPES[shape]
-    assert pretty_arguments(said)
+    assert read_arguments(said)
     assert one_line_arguments(said)
 
 

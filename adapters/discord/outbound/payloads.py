@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from itertools import takewhile
@@ -18,8 +17,10 @@ from adapters.discord.connection.message_body import (
 )
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
+from adapters.discord.outbound.arguments import show_arguments
 from gateway.events import InputRequested
-from gateway.render.sanitize import label, sanitize, visible
+from gateway.render.arguments import read_arguments
+from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
 
@@ -28,9 +29,8 @@ MESSAGE = 1600
 
 BUTTONS = 5
 OPTIONS = 25
-ARGUMENTS = 1100
 QUESTION = 1300
-"""Characters of arguments and of a question that a card shows itself; longer ones are a file."""
+"""Characters of a question that a card shows itself; a longer one is a file."""
 
 NAME = 48
 TOOLS, HAND_OFF = 120, 60
@@ -203,35 +203,19 @@ def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
 
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
-    text = visible(_indent_json(request.arguments))
     # The card does not repeat what it says already.
     repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
     told = request.reason or ("" if repeated else request.prompt)
     prompt = _closed(clip(neutral(told), 300)) if told else ""
-    if length(text) <= ARGUMENTS and "```" not in text:
-        return f"{prompt}\n```json\n{text}\n```".lstrip(), ()
-    file = Upload(name="arguments.json", data=text.encode("utf-8", "replace"))
-    return f"{prompt}\n-# The arguments are in the file below. Read all of it.".lstrip(), (file,)
+    shown, files = (
+        show_arguments(read_arguments(request.arguments)) if request.arguments else ("", ())
+    )
+    return f"{prompt}\n{shown}".strip(), files
 
 
 def _closed(text: str) -> str:
     """A text of an agent, of which more is said below it."""
     return without_small_print(with_closed_fence(text))
-
-
-def _indent_json(arguments: str) -> str:
-    """Indented, where that changes nothing about what they say."""
-    try:
-        parsed = json.loads(arguments)
-        text = json.dumps(parsed, indent=2, ensure_ascii=False)
-        return text if _pairs(arguments) == _pairs(text) else arguments
-    except (ValueError, RecursionError):
-        return arguments
-
-
-def _pairs(text: str) -> Any:
-    # A key that comes twice must not vanish from what people decide on.
-    return json.loads(text, object_pairs_hook=list, parse_float=str, parse_int=str)
 
 
 def _form(request: InputRequested) -> Iterable[dict[str, Any]]:

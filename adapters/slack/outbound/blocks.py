@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 
 from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
+from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file
 from adapters.slack.outbound.text import length, mentions
 from gateway.events import InputRequested, NoticeLevel
-from gateway.render.sanitize import label, visible
+from gateway.render.arguments import Argument, read_arguments
+from gateway.render.sanitize import label
 from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
 
 Block: TypeAlias = dict[str, Any]
@@ -22,8 +24,6 @@ Own: TypeAlias = Callable[[str], str]
 
 SECTION = 2900
 CONTEXT = 1900
-ARGUMENTS = 8_000
-"""Characters of a tool's arguments on the card itself; more of them come as a file."""
 BUTTONS = 5
 """Options shown as buttons; more of them come as a menu."""
 OPTION = 75
@@ -168,14 +168,9 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     return [*blocks, *(_buttons(request) if can_tell else ())]
 
 
-def arguments_shown(request: InputRequested) -> str:
+def card_arguments(request: InputRequested) -> tuple[Argument, ...]:
     """A tool's arguments, with invisible characters written out."""
-    return visible(request.arguments)
-
-
-def arguments_attached(request: InputRequested) -> bool:
-    """True if the arguments are too long for the card."""
-    return length(arguments_shown(request)) > ARGUMENTS
+    return read_arguments(request.arguments) if request.arguments else ()
 
 
 def pieces(text: str, longest: int) -> list[str]:
@@ -191,21 +186,11 @@ def pieces(text: str, longest: int) -> list[str]:
 
 def _call(request: InputRequested, attached: str) -> list[Block]:
     """A tool's name with all its arguments."""
-    shown = arguments_shown(request)
     blocks: list[Block] = [section(f"Tool: `{_mrkdwn(label(request.tool or '?', 150))}`")]
+    arguments = card_arguments(request)
     if attached:
-        name = _mrkdwn(label(attached, 150))
-        blocks.append(section(f"The arguments ({length(shown)} characters) are in {name} above."))
-        return blocks
-    for start in range(0, len(shown), SECTION):
-        code = [{"type": "text", "text": shown[start : start + SECTION]}]
-        blocks.append(
-            {
-                "type": "rich_text",
-                "elements": [{"type": "rich_text_preformatted", "elements": code}],
-            }
-        )
-    return blocks
+        return [*blocks, *blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))]
+    return [*blocks, *argument_blocks(arguments)]
 
 
 def _buttons(request: InputRequested) -> list[Block]:

@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 
 from adapters.dead_ends import DeadEnds
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
+from adapters.slack.outbound.arguments import is_too_long
 from adapters.slack.outbound.blocks import (
     UNSURE,
-    arguments_attached,
-    arguments_shown,
+    card_arguments,
     card_blocks,
     line_blocks,
     speech_blocks,
@@ -33,6 +33,7 @@ from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
 from gateway.events import InputRequested
+from gateway.render.arguments import plain_text
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -175,7 +176,7 @@ class SlackSurface:
                 self._flush(place)
                 return
             case Card() as card:
-                attached = _file_name(card.request) if arguments_attached(card.request) else ""
+                attached = _attached_name(card.request)
                 blocks = card_blocks(part, card, self._calls.own, attached=attached)
             case Line() as line:
                 blocks = line_blocks(part, line, self._calls.own)
@@ -279,12 +280,13 @@ class SlackSurface:
     async def _attach(self, place: Place, part: Part, card: Card) -> str:
         """Upload long arguments before their card; the file's name."""
         request = card.request
-        if not arguments_attached(request):
+        if not (name := _attached_name(request)):
             return ""
-        name, here = _file_name(request), f"{place.key} {request.request}"
+        here = f"{place.key} {request.request}"
         if here not in self._attached:
             if not await self._is_uploaded(place, request.request):
-                data, comment = arguments_shown(request).encode(), UNSURE if part.unsure else ""
+                data = plain_text(card_arguments(request)).encode()
+                comment = UNSURE if part.unsure else ""
                 file = File(name=name, data=data)
                 await self._files.upload(place, request.request, [file], comment)
             self._attached[here] = None
@@ -307,5 +309,7 @@ class SlackSurface:
         return found is not None and found.startswith(PREFIX)
 
 
-def _file_name(request: InputRequested) -> str:
-    return f"arguments-{request.request}.txt"
+def _attached_name(request: InputRequested) -> str:
+    """The file of arguments too long for a card, "" for none."""
+    too_long = is_too_long(card_arguments(request))
+    return f"arguments-{request.request}.txt" if too_long else ""

@@ -267,6 +267,14 @@ class ChatScreen(Screen[None]):
     def _on_typed_on_card(self, event: RequestCard.Typed) -> None:
         self._answer_focus.type(event.text)
 
+    @on(RequestCard.Opened)
+    def _on_opened_arguments(self, event: RequestCard.Opened) -> None:
+        """Show all arguments; back from there, keys wait for a moment again."""
+        from adapters.terminal.screens.arguments import ArgumentsScreen  # not at the start
+
+        screen = ArgumentsScreen(event.item)
+        self.app.push_screen(screen, lambda _: self._guard.note_focus())
+
     @on(RequestCard.Decided)
     def _on_decided(self, event: RequestCard.Decided) -> None:
         if event.choice == "deny":

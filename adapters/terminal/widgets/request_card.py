@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from adapters.terminal.key_guard import SECOND_THOUGHT, KeyClock, TypingGuard
+from adapters.terminal.widgets.arguments import card_widgets
 
 if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
@@ -65,6 +66,12 @@ class RequestCard(Vertical, can_focus=True):
 
         text: str
 
+    @dataclass
+    class Opened(Message):
+        """The person wants to see all arguments of a call."""
+
+        item: RequestItem
+
     class FocusRequested(Message):
         """The card was clicked, and wants the focus."""
 
@@ -82,6 +89,7 @@ class RequestCard(Vertical, can_focus=True):
         self._title = Static(markup=False, classes="title")
         self._scroll = VerticalScroll(can_focus=False)
         self._body = Static(markup=False)
+        self._arguments = Vertical(classes="arguments")
         self._buttons = Horizontal(classes="buttons")
 
     def compose(self) -> ComposeResult:
@@ -89,6 +97,7 @@ class RequestCard(Vertical, can_focus=True):
         yield self._title
         with self._scroll:
             yield self._body
+            yield self._arguments
         yield self._buttons
 
     async def show(self, requests: Sequence[RequestItem]) -> None:
@@ -104,7 +113,10 @@ class RequestCard(Vertical, can_focus=True):
         if item is not None:
             self._guard.note_focus()
             self._draw_title()
-            self._body.update(_body(item))
+            self._body.update(body := _body(item))
+            self._body.display = bool(body)
+            await self._arguments.remove_children()
+            await self._arguments.mount_all(card_widgets(item.arguments))
             self._scroll.scroll_home(animate=False)
             await self._buttons.remove_children()
             await self._buttons.mount_all(_buttons(item))
@@ -134,7 +146,9 @@ class RequestCard(Vertical, can_focus=True):
     def on_key_button_pressed(self, event: KeyButton.Pressed) -> None:
         """A click decides like a key."""
         event.stop()
-        if self._guard.keys_live():
+        if event.key == "enter" and self.item is not None:
+            self.post_message(self.Opened(self.item))
+        elif self._guard.keys_live():
             self._decide(event.key)
 
     def on_focus(self) -> None:
@@ -156,12 +170,20 @@ class RequestCard(Vertical, can_focus=True):
             case "pageup" | "pagedown":
                 step = self._scroll.size.height * (-1 if event.key == "pageup" else 1)
                 self._scroll.scroll_relative(y=step, animate=False)
+            case "enter" if self.item is not None and self.item.arguments:
+                self._open(self.item)
             case _ if event.is_printable and event.character:
                 self._printable(event.character)
             case _:
                 return
         event.stop()
         event.prevent_default()
+
+    def _open(self, item: RequestItem) -> None:
+        if self._pending is not None:  # somebody types: the key before was for the draft
+            self.post_message(self.Typed(self._forget_pending()))
+        elif self._guard.keys_live():
+            self.post_message(self.Opened(item))
 
     def _printable(self, key: str) -> None:
         live = self._guard.keys_live()
@@ -230,8 +252,8 @@ class RequestCard(Vertical, can_focus=True):
 def _body(item: RequestItem) -> Content:
     if item.kind == "approval":
         said_above = item.agent.name in item.prompt and item.prompt.endswith(f" {item.tool}.")
-        prompt = f"{item.prompt}\n" if item.prompt and not said_above else ""
-        return Content.assemble((prompt, MUTED), item.arguments or ("no arguments", MUTED))
+        parts = ["" if said_above else item.prompt, "" if item.arguments else "no arguments"]
+        return Content.styled("\n".join(filter(None, parts)), MUTED)
     rows = [
         Content.assemble((f"\n{number} ", "bold $primary"), option)
         for number, option in zip(_numbers(item), item.options, strict=True)
@@ -250,6 +272,7 @@ def _buttons(item: RequestItem) -> list[Static]:
                 KeyButton("y", "approve once"),
                 KeyButton("a", "always in this thread"),
                 KeyButton("n", "deny with a note"),
+                *([KeyButton("enter", "open")] if item.arguments else []),
             ]
         case "choice":
             return [Static(Content.styled("type a digit, or write an answer", MUTED))]

@@ -124,7 +124,7 @@ async def test_an_approval_is_given_by_typed_words(typed: str, answer: Answer):
     code, out, _ = await chat(client, "go", typed)
     assert code == 0
     assert client.answers == [("r", answer)]
-    for line in ("coder asks to run rm", "  Deletes.", '  path: "a⟨U+202E⟩"', "coder: done"):
+    for line in ("coder asks to run rm", "  Deletes.", "  path: a⟨U+202E⟩", "coder: done"):
         assert line in out.splitlines()
 
 

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from textual.pilot import Pilot
 
 from adapters.terminal.app import ChatApp
+from adapters.terminal.key_guard import INERT
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import Settings
+from adapters.terminal.widgets.request_card import RequestCard
 from gateway import events
 from tests.adapters.terminal.running import (
     approval,
@@ -45,6 +48,21 @@ def wait_for(condition, timeout):
 
 The test *sleeps*; see `queue.py`.
 """
+
+PROGRAM = '''"""Waiting for a condition."""
+
+import time
+
+
+def wait_for(condition, timeout=5.0):
+    """True once the condition holds, False when the time is over."""
+    until = time.monotonic() + timeout
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.1)  # the test may take longer
+    return False
+'''
 
 Act = Callable[[Pilot[Any], ScriptedClient, str], Awaitable[None]]
 
@@ -116,6 +134,19 @@ async def request_card(pilot: Pilot[Any], client: ScriptedClient, thread: str) -
     await pilot.press("ctrl+t")
 
 
+async def arguments(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    whole = json.dumps({"path": "queue/wait.py", "content": PROGRAM, "notes": {"mode": 420}})
+    await client.happen(
+        thread, began("go"), approval("coder", "r1", "write_file", whole), ended("waiting")
+    )
+    await settled(pilot)
+    await pilot.press("ctrl+t")
+    clock = pilot.app.query_one(RequestCard)._clock
+    assert isinstance(clock, HandClock)
+    clock.advance(INERT)
+    await pilot.press("enter")
+
+
 async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
     client.add_thread("Quarterly report", ago=3700)
     client.add_thread("Trip to Lisbon", ago=90_000)
@@ -138,8 +169,8 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 @pytest.mark.parametrize(
     "act",
-    [nothing, streaming, tool_failed, request_card, sessions, error],
-    ids=["empty", "streaming", "tool-failed", "request", "sessions", "error"],
+    [nothing, streaming, tool_failed, request_card, arguments, sessions, error],
+    ids=["empty", "streaming", "tool-failed", "request", "arguments", "sessions", "error"],
 )
 def test_the_chat_looks_as_before(
     snap_compare: Any, tmp_path: Path, size: tuple[int, int], act: Act

@@ -10,29 +10,11 @@ from adapters.terminal.text import (
     format_duration,
     format_tokens,
     one_line_arguments,
-    pretty_arguments,
     shorten,
 )
 
 ROWS = "".join(f"line {number}\n" for number in range(MOST_LINES + 50))
 TABLE = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (MOST_LINES + 50)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        ('{"path": "a.txt", "lines": [1, 2]}', 'path: "a.txt"\nlines: [1, 2]'),
-        ('{"text": "a\\nforged: true"}', 'text: "a\\nforged: true"'),
-        ('{"text": "\\u202e\\u00e9"}', 'text: "\u202eé"'),
-        ('{"path": "a", "path": "b"}', '{"path": "a", "path": "b"}'),
-        ("{}", ""),
-        ('"text"', '"text"'),
-        ('{"half": ', '{"half": '),
-        ("", ""),
-    ],
-)
-def test_arguments_are_shown_whole_and_unambiguous(arguments: str, shown: str):
-    assert pretty_arguments(arguments) == shown
 
 
 @pytest.mark.parametrize(

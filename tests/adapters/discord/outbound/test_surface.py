@@ -1,6 +1,7 @@
 """The text surface contract on Discord, and Discord's own cases."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import AsyncIterator
@@ -184,6 +185,30 @@ async def test_a_card_shows_the_exact_arguments(harness: DiscordHarness, argumen
         assert piece in shown
     if "1e400" in arguments:
         assert "1e400" in shown
+
+
+@pytest.mark.parametrize("lines", [12, 60, 2000])
+async def test_a_card_shows_the_lines_of_a_text(harness: DiscordHarness, lines: int) -> None:
+    text = "".join(f"{n} = 'a text of some length @everyone'\n" for n in range(lines))
+    request = InputRequested(
+        thread="t",
+        request="0123456789ab",
+        request_kind="approval",
+        agent="solo",
+        prompt="solo wants to use write.",
+        tool="write",
+        arguments=json.dumps({"path": "run.py", "content": text}),
+    )
+    await harness.surface.post(harness.place, Part(key="k", content=Card(request=request)))
+    (card,) = bot_messages(harness.discord, thread_of(harness.asked))
+    assert "```\npath: run.py\n```" in card.content
+    if lines == 12:
+        assert f"`content` · 12 lines\n```python\n{text}```" in card.content
+        return
+    [file] = card.attachments
+    indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
+    assert f"{file.content.decode()}\n" == f"path: run.py\ncontent:\n{indented}"
+    assert f"`content` ({lines:,} lines)" in card.content
 
 
 async def test_a_card_says_why_it_asks(harness: DiscordHarness) -> None:

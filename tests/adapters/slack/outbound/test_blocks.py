@@ -73,7 +73,7 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
     await desk.surface.post(desk.place, part(card))
     [shown] = desk.messages()
     assert "clerk wants to use pay." in shown.text
-    assert APPROVAL.arguments in shown.text
+    assert "to: bob\namount: 5" in shown.text
     assert "<@U0BOB>" in shown.text
     assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     kinds = [
@@ -92,17 +92,39 @@ async def test_what_may_not_be_allowed_for_ever_has_no_button_for_that(desk: Des
 async def test_arguments_hide_nothing(desk: Desk) -> None:
     request = replace(APPROVAL, arguments='{"to": "a\u202eb\u200b <!channel> `x` *y*"}')
     await desk.surface.post(desk.place, part(Card(request=request)))
-    assert '{"to": "a⟨U+202E⟩b⟨U+200B⟩ <!channel> `x` *y*"}' in desk.messages()[0].text
+    assert "to: a⟨U+202E⟩b⟨U+200B⟩ <!channel> `x` *y*" in desk.messages()[0].text
+
+
+async def test_sixty_lines_are_sixty_lines(desk: Desk) -> None:
+    text = "".join(f"{n}: {'x' * 70} <@U0BOB>\n" for n in range(60))
+    request = replace(APPROVAL, arguments=json.dumps({"path": "a.py", "text": text}))
+    await desk.surface.post(desk.place, part(Card(request=request)))
+    [card] = desk.messages()
+    code = [
+        element["elements"][0]["text"]
+        for block in card.blocks
+        if block["type"] == "rich_text"
+        for element in block["elements"]
+    ]
+    assert code[0] == "path: a.py"
+    assert "".join(code[1:]) == text
+    assert max(map(len, code)) <= 3000
+    assert "`text` · 60 lines" in card.text
 
 
 async def test_long_arguments_come_whole_in_a_file_before_the_card(desk: Desk) -> None:
-    request = replace(APPROVAL, arguments=json.dumps({"text": "x" * 9000}))
+    text = "\n".join(f"line {n}" for n in range(1500))
+    request = replace(APPROVAL, arguments=json.dumps({"to": "bob", "text": text}))
     message = await desk.surface.post(desk.place, part(Card(request=request)))
     file, card = desk.messages()
     assert file.files[0].startswith("arguments-0123456789ab")
-    assert "arguments-0123456789ab.txt above" in card.text
+    assert (
+        "`text` (1,500 lines): All arguments are in arguments-0123456789ab.txt above" in card.text
+    )
+    assert "to: bob" in card.text
     stored = next(iter(desk.slack.world.workspaces["T0HOME"].files.values()))
-    assert stored.data.decode() == request.arguments
+    assert stored.data.decode().splitlines()[:3] == ["to: bob", "text:", "    line 0"]
+    assert stored.data.decode().endswith("    line 1499")
     assert await desk.surface.find(desk.place, "k1", 0.0) == message == card.ts
 
 
@@ -179,7 +201,7 @@ async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: D
     message = await desk.surface.post(away, part(card))
     shown = desk.slack.messages("random")[-1]
     assert "Bob said" not in shown.text + shown.fallback
-    assert APPROVAL.arguments in shown.text
+    assert "to: bob\namount: 5" in shown.text
     assert link in shown.text
     assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     assert await desk.surface.find(away, "k1", 0.0) == message

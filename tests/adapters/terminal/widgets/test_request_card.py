@@ -1,5 +1,6 @@
 """Requests: never modal, and no key is taken from a typist."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -50,7 +51,7 @@ SHELL = approval("coder", "r1", "shell", '{"command": "rm -r build"}', prompt="I
 async def test_an_approval_shows_agent_tool_and_the_whole_arguments(tmp_path: Path):
     async with asking(tmp_path, SHELL) as chat:
         await chat.until_shown(
-            "coder asks to run shell", "It deletes.", 'command: "rm -r build"', "y approve once"
+            "coder asks to run shell", "It deletes.", "command: rm -r build", "y approve once"
         )
         assert chat.composer.has_focus
 
@@ -190,7 +191,7 @@ async def test_text_sent_while_an_approval_waits_is_a_message(tmp_path: Path):
 async def test_invisible_characters_are_written_out(tmp_path: Path):
     trick = approval("coder", "r1", "read", '{"path": "a\\u202e\u200bb"}')
     async with asking(tmp_path, trick) as chat:
-        await chat.until_shown('path: "a⟨U+202E⟩⟨U+200B⟩b"')
+        await chat.until_shown("path: a⟨U+202E⟩⟨U+200B⟩b")
 
 
 async def test_long_arguments_scroll(tmp_path: Path):
@@ -329,3 +330,52 @@ async def test_a_refused_call_is_shown_as_refused_not_as_failed(tmp_path: Path):
         result = returned("coder", "c1", "shell", "A person denied this: no", failed=True)
         await chat.happen(refused, result)
         await chat.until_shown("✗ coder  shell denied: no  rm -r build")
+
+
+PROGRAM = "".join(f"def step_{n}():\n    return {n}\n" for n in range(200))
+WRITE = approval("coder", "r1", "write_file", json.dumps({"path": "steps.py", "content": PROGRAM}))
+
+
+async def test_a_text_is_shown_as_its_lines(tmp_path: Path):
+    async with asking(tmp_path, WRITE) as chat:
+        await chat.until_shown(
+            "path: steps.py", "content  400 lines", "▌ def step_0():", "▌     return 0"
+        )
+        assert "\\n" not in chat.text()
+
+
+async def test_enter_opens_all_of_it_to_scroll_and_to_search(tmp_path: Path):
+    async with asking(tmp_path, WRITE) as chat:
+        await chat.press("ctrl+t")
+        chat.clock.advance(INERT)
+        await chat.press("enter")
+        await chat.until_shown("coder asks to run write_file", "def step_8():", "/ search")
+        await chat.press("end")
+        await chat.until_shown("def step_199():")
+        await chat.press("slash", *"STEP_15", "enter")
+        await chat.until_shown("1 of 11", "def step_15():")
+        await chat.press("n")
+        await chat.until_shown("2 of 11", "def step_150():")
+        await chat.press("N", "N")
+        await chat.until_shown("11 of 11", "def step_159():")
+        await chat.press("slash", "escape", "escape")
+        await chat.until_shown("y approve once")
+        assert chat.card.has_focus
+        await chat.press("y")
+        assert chat.client.answers == []
+        chat.clock.advance(INERT)
+        await chat.press("y")
+        await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="approve"))])
+
+
+async def test_enter_on_a_card_that_focused_itself_opens_nothing_for_a_typist(tmp_path: Path):
+    async with asking(tmp_path, WRITE) as chat:
+        chat.clock.advance(QUIET)
+        await chat.until(lambda: chat.card.has_focus)
+        chat.clock.advance(INERT)
+        await chat.press("y", "enter")
+        assert chat.app.screen is chat.screen
+        assert chat.composer.text == "y"
+        chat.clock.advance(SECOND_THOUGHT)
+        await chat.pilot.pause()
+        assert chat.client.answers == []

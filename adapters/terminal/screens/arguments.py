@@ -1,0 +1,150 @@
+"""All arguments of a tool call, full-screen and with a search."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from adapters.terminal.widgets.arguments import ArgumentText, heading, text_chunks
+
+if TYPE_CHECKING:
+    from adapters.terminal.items import RequestItem
+
+MOST_FOUND = 10_000
+ABOVE = 3
+"""Lines that stay in sight above what was found."""
+KEYS = "esc back   / search   n next   N previous   up, down, pgup, pgdn scroll"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place of a found text: its widget and the characters there."""
+
+    chunk: int
+    start: int
+    end: int
+
+
+class ArgumentsScreen(ModalScreen[None]):
+    """Everything that a call was given: to read, not to decide."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape", "back", "Back"),
+        ("q", "back", "Back"),
+        ("enter", "back", "Back"),
+        ("slash", "search", "Search"),
+        ("n", "next(1)", "Next"),
+        ("N", "next(-1)", "Previous"),
+        ("up", "scroll(-1, False)", "Up"),
+        ("down", "scroll(1, False)", "Down"),
+        ("pageup", "scroll(-1, True)", "A page up"),
+        ("pagedown,space", "scroll(1, True)", "A page down"),
+        ("home", "home", "Begin"),
+        ("end", "end", "End"),
+    ]
+
+    def __init__(self, item: RequestItem) -> None:
+        super().__init__()
+        self._item = item
+        self._scroll = VerticalScroll(can_focus=False)
+        self._search = Input(placeholder="Search", compact=True)
+        self._search.display = False
+        self._keys = Static(Content.styled(KEYS, "$muted"), markup=False)
+        self._chunks: list[tuple[Static, Content]] = []
+        self._found: list[_Place] = []
+        self._at = -1
+
+    def compose(self) -> ComposeResult:
+        """The frame; the arguments follow."""
+        with Vertical(classes="frame") as frame:
+            frame.border_title = Content(f"{self._item.agent.name} asks to run {self._item.tool}")
+            yield self._scroll
+            yield self._search
+            yield self._keys
+
+    async def on_mount(self) -> None:
+        """Show all of them; colours are made in a thread."""
+        for argument in self._item.arguments:
+            self._add(name := heading(argument), name.content)
+            if argument.kind != "value":
+                for chunk in await asyncio.to_thread(text_chunks, argument):
+                    self._add(ArgumentText(chunk), chunk)
+        await self._scroll.mount_all([widget for widget, _ in self._chunks])
+
+    def _add(self, widget: Static, content: object) -> None:
+        self._chunks.append((widget, content if isinstance(content, Content) else Content("")))
+
+    def action_back(self) -> None:
+        """End the search, or close."""
+        if self._search.display:
+            self._end_search()
+        elif self.is_current:
+            self.dismiss()
+
+    def action_search(self) -> None:
+        """Ask what to look for."""
+        self._search.display = True
+        self._search.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Find all places, and show the first below the top line."""
+        event.stop()
+        self._end_search()
+        self._found = list(self._places(event.value))[:MOST_FOUND] if event.value else []
+        self._at = -1
+        self.action_next(1)
+
+    def _end_search(self) -> None:
+        self._search.display = False
+        self.set_focus(None)
+
+    def _places(self, words: str) -> list[_Place]:
+        pattern = re.compile(re.escape(words), re.IGNORECASE)
+        return [
+            _Place(number, found.start(), found.end())
+            for number, (_, content) in enumerate(self._chunks)
+            for found in pattern.finditer(content.plain)
+        ]
+
+    def action_next(self, step: int) -> None:
+        """Go to the next place, or to the one before."""
+        if 0 <= self._at < len(self._found):
+            widget, content = self._chunks[self._found[self._at].chunk]
+            widget.update(content)
+        if not self._found:
+            self._tell("Nothing was found." if self._search.value else KEYS)
+            return
+        self._at = (self._at + step) % len(self._found) if self._at >= 0 else 0
+        place = self._found[self._at]
+        widget, content = self._chunks[place.chunk]
+        widget.update(content.stylize("black on yellow", place.start, place.end))
+        above = content[: place.start].wrap(max(1, widget.content_region.width))
+        row = widget.virtual_region.y + len(above) - 1
+        self._scroll.scroll_to(y=max(0, row - ABOVE), animate=False)
+        self._tell(f"{self._at + 1:,} of {len(self._found):,}   n next   N previous   esc back")
+
+    def _tell(self, text: str) -> None:
+        self._keys.update(Content.styled(text, "$muted"))
+
+    def action_scroll(self, step: int, pages: bool) -> None:
+        """Scroll by lines or pages."""
+        height = self._scroll.size.height if pages else 1
+        self._scroll.scroll_relative(y=step * height, animate=False)
+
+    def action_home(self) -> None:
+        """Go to the first line."""
+        self._scroll.scroll_home(animate=False)
+
+    def action_end(self) -> None:
+        """Go to the last line."""
+        self._scroll.scroll_end(animate=False)
