@@ -10,7 +10,7 @@ import json
 import logging
 import re
 import tempfile
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -110,10 +110,14 @@ async def _serving(name: str, place: Place) -> AsyncGenerator[Gateway]:
                 running.cancel()
 
 
+def _lines(settings: Mapping[str, str]) -> str:
+    return "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
+
+
 def _config(name: str, place: Place, url: str) -> str:
     simulation = place.simulation
     room = simulation.room("general")
-    table = "\n".join(f"{key} = {json.dumps(value)}" for key, value in simulation.table.items())
+    table, scope = _lines(simulation.table), _lines(simulation.scope)
     return f"""
 [models.scripted]
 provider = "openai"
@@ -133,7 +137,7 @@ adapter = "{name}"
 channels = ["{room}"]
 users = ["members"]
 team = "gallery"
-{place.scope}
+{scope}
 
 [policies]
 operators = {json.dumps(list(simulation.operators))}

@@ -24,8 +24,6 @@ class Place(Protocol):
     """A simulated platform, as the gallery reads it."""
 
     simulation: Simulation
-    scope: str
-    """A line of the route: the servers whose members may write."""
 
     def console(self, written: list[str]) -> Console:
         """Somebody at the console; what it prints goes into `written`."""
@@ -50,7 +48,6 @@ class SlackPlace:
     def __init__(self, slack: SlackSimulator) -> None:
         self._slack = slack
         self.simulation: Simulation = SlackSimulation(slack)
-        self.scope = ""
 
     def console(self, written: list[str]) -> Console:
         """Somebody at the console; what it prints goes into `written`."""
@@ -78,7 +75,6 @@ class DiscordPlace:
     def __init__(self, discord: DiscordSimulator) -> None:
         self._discord = discord
         self.simulation: Simulation = DiscordSimulation(discord)
-        self.scope = f'guild = "{discord.home.id}"'
 
     def console(self, written: list[str]) -> Console:
         """Somebody at the console; what it prints goes into `written`."""

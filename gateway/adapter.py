@@ -427,6 +427,11 @@ class Simulation(Protocol):
         ...
 
     @property
+    def scope(self) -> Mapping[str, str]:
+        """Further settings of a route that lets in all its people."""
+        ...
+
+    @property
     def operators(self) -> Sequence[str]:
         """The ids of the people who may decide about tools there (Author.id)."""
         ...

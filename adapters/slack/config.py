@@ -21,7 +21,11 @@ PLATFORM = "slack"
 """The platform of its conversations' keys."""
 SLACK_API = "https://slack.com/api/"
 SLACK_DOMAINS = ("slack.com", "slack-gov.com")
-"""Slack's own, and that of GovSlack: files and answers stand at hosts below them."""
+"""Slack's own, and that of GovSlack: files and answers stand at hosts below them.
+
+api.slack-gov.com/gov-slack/about names GovSlack's domain, and no page of Slack the hosts below it:
+they are taken to be called as Slack's.
+"""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 _WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ async def simulate(
     async with AsyncExitStack() as stack:
         simulation = await stack.enter_async_context(start(port))
         if alone:
-            say(f"{_toml(name, simulation)}\n")
+            say(f"{_config_for(name, simulation)}\n")
             await simulation.talk()
             return
         loaded = _load(name, path, simulation)
@@ -114,7 +114,17 @@ def _own_places(simulation: Simulation) -> Iterator[str]:
             yield place
 
 
-def _toml(name: str, simulation: Simulation) -> str:
-    """The config lines that connect to the simulation."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in simulation.table.items()]
-    return "\n".join([f"[adapters.{name}]", *lines])
+def _config_for(name: str, simulation: Simulation) -> str:
+    """The config with which another Parley serves the simulation."""
+    route = {"adapter": name, "channels": "*", "dm": True, **simulation.scope, "users": MEMBERS}
+    tables = {
+        f"[adapters.{name}]": simulation.table,
+        "[[routes]]": route,
+        "[policies]": {"operators": list(simulation.operators)},
+    }
+    return "\n\n".join("\n".join([head, *_lines(table)]) for head, table in tables.items())
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[str]:
+    """Settings as TOML; for these values it is JSON."""
+    return (f"{key} = {json.dumps(value)}" for key, value in table.items())

@@ -123,14 +123,16 @@ def trusted_config_option(command: F) -> F:
         ask_about(config, trust=trust_config)
         return command(*args, config=config, **given)
 
-    return cast("F", config_option(_TRUST(with_trust)))
+    return cast("F", config_option(trust_option(with_trust)))
 
 
-_TRUST = click.option(
-    "--trust-config",
-    is_flag=True,
-    help="Use the config.toml of this folder without asking, until it changes.",
-)
+def trust_option(command: F) -> F:
+    """Let the command take --trust-config."""
+    return click.option(
+        "--trust-config",
+        is_flag=True,
+        help="Use the config.toml of this folder without asking, until it changes.",
+    )(command)
 
 
 def ask_about(named: Path | None, *, trust: bool) -> None:

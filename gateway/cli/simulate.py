@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import say, trusted_config_option
+from gateway.cli.group import ask_about, config_option, say, trust_option
 
 
 @click.command()
-@trusted_config_option
-@click.option("--alone", is_flag=True, help="Start no teams; only show how to connect.")
+@config_option
+@trust_option
+@click.option("--alone", is_flag=True, help="Start no teams; print the config that connects one.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -20,7 +21,9 @@ from gateway.cli.group import say, trusted_config_option
     help="The port to listen on; 0 picks a free one.",
 )
 @click.argument("platform")
-def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None:
+def simulate(
+    platform: str, config: Path | None, trust_config: bool, alone: bool, port: int
+) -> None:
     """Try the teams on a simulated PLATFORM, such as slack.
 
     The platform runs on this machine and nobody else can reach it; you write as its people. The
@@ -29,4 +32,6 @@ def simulate(platform: str, config: Path | None, alone: bool, port: int) -> None
     """
     from gateway.app.simulate import simulate as run
 
+    if not alone:  # else nothing of the config is used
+        ask_about(config, trust=trust_config)
     asyncio.run(run(platform, config, say, port=port, alone=alone))

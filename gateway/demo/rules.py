@@ -27,12 +27,12 @@ MOST_CALLS = 10
 """Tool calls that are made for one message."""
 LINES_SHOWN = 40
 
-CAN_DO = """\
-Try:
-- a calculation: *what is 12\\*7+1?*
-- the time: *what time is it in Tokyo and in Paris?*
-- a file of this folder: *read README.md*
-
+_TRY = {
+    CALCULATOR: "- a calculation: *what is 12\\*7+1?*",
+    CLOCK: "- the time: *what time is it in Tokyo and in Paris?*",
+    READ_FILE: "- a file of this folder: *read README.md*",
+}
+_REAL_MODEL = """\
 For a real model set `OPENAI_API_KEY` (and `OPENAI_BASE_URL` for another or a local server) \
 and start again: the same team then runs on it."""
 
@@ -113,7 +113,7 @@ def next_step(view: View) -> Step:
     """The agent's next step."""
     tasks = tasks_in(view.request)
     if not tasks:
-        return _hand_over(view, FRONT_DESK) or Step(_talk(view.request))
+        return _hand_over(view, FRONT_DESK) or Step(_talk(view))
     if view.agent == REVIEWER and view.drafts:
         return _work(view, [Task(CALCULATOR, tuple(view.drafts))])
     return _hand_over(view, SPECIALIST) or _ask(view, tasks) or _work(view, tasks)
@@ -138,7 +138,7 @@ def _work(view: View, tasks: Sequence[Task]) -> Step:
     lines += [_NO_FILES if tool == READ_FILE else f"I have no {tool} here." for tool in lacking]
     if view.agent == REVIEWER:
         lines.append("I calculated it again and checked it against the specialist's result.")
-    return Step("\n\n".join(lines) or f"I can't find what to work on in that. {CAN_DO}")
+    return Step("\n\n".join(lines) or f"I can't find what to work on in that. {_can_do(view)}")
 
 
 def _line(result: ToolReturn) -> str:
@@ -168,22 +168,40 @@ def _file_text(result: ToolReturn) -> str:
     return f"**{result.argument}** has {counted}:\n\n{fence}\n{head}\n{fence}{more}"
 
 
-def _talk(request: str) -> str:
-    if _HELLO.match(without_author(request)):
-        return (
+def _talk(view: View) -> str:
+    if not _HELLO.match(without_author(view.request)):
+        begin = "I'm only the **demo model**: I follow simple rules and did not understand that."
+    elif _transfer(SPECIALIST) in view.tools:
+        begin = (
             f"Hello! You are talking to a team of three: I am **{FRONT_DESK}**, "
             f"**{SPECIALIST}** works with tools, **{REVIEWER}** checks. We run on the built-in "
-            f"**demo model**: simple rules that need no key, and no language model.\n\n{CAN_DO}"
+            "**demo model**: simple rules that need no key, and no language model."
         )
-    return (
-        "I'm only the **demo model**: I follow simple rules and did not understand that.\n\n"
-        f"{CAN_DO}"
-    )
+    else:
+        begin = (
+            "Hello! I run on the built-in **demo model**: simple rules that need no key, and no "
+            "language model. It can't do this team's work."
+        )
+    return f"{begin}\n\n{_can_do(view)}"
+
+
+def _can_do(view: View) -> str:
+    """Requests to try here, and the way to a real model."""
+    tried = [
+        line
+        for tool, line in _TRY.items()
+        if tool in view.tools or _transfer(SPECIALIST) in view.tools
+    ]
+    return "\n".join(["Try:", *tried, "", _REAL_MODEL]) if tried else _REAL_MODEL
+
+
+def _transfer(agent: str) -> str:
+    return f"transfer_to_{agent}"
 
 
 def _hand_over(view: View, agent: str, note: str = "") -> Step | None:
     """Transfer to the agent; None where that is not possible."""
-    tool = f"transfer_to_{agent}"
+    tool = _transfer(agent)
     if view.agent == agent or tool not in view.tools:
         return None
     return Step(note, (_call(tool, {}),))

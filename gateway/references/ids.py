@@ -50,10 +50,8 @@ def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Ite
         if form is None or (key, name) in (("users", MEMBERS), ("channels", ANYWHERE)):
             continue
         if not _fits(name, route.adapter, key, form):
-            said = (
-                f"found {name!r}{_example(name)}, expected {form.what}, such as {form.example!r}; "
-            )
-            yield Problem(path=(*path, at), text=said + _advice(key, name, form))
+            said = _found(name, form, form.example)
+            yield Problem(path=(*path, at), text=f"{said}; {_advice(key, name, form)}")
 
 
 def _fits(name: str, platform: str, key: str, form: IdForm) -> bool:
@@ -87,13 +85,14 @@ def _of_policy(
     if not fits:
         example = ":".join([platform, *(kind.ids[each].example for each in keys)])
         form = kind.ids[key]
-        said = f"found {name!r}{_example(name)}, expected {form.what}, such as {example!r}; "
-        yield Problem(path=path, text=said + form.where)
+        yield Problem(path=path, text=f"{_found(name, form, example)}; {form.where}")
 
 
-def _example(name: str) -> str:
-    examples = any(_PLACEHOLDER.fullmatch(part) for part in name.split(":"))
-    return ", which stands for an id" if examples else ""
+def _found(name: str, form: IdForm, example: str) -> str:
+    """The mistake. A placeholder is not told to look like another one."""
+    if any(_PLACEHOLDER.fullmatch(part) for part in name.split(":")):
+        return f"found {name!r}, an example; put {form.what} there"
+    return f"found {name!r}, expected {form.what}, such as {example!r}"
 
 
 def _is_id(text: str, form: IdForm) -> bool:

@@ -35,6 +35,11 @@ class Simulation:
         }
 
     @property
+    def scope(self) -> Mapping[str, str]:
+        """The server whose members may write."""
+        return {"guild": str(self._discord.home.id)}
+
+    @property
     def operators(self) -> Sequence[str]:
         """Ids of the people who may approve tools."""
         return [f"discord:{self._discord.person('alice').id}"]

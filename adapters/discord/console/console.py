@@ -160,11 +160,11 @@ class Console(simulation.Console):
         return known[name]
 
     def _mentioning(self, text: str) -> str:
-        """The text with `@name` as the mention of whoever is called so."""
-        users = {user.name: user for user in self._discord.world.users.values()}
+        """The text with each `@name`, in any case, as a mention."""
+        users = {user.name.lower(): user for user in self._discord.world.users.values()}
 
         def mention(found: re.Match[str]) -> str:
-            user = users.get(found[1])
+            user = users.get(found[1].lower())
             return user.mention if user else found[0]
 
         return NAME.sub(mention, text)

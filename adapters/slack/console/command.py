@@ -28,6 +28,11 @@ class Simulation:
         }
 
     @property
+    def scope(self) -> Mapping[str, str]:
+        """Nothing: all members of one workspace."""
+        return {}
+
+    @property
     def operators(self) -> Sequence[str]:
         """Ids of the people who may approve tools."""
         return [f"slack:{HOME}:{self._slack.person('alice').id}"]

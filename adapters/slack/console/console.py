@@ -17,7 +17,8 @@ Type a message to post it as the current person. @parley mentions the app.
   /as NAME             act as somebody else
   /in CHANNEL          go to a channel; /in dm is the direct messages with the app
   /thread N, /thread   open the thread of message N; return to the channel
-  /click N BUTTON      press a button of message N
+  /click N BUTTON      press a button of message N; the thumbs are Good answer, Bad answer
+  /menu N SHORTCUT     use a shortcut of message N, such as Ask the team
   /fill FIELD = TEXT   fill in a field of the modal; then /submit or /close
   /stop                press Stop in the thread where you are
   /edit N TEXT, /delete N, /react N EMOJI, /upload PATH
@@ -79,6 +80,13 @@ class Console(simulation.Console):
     async def _do_click(self, rest: str) -> None:
         number, _, button = rest.partition(" ")
         await self._who.clicks(self._screen.message(number), button)
+
+    async def _do_menu(self, rest: str) -> None:
+        number, _, name = rest.partition(" ")
+        shortcuts = self._slack.world.app.shortcuts
+        if name not in shortcuts:
+            raise LookupError(f"there is no {name!r}; there are {', '.join(shortcuts)}")
+        await self._who.uses_shortcut(self._screen.message(number), shortcuts[name])
 
     async def _do_fill(self, rest: str) -> None:
         name, equals, text = rest.partition("=")

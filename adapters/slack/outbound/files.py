@@ -1,6 +1,8 @@
 """Files in a thread: uploaded, then shown in one message.
 
 Slack lets no mark be put on the message of a file, so the file's own name bears that of its part.
+With the scope chat:write.customize it has the agent's name: docs.slack.dev says so on the page of
+that scope (reference/scopes/chat.write.customize), and files.completeUploadExternal takes username.
 """
 
 from __future__ import annotations

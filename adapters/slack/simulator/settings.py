@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,6 +77,8 @@ class AppSettings:
     outside_marketplace: bool = False
     """True without Slack's review: threads may be read once a minute."""
     commands: frozenset[str] = field(default=frozenset({"/parley"}))
+    shortcuts: Mapping[str, str] = field(default_factory=lambda: {"Ask the team": "ask_team"})
+    """Callback ids of the messages' shortcuts, by name."""
 
     def with_manifest(self, manifest: dict[str, Any]) -> AppSettings:
         """The app with the settings of a manifest."""
@@ -95,4 +98,5 @@ class AppSettings:
             redirects=tuple(oauth.get("redirect_urls", ())),
             rotation=bool(settings.get("token_rotation_enabled")),
             commands=frozenset(each["command"] for each in features.get("slash_commands", ())),
+            shortcuts={each["name"]: each["callback_id"] for each in features.get("shortcuts", ())},
         )

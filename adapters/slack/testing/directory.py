@@ -35,10 +35,10 @@ class Directory:
         return next((each for each in teams if self.world.installed(each)), channel.team)
 
     def mention_of(self, name: str) -> str:
-        """The mention of a user by name; "" if there is none."""
+        """The mention of a user by name, in any case, or ""."""
         for workspace in self.world.workspaces.values():
             for user in workspace.users.values():
-                if user.name == name:
+                if user.name.lower() == name.lower():
                     return f"<@{user.id}>"
         return ""
 

@@ -325,6 +325,17 @@ async def test_the_demo_model_works_without_tools_and_refuses_json():
         await client.create(messages, json_output=True)
 
 
+async def test_in_another_team_the_demo_model_promises_nothing_of_the_demo_team():
+    client = DemoChatCompletionClient(pace=0)
+    greeting = str((await client.create([UserMessage(content="hello", source="user")])).content)
+    unknown = str((await client.create([UserMessage(content="Why?", source="user")])).content)
+    for answer in (greeting, unknown):
+        assert "demo model" in answer
+        assert "OPENAI_API_KEY" in answer
+        assert "Try" not in answer
+    assert "three" not in greeting
+
+
 async def test_the_team_can_be_written_down(folder: Path):
     dumped = talk(folder).team.dump_component().model_dump(mode="json")
     agents = dumped["config"]["participants"]

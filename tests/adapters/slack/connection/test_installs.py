@@ -21,6 +21,7 @@ from gateway.store.tokens import TokenStore, new_key
 from tests.adapters.slack.process import free_port
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.fakes.hand_clock import HandClock
+from tests.fakes.proxy import FakeProxy
 
 
 @asynccontextmanager
@@ -52,9 +53,10 @@ def fresh_keys() -> dict[str, SecretStr]:
     return {name: SecretStr(key)}
 
 
-async def install(address: str, **query: str) -> tuple[int, str]:
+async def install(address: str, proxy: str | None = None, **query: str) -> tuple[int, str]:
     """Somebody opens the page and agrees."""
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar, proxy=proxy) as browser:
         async with browser.get(address, allow_redirects=False) as begun:
             onward = begun.headers["Location"]
         more = "".join(f"&{name}={value}" for name, value in query.items())
@@ -81,6 +83,25 @@ async def test_a_workspace_that_may_installs_and_is_served_after_a_restart(tmp_p
         async with installable(slack, tmp_path, keys) as (run, _):
             await run.until(lambda: len(slack.messages("general", answered)) == 4)
         assert len(slack.calls("auth.test")) == 1  # once, when it was installed
+
+
+async def test_an_installation_and_its_tokens_go_through_the_proxy_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeProxy(password="canary-of-a-proxy") as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        async with SlackSimulator(rates=False, installed=False) as slack:
+            slack.add_workspace("T0EVIL", "Evil")
+            async with installable(slack, tmp_path, fresh_keys()) as (run, address):
+                assert (await install(address, proxy.url))[0] == 200
+                assert (await install(address, proxy.url, team="T0EVIL"))[0] == 403
+                asked = await slack.person("ann").asks("general", "hello")
+                await run.until(lambda: slack.messages("general", asked)[1:])
+        assert proxy.around == []
+    paths = [urlsplit(target).path for target in proxy.targets]
+    assert paths.count("/slack/oauth_redirect") == 2  # the browser's
+    assert paths.count("/api/oauth.v2.access") == 2
+    assert "/api/auth.revoke" in paths
 
 
 def on_disk(folder: Path) -> bytes:

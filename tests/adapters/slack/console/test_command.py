@@ -4,14 +4,29 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.fakes.openai_script import Reply
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.proxy import FakeProxy
 from tests.fakes.pty_process import PtyProcess
 
 pytestmark = pytest.mark.timeout(120)
 
 ROOT = Path(__file__).parents[4]
+MODEL = """
+[models.m]
+model = "gpt-4o"
+base_url = "{url}"
+api_key = "sk-good"
+
+[teams.t]
+type = "round_robin"
+max_turns = 1
+agents.front = {{}}
+"""
 
 
 class Terminal:
@@ -67,19 +82,48 @@ async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) ->
 
 
 @pytest.mark.chaos
+async def test_models_are_reached_through_the_proxy_and_the_simulated_platform_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeProxy(password="canary-of-a-proxy") as proxy, FakeOpenAI() as model:
+        model.rule(Reply(text="Through the proxy."))
+        for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        config = tmp_path / "proxied.toml"
+        config.write_text(MODEL.format(url=model.url))
+        terminals = [
+            await parley(tmp_path, "simulate", platform, "--config", str(config))
+            for platform in ("slack", "discord")
+        ]
+        try:
+            for terminal in terminals:
+                await terminal.shows("//")  # the end of its help
+                terminal.types("@parley hello")
+            for terminal in terminals:
+                await terminal.shows("Through the proxy.")
+        finally:
+            for terminal in terminals:
+                terminal.process.kill()
+                await terminal.process.wait()
+        assert {urlsplit(target).path for target in proxy.targets} == {"/v1/chat/completions"}
+        assert len(proxy.targets) == len(model.requests) == len(terminals)
+
+
+@pytest.mark.chaos
 async def test_alone_it_waits_for_a_parley_that_is_served_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("default_team = 'not used, so nobody is asked about it'")
     workspace = await parley(tmp_path, "simulate", "slack", "--alone")
     served: Terminal | None = None
     try:
         await workspace.shows("[adapters.slack]")
         await workspace.shows("api_url")
-        table = workspace.shown[workspace.shown.index("[adapters.slack]") :].split("\n\n")[0]
-        route = '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n'
+        await workspace.shows("Type a message")
+        config = workspace.shown.partition("Type a message")[0]
         health = "[health]\nport = 0\n"  # another process of the tests may have the default
-        (tmp_path / "config.toml").write_text(f"{table}\n{route}\n{health}")
+        (tmp_path / "config.toml").write_text(f"{config}\n{health}")
         served = await parley(tmp_path, "serve")
         await workspace.shows("The app is connected.")
-        workspace.types("@parley hello")
+        workspace.types("@Parley hello")
         await workspace.shows("in 1 front_desk")
     finally:
         for each in filter(None, (served, workspace)):

@@ -46,6 +46,18 @@ async def test_two_people_talk_in_a_thread(terminal: Terminal) -> None:
     assert await terminal.types("/in dm", "hi") == ["direct [3] bob", "      hi"]
 
 
+async def test_the_app_is_mentioned_in_any_case_and_given_a_message_by_its_menu(
+    terminal: Terminal, slack: SlackSimulator
+) -> None:
+    await terminal.types("@Parley hello")
+    assert slack.messages("general")[0].text == f"<@{slack.world.bot('T0HOME').id}> hello"
+    await terminal.types("/menu 1 Ask the team")
+    given = next(each for each in slack.deliveries if each.payload.get("type") == "message_action")
+    assert given.payload["callback_id"] == "ask_team"
+    wrong = await terminal.types("/menu 1 Ask")
+    assert wrong == ["  (there is no 'Ask'; there are Ask the team)"]
+
+
 async def test_a_stream_is_written_by_whole_lines_as_it_grows(
     terminal: Terminal, slack: SlackSimulator, client: AsyncWebClient
 ) -> None:
