@@ -71,7 +71,7 @@ class TextOutput:
                 self._progress.note(event.text)
             case Notice():
                 self._progress.clear()
-                incident = f" ({event.incident})" if event.incident else ""
+                incident = f" (log: {event.incident})" if event.incident else ""
                 self._err.write(f"parley: {sanitize(event.text)}{incident}\n")
             case SpeakerStarted() | ToolStarted() if not self._text.mid_message:
                 self._progress.show(_doing(event))
