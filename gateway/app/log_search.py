@@ -62,7 +62,7 @@ def _records_about(file: Path, incident: str) -> Iterator[str]:
 
 
 def _records(lines: Iterable[str]) -> Iterator[str]:
-    """The records of a log, in which lines of text and of JSON may be mixed."""
+    """The records of a log of text lines, JSON, or both."""
     record: list[str] = []
     for line in lines:
         told = _told(line) if line.startswith("{") else None
@@ -76,7 +76,7 @@ def _records(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _told(line: str) -> str | None:
-    """A record of JSON as the log for people has it; None for other text."""
+    """A JSON record as text for people; None for other lines."""
     try:
         read: Any = json.loads(line)
     except ValueError:

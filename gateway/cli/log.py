@@ -15,8 +15,8 @@ from gateway.cli.group import config_option, say
 def log(config: Path | None, incident: str) -> None:
     """Show what the log says about the error with this ID.
 
-    Chats and commands show the id with each error, as in "(log: 3fa9c1)". The log is the file of
-    [logging], or parley.log beside the store, with its rotated files. Secrets are not in it.
+    Chats and commands show the id with each error, as in "(parley log 3fa9c1)". The log is the file
+    of [logging], or parley.log beside the store, with its rotated files. Secrets are not in it.
 
     Exit code 1: no log has this id.
     """

@@ -1,4 +1,4 @@
-"""An error's id in the log: text and JSON, old files and new ones."""
+"""An error's id in logs: text and JSON, rotated files."""
 
 import logging
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_an_error_is_found_with_its_traceback_in_text_in_json_and_in_rotated_fil
 def test_an_unknown_id_says_which_files_were_searched(tmp_path):
     named = tmp_path / "own.log"
     settings = config(tmp_path / "store", logging={"file": named})
-    with pytest.raises(NotFound, match="There is no log yet: .*own.log, .*parley.log"):
+    with pytest.raises(NotFound, match=r"There is no log yet: .*own\.log, .*parley\.log"):
         find_error(settings, "aaaaaa")
     named.write_text(TEXT.format(failure("aaaaaab", "x")))
     with pytest.raises(NotFound, match=r"Looked in [^,]*own\.log\. `parley serve` writes to"):

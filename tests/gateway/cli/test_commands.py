@@ -400,7 +400,7 @@ def test_run_whose_model_fails_is_not_0(folder):
 
 def test_the_id_of_an_error_leads_to_the_log(folder):
     configure(folder, HELLO.replace("hello", "offline"))
-    [incident] = re.findall(r"\(log: (\w{6})\)$", parley("run", "Hi").stderr, re.MULTILINE)
+    [incident] = re.findall(r"\(parley log (\w{6})\)$", parley("run", "Hi").stderr, re.MULTILINE)
     found = parley("log", incident)
     assert found.exit_code == 0
     assert "Traceback" in found.stdout
