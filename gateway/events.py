@@ -259,7 +259,8 @@ class Notice(_Event):
     For errors, `incident` is the short id under which the log has the details, and `retry` says
     that the same message again may get an answer. `command` is what can be done about it, as
     something to type, and `label` names it in a few words, for a button. `over` is a command that
-    earlier notices offered and that can do nothing any more.
+    earlier notices offered and that can do nothing any more. `for_operator` tells the operator more
+    than `text`: an error in the provider's words, and the setting to change. Nobody else reads it.
     """
 
     kind: Literal["notice"] = "notice"
@@ -270,6 +271,7 @@ class Notice(_Event):
     command: str = ""
     label: str = ""
     over: str = ""
+    for_operator: str = ""
 
 
 @value

@@ -112,6 +112,10 @@ class TeamSource(Protocol):
         """The policy's rule for this call, made on the asker's behalf."""
         ...
 
+    def explain(self, error: BaseException) -> str:
+        """The error and the setting to change, for the operator alone."""
+        ...
+
     async def aclose(self) -> None:
         """Close what is shared: model clients, workbenches."""
         ...

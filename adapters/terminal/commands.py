@@ -30,6 +30,9 @@ LOCAL = (
 )
 
 
+RETRY = "/retry"
+"""Sent by F5 after a failed turn."""
+
 # What request cards do better than a typed id, and /delete by another name.
 HIDDEN = frozenset(("approve", "deny", "forget"))
 

@@ -95,7 +95,7 @@ def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | Notic
         case RequestItem(outcome=outcome, agent=agent):
             line = f"answered {agent.name}: {outcome}" if outcome else f"{agent.name} asks you"
         case NoticeItem(text=text, level=level, incident=incident):
-            log = f" (log: {incident})" if incident else ""
+            log = f" (parley log {incident})" if incident else ""
             line = f"{'note' if level == 'info' else level}: {text}{log}"
     return line
 

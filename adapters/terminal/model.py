@@ -83,6 +83,8 @@ class ThreadModel:
         self.activity: Activity = "idle"
         self.failed = False
         """The last turn did not reach its end."""
+        self.can_retry = False
+        """The last turn failed, or was interrupted too often: /retry goes on with it."""
         self.speaker = ""
         self.turn_started_at = 0.0
         self.prompt_tokens = 0
@@ -96,6 +98,8 @@ class ThreadModel:
         self._sealed: dict[str, None] = {}
         self._open: dict[str, StreamSanitizer] = {}
         self._calls: dict[str, str] = {}
+        self._told = ""
+        """Text of the last notice, as people elsewhere read it."""
 
     @property
     def keys(self) -> list[str]:
@@ -167,9 +171,11 @@ class ThreadModel:
                 self._seal_notice(event, text)
             case InputReminded(text=text):
                 self._seal_notice(event, text)
-            case Notice(text=text, level=level, incident=incident, command=command):
+            case Notice(level=level, incident=incident, command=command):
+                self._told = sanitize(event.text)
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
-                self._seal_notice(event, f"{text}{what_to_do}", level, incident)
+                text = f"{event.for_operator or event.text}{what_to_do}"
+                self._seal_notice(event, text, level, incident)
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
@@ -179,7 +185,7 @@ class ThreadModel:
         match event:
             case TurnStarted(messages=messages):
                 self._resume_decided_calls()
-                self.activity = "working"
+                self.activity, self.can_retry = "working", False
                 self.turn_started_at = event.at
                 for message in messages:
                     self._seal_human_text(message)
@@ -192,6 +198,7 @@ class ThreadModel:
                 self._clear_activity()
                 self.activity, self.speaker = "idle", ""
                 self.failed = outcome not in ("done", "waiting")
+                self.can_retry = outcome in ("failed", "interrupted")
                 if outcome == "waiting":
                     self.activity = "waiting"
                     self._mark_waiting()
@@ -204,7 +211,7 @@ class ThreadModel:
         """Add the reason for a turn's early end, unless already shown."""
         reason = sanitize(event.reason)
         last = self.items[next(reversed(self._sealed))] if self._sealed else None
-        if reason and isinstance(last, NoticeItem) and last.text == reason:
+        if reason and isinstance(last, NoticeItem) and self._told == reason:
             return
         level: Level = "error" if event.outcome == "failed" else "warning"
         text = event.outcome if reason in ("", event.outcome) else f"{event.outcome}: {reason}"

@@ -85,5 +85,9 @@ class OneTeam:
         """Everything is allowed."""
         return ToolRule(action="allow")
 
+    def explain(self, error: BaseException) -> str:
+        """Its text."""
+        return str(error)
+
     async def aclose(self) -> None:
         """There is nothing to close."""

@@ -17,7 +17,7 @@ from gateway.app.run import Task, run_task
 from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.background import giving_way, in_background
 from gateway.base.exit_codes import ExitCode
-from gateway.base.logging import log_json, log_to
+from gateway.base.logging import LOG_FILE, log_json, log_to
 from gateway.base.paths import store_folder
 from gateway.base.proxy import EXPECTED, reach_domains_directly, use_proxy, wrong_variables
 from gateway.client import Client, ThreadInfo
@@ -33,7 +33,6 @@ from gateway.missed import MissedRules
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 
-LOG_FILE = "parley.log"
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 

@@ -17,7 +17,6 @@ from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.places import unusable_places
 from gateway.app.threads import owner_of
-from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import ToolConfig
@@ -38,6 +37,7 @@ from gateway.config.toml import KeyPath
 from gateway.content.documents import EXTRA, can_read
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
+from gateway.factory.advice import advise
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
 from gateway.factory.parts import ModelClients, make_tool, resolve
@@ -245,7 +245,8 @@ async def _check_model(models: ModelClients, loaded: LoadedConfig, name: str) ->
         text = f"no answer within {PROBE_SECONDS:.0f} seconds"
         return Finding(kind="model", name=name, good=False, text=text)
     except Exception as error:  # a client class of the user's may raise anything
-        return Finding(kind="model", name=name, good=False, text=describe(error))
+        text = advise(error, {name: loaded.config.models[name]})
+        return Finding(kind="model", name=name, good=False, text=text)
     text = f"{models.label(name)} answered in {time.monotonic() - started:.1f} s"
     return Finding(kind="model", name=name, good=True, text=text)
 

@@ -71,8 +71,9 @@ class TextOutput:
                 self._progress.note(event.text)
             case Notice():
                 self._progress.clear()
-                incident = f" ({event.incident})" if event.incident else ""
-                self._err.write(f"parley: {sanitize(event.text)}{incident}\n")
+                incident = f" (parley log {event.incident})" if event.incident else ""
+                told = sanitize(event.for_operator or event.text)
+                self._err.write(f"parley: {told}{incident}\n")
             case SpeakerStarted() | ToolStarted() if not self._text.mid_message:
                 self._progress.show(_doing(event))
             case InputRequested() | TurnFinished():

@@ -21,6 +21,8 @@ from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 _BYTES = 5_000_000
 _BACKUPS = 3
+LOG_FILE = "parley.log"
+"""The log beside the store, unless the config names another file."""
 OWN = ("adapters", "gateway", "teams")
 """The loggers of Parley itself."""
 

@@ -10,6 +10,7 @@ import click
 
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
+from gateway.cli.log import log
 from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
@@ -36,6 +37,7 @@ __all__ = ["main"]
         teams,
         status,
         reload,
+        log,
         store,
         restore,
         backup,

@@ -34,6 +34,7 @@ from gateway.config.teams import (
 from gateway.conversation import Author
 from gateway.demo.team import DEMO_AGENTS, build_demo_team, demo_rule
 from gateway.errors import GatewayError, TeamUnusable
+from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
@@ -143,6 +144,10 @@ class TeamFactory:
         demo = isinstance(self._config.teams.get(team), DemoTeam)
         usual = demo_rule(call.name) if demo else None
         return tool_rule(self._config.policies, team, call, asker, usual=usual)
+
+    def explain(self, error: BaseException) -> str:
+        """The error as `parley check` says it."""
+        return advise(error, self._config.models)
 
     async def aclose(self) -> None:
         """Close the model clients."""

@@ -132,6 +132,7 @@ class Lanes:
             self._info(thread.team),
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
+            self._teams.explain,
         )
         self._running[thread.id] = turn
         if self._leaving:

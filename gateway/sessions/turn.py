@@ -60,6 +60,7 @@ class Turn:
         info: TeamInfo,
         rules: Rules,
         terms: TurnSettings,
+        explain: Callable[[BaseException], str],
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -71,6 +72,7 @@ class Turn:
         self._participants: Collection[str] = info.participants
         self._rules = rules
         self._terms = terms
+        self._explain = explain
         self._mapper = EventMapper(
             log.thread,
             log.turn,
@@ -387,7 +389,13 @@ class Turn:
         failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
         calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
-            replace(notice, level="error", incident=failure.incident, retry=failure.retry)
+            replace(
+                notice,
+                level="error",
+                incident=failure.incident,
+                retry=failure.retry,
+                for_operator=self._explain(error),
+            )
         )
         checkpoint = await self._last_checkpoint(live)
         return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)

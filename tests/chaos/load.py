@@ -142,6 +142,9 @@ class Teams:
             case _:
                 return self._with_team_tool(workdir)
 
+    def explain(self, error: BaseException) -> str:
+        return str(error)
+
     async def aclose(self) -> None: ...
 
     def _agent(self, name: str, *answers: str | CreateResult, tools: Any = ()) -> AssistantAgent:

@@ -13,6 +13,7 @@ from gateway.client import Client
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author
 from gateway.events import SessionEvent, TurnFinished
+from gateway.factory.advice import advise
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
@@ -99,6 +100,9 @@ class ScriptedTeams:
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)
+
+    def explain(self, error: BaseException) -> str:
+        return advise(error, {})
 
     async def aclose(self) -> None:
         pass

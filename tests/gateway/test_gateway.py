@@ -199,7 +199,7 @@ async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_o
         async def failing(*args, **kwargs):
             if Busy.left:
                 Busy.left -= 1
-                raise RateLimited("429 from https://model.example/v1 with key sk-1")
+                raise RateLimited("429 from https://model.example/v1 with key sk-0123456789")
             return await create(*args, **kwargs)
 
         client.create = failing
@@ -214,7 +214,8 @@ async def test_a_failing_model_is_said_in_a_sentence_and_the_next_message_goes_o
     assert notice.text == "The model is busy. Try again in a minute."
     assert notice.incident
     assert notice.incident in caplog.text
-    assert "sk-1" not in repr(failed)
+    assert "with key [secret]" in notice.for_operator
+    assert "sk-0" not in repr(failed)
     assert failed[-1].outcome == "failed"
     assert [event.text for event in of(MessageFinished, went_on)] == ["Here I am."]
 

@@ -16,7 +16,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
-from adapters.terminal.commands import Commands
+from adapters.terminal.commands import RETRY, Commands
 from adapters.terminal.errors import notify_errors, surviving
 from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
@@ -58,6 +58,7 @@ class ChatScreen(Screen[None]):
         ("ctrl+o", "copy_reply", "Copy the last reply"),
         ("ctrl+end", "follow", "Follow"),
         ("f1", "help", "Help"),
+        ("f5", "retry", "Try again"),
         ("f9", "mouse", "Mouse"),
     ]
 
@@ -333,6 +334,15 @@ class ChatScreen(Screen[None]):
             self._view.stopping = True
             self._draw_status()
             await self._attempt(self.conversation.stop())
+
+    @work(group="send")
+    async def action_retry(self) -> None:
+        """Try a failed turn again, from where it stopped."""
+        if self.conversation is not None and self.conversation.model.can_retry:
+            self._view.follow()
+            await self._attempt(self.conversation.send(RETRY))
+        else:
+            self.notify("There is nothing to try again.", markup=False)
 
     def run_command(self, name: str) -> None:
         """Run one of the terminal's own commands by its name."""

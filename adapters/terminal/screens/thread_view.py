@@ -86,6 +86,8 @@ class ThreadView:
         elif working:
             armed = self.stop_key.armed
             self.status.show_working(model, self._now(), stopping=self.stopping, armed=armed)
+        elif model.can_retry:
+            self.status.show_failed()
         else:
             self.status.show_ready(waits=bool(model.requests))
         return working

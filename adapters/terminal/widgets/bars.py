@@ -129,6 +129,10 @@ class StatusBar(Horizontal):
             hints = "F1 help", "ctrl+s threads", "ctrl+j new line"
             self._show(("ready", ""), *((hint, MUTED) for hint in hints))
 
+    def show_failed(self) -> None:
+        """Say that the last turn failed."""
+        self._show(("failed", "$error"), ("F5 try again", MUTED), ("F1 help", MUTED))
+
     def show_working(self, model: ThreadModel, now: float, *, stopping: bool, armed: bool) -> None:
         """Say that the team works; `armed`: one more esc stops it."""
         worked = format_duration(max(0.0, now - model.turn_started_at))

@@ -22,6 +22,7 @@ KEYS = (
     ("ctrl+g", "edit the draft in your editor"),
     ("pgup, pgdn", "scroll; end follows again"),
     ("tab, shift+tab", "move between tool cards; enter opens one"),
+    ("F5", "try a failed turn again"),
     ("F9", "give the mouse to Parley or to the terminal"),
     ("ctrl+p", "all commands"),
     ("ctrl+c", "clear the draft; twice in an empty draft: quit"),

@@ -276,7 +276,7 @@ class NoticeEntry(TextEntry[NoticeItem]):
         """The notice, below the command that it answers."""
         item = self.item
         mark, colour = NOTICES[item.level]
-        incident = f"  (log: {item.incident})" if item.incident else ""
+        incident = f"  (parley log {item.incident})" if item.incident else ""
         command = f"{item.command}\n" if item.command else ""
         text = f"{command}{item.text}".replace("\n", "\n  ")
         self.update(Content.assemble((mark + text, colour), (incident, MUTED)))

@@ -96,7 +96,7 @@ async def test_a_turn_is_printed_as_lines_with_roles():
         "tool: coder shell done in 0.4s",
         "tool: coder runs shell rm",
         "tool: coder shell failed after 3.0s: no",
-        "warning: Careful. (log: ab)",
+        "warning: Careful. (parley log ab)",
     ]
     assert client.closed
 

@@ -156,13 +156,19 @@ async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> No
 
 
 async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
-    wrong = "The model refused the key. Set OPENAI_API_KEY and send again."
+    wrong = "The model's key is missing or was refused. Correct it and try again."
+    words = (
+        "The provider did not accept the key: Incorrect API key provided: [secret]. You can find "
+        "your API key at https://platform.openai.com/account/api-keys (model 'gpt-4.1-mini' at "
+        "https://api.openai.com/v1). Check the API key (OPENAI_API_KEY) and what it may do. Or set "
+        "api_key_env in [models.auto]."
+    )
     await client.happen(
         thread,
         began("hello"),
         speaker("helper", "gpt-x"),
-        events.Notice(thread="", text=wrong, level="error", incident="3f9a"),
-        ended("failed"),
+        events.Notice(thread="", text=wrong, level="error", incident="3f9ac1", for_operator=words),
+        ended("failed", wrong),
     )
 
 

@@ -207,7 +207,7 @@ async def test_a_simple_terminal_gets_no_progress(monkeypatch):
         pytest.param(
             [Notice(thread="", text="No answer.", level="error", incident="ab12"), ended("failed")],
             ExitCode.FAILED,
-            "parley: No answer. (ab12)\n",
+            "parley: No answer. (parley log ab12)\n",
             id="failed-and-said-so",
         ),
         pytest.param(

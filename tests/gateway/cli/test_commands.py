@@ -398,6 +398,18 @@ def test_run_whose_model_fails_is_not_0(folder):
     assert result.stderr.startswith("parley: ")
 
 
+def test_the_id_of_an_error_leads_to_the_log(folder):
+    configure(folder, HELLO.replace("hello", "offline"))
+    [incident] = re.findall(r"\(parley log (\w{6})\)$", parley("run", "Hi").stderr, re.MULTILINE)
+    found = parley("log", incident)
+    assert found.exit_code == 0
+    assert "Traceback" in found.stdout
+    assert "ModelUnreachable: The model can't be reached." in found.stdout
+    unknown = parley("log", "ffffff0")
+    assert unknown.exit_code == 1
+    assert str(folder / "store" / "parley.log") in unknown.stderr
+
+
 WIPE = """
 [models.m]
 provider = "parts:wiping"

@@ -401,9 +401,32 @@ async def test_hand_offs_thoughts_and_notices_have_rows_of_their_own(tmp_path: P
         await chat.until_shown(
             "▸ planner thinks  First this. Then that.",
             "→ planner hands over to coder  fix it",
-            "✗ Model unreachable.  (log: ab12)",
+            "✗ Model unreachable.  (parley log ab12)",
             "✗ failed: no answer",
         )
+
+
+async def test_a_failed_turn_is_told_in_the_provider_s_words_and_f5_tries_again(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Trouble")
+    words = "No credit. Top up \x1b[2J[models.m]."
+    async with chatting(client, tmp_path) as chat:
+        await chat.press("f5")
+        await chat.until_shown("There is nothing to try again.")
+        await client.happen(
+            thread,
+            began("go"),
+            events.Notice(
+                thread="", text="Fixed.", level="error", incident="ab12", for_operator=words
+            ),
+            ended("failed", "Fixed."),
+        )
+        await chat.until_shown("✗ No credit. Top up [models.m].  (parley log ab12)", "F5 try again")
+        assert "Fixed." not in chat.text()
+        await chat.press("f5")
+        await chat.until(lambda: client.sent == [(thread, "/retry")])
+        await client.happen(thread, began(), ended())
+        await chat.until_shown("ready")
 
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m[/nope] [bold]x[/] \u202egnp.exe <b>tag</b>"

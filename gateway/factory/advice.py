@@ -1,0 +1,107 @@
+"""Errors as sentences that the operator can act on.
+
+`parley check` and the terminal say the same: the provider's words, and the setting to change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+from gateway.base.describe import describe
+from gateway.base.redaction import REDACTION
+from gateway.config.models import ModelConfig
+from gateway.errors import TeamUnusable, ToolFailed, causes
+from gateway.factory.parts import resolve
+from teams.base import TeamError
+from teams.models import (
+    BadAnswer,
+    BadCredentials,
+    BadRequest,
+    ContextOverflow,
+    ModelDisconnected,
+    ModelError,
+    ModelTimeout,
+    ModelUnreachable,
+    UnknownModel,
+)
+
+LONGEST = 800
+"""Characters of an error that are shown; the log has the rest."""
+
+
+def advise(error: BaseException, models: Mapping[str, ModelConfig]) -> str:
+    """The error without secrets, and the setting among `models` to change."""
+    told = REDACTION.all(_told(error))
+    told = told if len(told) <= LONGEST else f"{told[:LONGEST]}…"
+    failed = next((each for each in causes(error) if isinstance(each, ModelError)), None)
+    setting = "" if failed is None else _setting(failed, models)
+    return f"{told} {setting}".rstrip()
+
+
+def _told(error: BaseException) -> str:
+    for cause in causes(error):
+        match cause:
+            case TeamUnusable() | ModelError():
+                return describe(cause)
+            case ToolFailed(tool=tool):
+                return f"The tool {tool!r} failed: {describe(cause.__cause__ or cause)}"
+            case _:
+                pass
+    bare = (each for each in causes(error) if not isinstance(each, TeamError | ExceptionGroup))
+    return describe(next(bare, error))
+
+
+def _setting(error: ModelError, models: Mapping[str, ModelConfig]) -> str:
+    """The setting that may be wrong, as a sentence; or ""."""
+    name = next(_tables(error, models), "")
+    if isinstance(error, ContextOverflow):
+        return "Or give the agent a model_context that is bounded."
+    return _setting_in(f"[models.{name}]", error, models[name]) if name else ""
+
+
+def _setting_in(table: str, error: ModelError, model: ModelConfig) -> str:
+    match error:
+        case BadCredentials() if model.api_key:
+            said = f"Here the key comes from {table}: api_key_env or api_key_file or api_key."
+        case BadCredentials():
+            said = f"Or set api_key_env in {table}."
+        case UnknownModel():
+            said = _place("model", table, _variable_of_model(model))
+        case ModelTimeout():
+            said = f"The setting is timeout in {table}."
+        case ModelUnreachable() | BadAnswer() if not isinstance(error, ModelDisconnected):
+            said = _place("base_url", table, "" if model.base_url else "OPENAI_BASE_URL")
+        case BadRequest():
+            said = f"The settings are options and model_info in {table}."
+        case _:
+            said = ""
+    return said
+
+
+def _place(setting: str, table: str, variable: str) -> str:
+    if variable and os.environ.get(variable):
+        return f"The setting is the variable {variable}."
+    return f"The setting is {setting} in {table}."
+
+
+def _variable_of_model(model: ModelConfig) -> str:
+    """The variable that names the model instead, or ""."""
+    usual = ("PARLEY_MODEL", "OPENAI_MODEL") if model.provider == "auto" else ()
+    return next((name for name in usual if os.environ.get(name)), "")
+
+
+def _tables(error: ModelError, models: Mapping[str, ModelConfig]) -> Iterator[str]:
+    """The tables of models that may have made the call."""
+    for name, model in models.items():
+        used = resolve(model)
+        if used.provider != "demo" and error.model in ("", used.model):
+            address = used.base_url or os.environ.get("OPENAI_BASE_URL")
+            if not (address and error.endpoint) or _bare(address) == _bare(error.endpoint):
+                yield name
+
+
+def _bare(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.netloc.rpartition("@")[2], parts.path.rstrip("/")

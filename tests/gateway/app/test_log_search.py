@@ -1,0 +1,51 @@
+"""An error's id in logs: text and JSON, rotated files."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from gateway.app.log_search import find_error
+from gateway.base.logging import JsonFormatter
+from gateway.base.redaction import RedactingFormatter
+from gateway.config.root import Config
+from gateway.errors import NotFound
+
+TEXT = RedactingFormatter("%(asctime)s %(levelname)-7s %(name)s  %(message)s")
+
+
+def failure(incident: str, why: str) -> logging.LogRecord:
+    try:
+        raise ValueError(why)
+    except ValueError as error:
+        info = (ValueError, error, error.__traceback__)
+    text = f"incident {incident}: thread t1, turn u1 failed (our fault): ValueError"
+    return logging.LogRecord("gateway", logging.ERROR, "", 0, text, (), info)
+
+
+def config(folder: Path, **given: object) -> Config:
+    return Config.model_validate({"store": {"folder": folder}, **given})
+
+
+def test_an_error_is_found_with_its_traceback_in_text_in_json_and_in_rotated_files(tmp_path):
+    log = tmp_path / "parley.log"
+    one, other = failure("aaaaaa", "first\n{not a record}"), failure("bbbbbb", "about aaaaaa")
+    log.with_name("parley.log.10").write_text(f"{TEXT.format(one)}\n{TEXT.format(other)}\n")
+    log.with_name("parley.log.2").write_text(f"{JsonFormatter().format(other)}\n")
+    log.write_text(f"{JsonFormatter().format(failure('aaaaaa', 'second'))}\n{TEXT.format(other)}\n")
+    log.with_name("parley.log.old").write_text(f"{TEXT.format(one)}\n")
+    older, newer = find_error(config(tmp_path), "aaaaaa").split("\n\n")
+    assert older.splitlines()[1] == "Traceback (most recent call last):"
+    assert older.endswith("ValueError: first\n{not a record}")
+    assert "ERROR gateway  incident aaaaaa: thread t1" in newer
+    assert newer.endswith("ValueError: second")
+
+
+def test_an_unknown_id_says_which_files_were_searched(tmp_path):
+    named = tmp_path / "own.log"
+    settings = config(tmp_path / "store", logging={"file": named})
+    with pytest.raises(NotFound, match=r"There is no log yet: .*own\.log, .*parley\.log"):
+        find_error(settings, "aaaaaa")
+    named.write_text(TEXT.format(failure("aaaaaab", "x")))
+    with pytest.raises(NotFound, match=r"Looked in [^,]*own\.log\. `parley serve` writes to"):
+        find_error(settings, "aaaaaa")

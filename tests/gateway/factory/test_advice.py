@@ -1,0 +1,114 @@
+"""The operator's sentence about an error, in check and thread."""
+
+import pytest
+
+from gateway.app.assemble import any_gateway, store_of
+from gateway.app.check import check_config
+from gateway.app.load import load_config
+from gateway.config.models import ModelConfig
+from gateway.errors import TeamUnusable, ToolFailed
+from gateway.events import Notice
+from gateway.factory.advice import LONGEST, advise
+from teams.base import TeamError
+from teams.models import BadCredentials, ContextOverflow, ModelTimeout, UnknownModel
+from tests.fakes.openai_script import Fail
+from tests.fakes.openai_server import FakeOpenAI
+from tests.gateway.scripted import of, turn
+
+CONFIG = """
+[models.other]
+model = "gpt-4o"
+base_url = "http://localhost:1/v1"
+max_retries = 0
+[models.main]
+model = "gpt-4o"
+base_url = "{url}"
+api_key = "sk-my-own-secret"
+max_retries = 0
+[teams.solo]
+type = "round_robin"
+max_turns = 1
+agents.helper = {{ model = "main" }}
+"""
+AZURE = ModelConfig(model="gpt-4o", base_url="https://ann:pass@x.example/v1/")
+
+
+@pytest.mark.parametrize(
+    ("failure", "words", "setting"),
+    [
+        pytest.param(
+            Fail(status=401, message="Incorrect API key provided: sk-my-own-secret\x1b[2J."),
+            "Incorrect API key provided: ",
+            "Here the key comes from [models.main]: api_key_env or api_key_file or api_key.",
+            id="key",
+        ),
+        pytest.param(
+            Fail(status=404, message="No access to gpt-4o.", code="model_not_found"),
+            "No access to gpt-4o",
+            "The setting is model in [models.main].",
+            id="model",
+        ),
+        pytest.param(
+            Fail(status=400, message="Unsupported value: temperature."),
+            "Unsupported value: temperature",
+            "The settings are options and model_info in [models.main].",
+            id="request",
+        ),
+    ],
+)
+async def test_the_operator_reads_in_a_thread_what_check_says(tmp_path, failure, words, setting):
+    async with FakeOpenAI(failure, failure) as server:
+        (tmp_path / "config.toml").write_text(CONFIG.format(url=server.url))
+        loaded = load_config(tmp_path / "config.toml")
+        findings = await check_config(loaded, offline=False)
+        async with any_gateway(loaded, store_of(loaded)) as client:
+            thread = await client.create_thread()
+            [notice] = of(Notice, await turn(client, thread.id, "Hi"))
+    [checked] = [each.text for each in findings if (each.kind, each.name) == ("model", "main")]
+    assert notice.for_operator == checked
+    assert words in checked
+    assert checked.endswith(f" {setting}")
+    assert "secret" not in checked.replace("[secret]", "")
+    assert words not in notice.text
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (TeamUnusable("There is no team 'x'."), "There is no team 'x'."),
+        (KeyError("x"), "KeyError: 'x'"),
+        (ModelTimeout("Late.", model="gpt-4o"), "Late. The setting is timeout in [models.m]."),
+        (ModelTimeout("Late.", model="another"), "Late."),
+        (
+            ModelTimeout("Late.", model="gpt-4o", endpoint="https://x.example/v1"),
+            "Late. The setting is timeout in [models.m].",
+        ),
+        (ModelTimeout("Late.", model="gpt-4o", endpoint="https://y.example/v1"), "Late."),
+        (BadCredentials("No key."), "No key. Or set api_key_env in [models.m]."),
+        (
+            ContextOverflow("Long.", model="another"),
+            "Long. Or give the agent a model_context that is bounded.",
+        ),
+        (ValueError("x" * 2 * LONGEST), f"ValueError: {'x' * (LONGEST - 12)}…"),
+        (ValueError("token=sk-0123456789"), "ValueError: token=[secret]"),
+    ],
+)
+def test_an_error_is_told_with_the_setting_of_its_model(error, said):
+    assert advise(error, {"m": AZURE, "d": ModelConfig(provider="demo")}) == said
+    wrapped = TeamError("it failed")
+    wrapped.__cause__ = error
+    assert advise(wrapped, {"m": AZURE}) == said
+
+
+def test_a_failed_tool_is_named_with_its_error():
+    failed = ToolFailed("send_mail")
+    failed.__cause__ = PermissionError("no relaying")
+    assert advise(failed, {}) == "The tool 'send_mail' failed: PermissionError: no relaying"
+
+
+def test_a_variable_is_the_setting_where_the_config_leaves_it_out(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("PARLEY_MODEL", "gpt-9")
+    models = {"auto": ModelConfig(provider="auto", model="gpt-4o")}
+    said = advise(UnknownModel("No such model.", model="gpt-9"), models)
+    assert said == "No such model. The setting is the variable PARLEY_MODEL."
