@@ -129,7 +129,7 @@ class ChatApp(App[int]):
         self._settings.painted.set()
 
     def _tell_of_lost_gateway(self, error: Exception) -> None:
-        """Say once why there is no gateway, unless the thread only changes its owner."""
+        """Say once why there is no gateway, unless only the owner changes."""
         from gateway.errors import GatewayClosed, GatewayError, StoreInUse  # not at the start
 
         if not isinstance(error, GatewayError):
@@ -173,7 +173,7 @@ class ChatApp(App[int]):
                 broken.display = False
 
     def _handle_exception(self, error: Exception) -> None:
-        """Go on after a mistake; end where there is nothing to go on with.
+        """Go on after a mistake; end if there is nothing left.
 
         Textual would print a traceback with the values of all variables, secrets among them.
         """

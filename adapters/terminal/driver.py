@@ -126,7 +126,7 @@ class TerminalDriver(LinuxDriver):
             self._process(parser.tick())
 
     def _process(self, messages: Iterable[Message]) -> None:
-        """Hand on what was typed; a mistake in reading it loses no more than that."""
+        """Hand on typed bytes; a mistake loses no more than these."""
         try:
             for message in messages:
                 self.process_message(message)

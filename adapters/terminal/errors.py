@@ -60,7 +60,7 @@ class Incidents:
         """For each place, when it was told of and how often it came since then."""
 
     def tell(self, error: Exception) -> str:
-        """Log the error; a sentence for people, or "" if it came a moment ago."""
+        """Log the error; a sentence, or "" for a repetition."""
         place, now = _place(error), time.monotonic()
         told_at, again = self._seen.get(place, (now - SILENCE, 0))
         if now - told_at < SILENCE:

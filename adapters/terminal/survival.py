@@ -25,7 +25,7 @@ DRAWING = frozenset(
 
 
 def outlive_errors(widget: Widget, failed: Callable[[Exception], None]) -> None:
-    """Let a widget go on with its next message when one has failed.
+    """Let a widget go on after a failed message.
 
     Textual has no public hook for this: it stops the widget's loop, and then the program.
     """

@@ -218,7 +218,7 @@ class ExpiredThreads:
 
 @value
 class RetentionPause:
-    """The time of retention's next round, and the number of threads for it.
+    """Time of retention's next round, and its number of threads.
 
     In seconds since the epoch.
     """

@@ -230,7 +230,7 @@ class CatchUp:
 
 
 def _earlier(gap: Gap, archive: OpenGap | None) -> list[Gap]:
-    """The gap of a thread in the time for which its archive is to be listed.
+    """Gap of a thread while its archive is still to be listed.
 
     It may have left the archive since, in a process that ended before it noted that.
     """

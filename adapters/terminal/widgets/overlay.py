@@ -1,4 +1,4 @@
-"""Screens over the chat: one of a kind is open, and each closes once."""
+"""Screens over the chat: one of a kind, closed once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def show(over: Screen[Any], overlay: Screen[Any]) -> None:
 
 
 async def ask(over: Screen[Any], overlay: Overlay[Result]) -> Result | None:
-    """Open an overlay and wait for its result; None if one of its kind is open.
+    """Open an overlay; its result, or None if one is open.
 
     For workers. Nothing is awaited between the look and the opening, or two would open.
     """

@@ -25,12 +25,12 @@ def add_loss(
 
 
 def mark_restored(connection: Connection, commits: int) -> None:
-    """Note that this store takes the place of one with so many commits."""
+    """Note that this store replaces one with so many commits."""
     mark(connection, _RESTORED["platform"], _RESTORED["name"], str(commits))
 
 
 def take_restored(connection: Connection) -> int | None:
-    """The commits of the store whose place was taken since the last start."""
+    """Commits of the store that was replaced since the last start."""
     which = "marks WHERE platform = :platform AND name = :name"
     kept = scalar(connection, f"SELECT value FROM {which}", _RESTORED)
     connection.execute(f"DELETE FROM {which}", _RESTORED)

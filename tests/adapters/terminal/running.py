@@ -112,7 +112,7 @@ async def chatting(
     mistakes: bool = False,
     **settings: Any,
 ) -> AsyncGenerator[Chat, None]:
-    """Run the chat until the block ends. Without `mistakes` it may make none of its own."""
+    """Run the chat until the block ends, without mistakes of its own."""
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[ScriptedClient, None]:

@@ -1,4 +1,4 @@
-"""Mistakes of our own: each is a notice with an id that the log knows, and the chat goes on."""
+"""Mistakes of our own: a notice each, and the chat goes on."""
 
 import asyncio
 import logging

@@ -81,7 +81,7 @@ def pretending_package() -> bytes:
 
 
 def chaos(sent, why):
-    """One more way to be unreadable, tried among the slow tests: each starts a process."""
+    """One more unreadable file, tried among the slow tests."""
     return pytest.param(sent, why, marks=pytest.mark.chaos)
 
 

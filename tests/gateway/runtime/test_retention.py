@@ -328,7 +328,7 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
 
 
 class KilledAfterDeletion(SqliteStore):
-    """A store whose process is killed right after the commit of a deletion."""
+    """A store whose process is killed after a deletion's commit."""
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         raise KeyboardInterrupt
