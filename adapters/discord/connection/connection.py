@@ -156,6 +156,22 @@ class PingedSocket(DiscordClientWebSocketResponse):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "heartbeat": PING_SECONDS})
+        self._autoping = False  # aiohttp would hide the pongs from `receive`
+
+    async def receive(self, timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109 (aiohttp's own)
+        """The next message; whatever comes shows that the peer is there.
+
+        aiohttp counts what comes only for a heartbeat that `ws_connect` was given, and discord.py
+        gives it none: without this, every quiet connection ended after 15 seconds.
+        """
+        while True:
+            message = await super().receive(timeout)
+            if not self.closed:
+                self._reset_heartbeat()
+            if message.type is aiohttp.WSMsgType.PING:
+                await self.pong(message.data)
+            elif message.type is not aiohttp.WSMsgType.PONG:
+                return message
 
 
 def _watch_sockets(client: DiscordClient, listener: ClientListener) -> None:

@@ -4,8 +4,11 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import aiohttp
 import pytest
 import yarl
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from discord.gateway import DiscordWebSocket
 from pydantic import SecretStr
 
@@ -173,6 +176,31 @@ async def test_a_half_open_socket_is_replaced(
             await alice.says(alice.direct, "still there?")
             await discord.until(lambda: bot_texts(discord, alice.direct))
             await wait_delivered(gateway)
+
+
+async def test_a_quiet_socket_whose_pings_are_answered_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "PING_SECONDS", 0.2)
+
+    async def answer_four_pings(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(autoping=False)
+        await socket.prepare(request)
+        for _ in range(4):
+            ping = await socket.receive()
+            assert ping.type is aiohttp.WSMsgType.PING
+            await socket.pong(ping.data)
+        await socket.send_str("still here")
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/", answer_four_pings)
+    async with (
+        TestServer(app) as server,
+        aiohttp.ClientSession(ws_response_class=connection.PingedSocket) as session,
+        session.ws_connect(server.make_url("/")) as socket,
+    ):
+        assert (await socket.receive()).data == "still here"
 
 
 @pytest.mark.parametrize("stage", ["socket", "greeting"])
