@@ -332,7 +332,7 @@ class _Bot:
         await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
 
     def _past(self, heard: float) -> float:
-        """The time until which all was heard, as far as the clock is to be believed."""
+        """The time until which all was heard, in the past."""
         now = self._clock()
         # In the future: the clock was ahead when it was noted.
         return heard if heard <= now else now - self._host.missed.offer

@@ -42,7 +42,7 @@ def archive_of(channel: str) -> ConversationKey:
 
 @dataclass(slots=True)
 class _Listing:
-    """The pauses of which a channel's archive is listed, and threads told of."""
+    """The pauses for which an archive is listed, and threads told of."""
 
     pauses: list[tuple[float, float]]
     told: set[str] = field(default_factory=set[str])
@@ -99,7 +99,7 @@ class WokenThreads:
                 listing.ends = monotonic() + LATE
 
     def end(self, channel: str, listed: Iterable[str], until: float = 0.0) -> None:
-        """Know threads of a channel's archive, all of them of pauses `until` then."""
+        """Know threads of an archive: all of them of pauses `until` then."""
         self._tell((channel, each) for each in listed)
         listing = self._listings.get(channel)
         if listing is not None and all(end <= until for _, end in listing.pauses):
@@ -119,7 +119,7 @@ class WokenThreads:
 
 
 def _gaps(listing: _Listing, thread: Channel, newest: float) -> list[Gap]:
-    """Gaps of a thread of which no list has told, in pauses after its beginning."""
+    """Gaps of a thread in pauses after its beginning, unless told of."""
     if thread.id in listing.told:
         return []
     return [

@@ -309,7 +309,7 @@ def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
 
 
 def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedOutcome]:
-    """The numbers of messages not to be answered, of people who may write."""
+    """Numbers of unanswered messages of people who may write."""
     found = Counter[MissedOutcome]()
     for verdict, those in missed.items():
         if verdict != "answer":

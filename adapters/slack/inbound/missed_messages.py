@@ -86,7 +86,7 @@ class MissedMessages:
         return draft if limit.allows(message.order_key, float(message.message_id)) else None
 
     async def hand_in(self, drafts: Sequence[Draft]) -> Counter[MissedOutcome]:
-        """Hand in drafts of a thread; the numbers of those taken and refused.
+        """Hand in drafts of a thread; how many were taken and refused.
 
         Raises GatewayError if they may be taken later.
         """
