@@ -11,6 +11,8 @@ from gateway.values import value
 
 MissedVerdict: TypeAlias = Literal["answer", "offer", "too_old"]
 """Fates of a missed message: answered, offered on a card, or only counted."""
+MissedOutcome: TypeAlias = Literal["answer", "offer", "too_old", "refused"]
+"""Verdicts as carried out: the gateway or the platform may have refused a message or its card."""
 
 DAY = 86_400.0
 
@@ -70,7 +72,7 @@ class ReadPage:
     """A page of a gap that was read.
 
     Everything on it is accepted or offered. `cursor` is where the next one begins; None closes the
-    gap. `newest` is of what is left. `found` counts the messages for the team by their verdicts,
+    gap. `newest` is of what is left. `found` counts the messages for the team by their outcomes,
     without those that were known. `further` are gaps that the page has shown: they have the times
     of this one.
     """
@@ -78,7 +80,7 @@ class ReadPage:
     gap: int
     cursor: str | None
     newest: float = 0.0
-    found: Mapping[MissedVerdict, int] = field(default_factory=dict["MissedVerdict", int])
+    found: Mapping[MissedOutcome, int] = field(default_factory=dict["MissedOutcome", int])
     further: Mapping[ConversationKey, float] = field(default_factory=dict["ConversationKey", float])
 
 
@@ -97,4 +99,4 @@ class MissedCounts:
     unread: Mapping[str, int] = field(default_factory=dict[str, int])
     """Conversations that are still to be read, by the platform."""
     found: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Messages found after the pauses of about a week: "answer", "offer" or "too_old"."""
+    """Messages found after the pauses of about a week, by their outcomes."""

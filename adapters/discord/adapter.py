@@ -196,6 +196,7 @@ class _Bot:
 
     async def run(self) -> None:
         await self._targets.load()
+        await self._catch_up.load()
         heard_at = await self._heard_at()
         async with (
             self._surface,
@@ -309,6 +310,7 @@ class _Bot:
 
     async def on_ready(self, since: float) -> None:
         self._targets.locked.forget()
+        since = self._past(since)
         direct = [(Channel(id=channel, type=1), "") for channel in sorted(self._targets.direct)]
         await self._catch_up.note(direct, since)
         await self._missed_edits.read("", since, self._me)
@@ -324,9 +326,16 @@ class _Bot:
         if not self._host.serves(PLATFORM, guild, [channel.id for channel, _ in channels]):
             await self._meet_unknown(guild)
             return
+        since = self._past(since)
         readable = [each for each in channels if self._cache.may_read(each[0].id)]
         await self._catch_up.note(readable, since, guild)
         await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
+
+    def _past(self, heard: float) -> float:
+        """The time until which all was heard, in the past."""
+        now = self._clock()
+        # In the future: the clock was ahead when it was noted.
+        return heard if heard <= now else now - self._host.missed.offer
 
     async def _meet_unknown(self, guild: str) -> None:
         """Announce a server that no route names; leave it if so set."""

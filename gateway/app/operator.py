@@ -54,6 +54,7 @@ VERDICTS: Mapping[str, str] = {
     "answer": "answered",
     "offer": "offered on cards",
     "too_old": "too old for a card",
+    "refused": "refused",
 }
 """The fates of missed messages, for people."""
 RESTART_SECONDS = 60.0
@@ -143,7 +144,7 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
     troubles = "".join(f"Degraded: {trouble}\n" for trouble in status.troubles)
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
-        f"{_number(status.running, 'turn')} running.\n"
+        f"{number(status.running, 'turn')} running.\n"
         f"{_platforms(status.platforms, zone)}{troubles}{_counts(status.counts)}"
         f"{_missed(status.missed)}{ignored}{sanitize(remarks)}"
     )
@@ -158,10 +159,10 @@ def _platforms(platforms: Mapping[str, PlatformStatus], zone: str) -> str:
 
 
 def _counts(counts: Counts) -> str:
-    threads = _number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
-    lines = [f"{threads}, {_number(counts.open_requests, 'open request')}."]
+    threads = number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
+    lines = [f"{threads}, {number(counts.open_requests, 'open request')}."]
     if counts.inbox:
-        total = _number(sum(counts.inbox.values()), "message")
+        total = number(sum(counts.inbox.values()), "message")
         lines.append(f"{total} accepted{_listed(counts.inbox)}.")
     if counts.refused:
         lines.append(f"Refused{_listed(counts.refused)}.")
@@ -180,11 +181,11 @@ def _missed(counts: MissedCounts) -> str:
     """The rest of the work after a pause, and the messages found."""
     lines: list[str] = []
     if counts.unread:
-        places = _number(sum(counts.unread.values()), "conversation")
+        places = number(sum(counts.unread.values()), "conversation")
         lines.append(f"After a pause, {places} still to be read{_listed(counts.unread)}.")
     if counts.found:
         found = {VERDICTS[verdict]: n for verdict, n in counts.found.items()}
-        total = _number(sum(counts.found.values()), "missed message")
+        total = number(sum(counts.found.values()), "missed message")
         lines.append(f"{total} found{_listed(found)}.")
     return "".join(f"\n{line}" for line in lines)
 
@@ -199,5 +200,6 @@ def _listed(counts: Mapping[str, int]) -> str:
     return f" ({listed})" if listed else ""
 
 
-def _number(count: int, noun: str) -> str:
+def number(count: int, noun: str) -> str:
+    """A number of things, in the singular or the plural."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

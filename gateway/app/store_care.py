@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from shlex import quote
 
+from gateway.app.operator import number
 from gateway.app.threads import owner_of
 from gateway.render.sanitize import sanitize
 from gateway.store.records import StoreFault
@@ -36,14 +37,15 @@ async def repair_store(store: SqliteStore) -> str:
     Raises NotFound, StoreError or StoreFull.
     """
     done = await store.repair()
-    counts = ", ".join(f"{done.saved.get(table, 0)} {name}" for table, name in _COUNTED)
+    counts = ", ".join(number(done.saved.get(table, 0), noun) for table, noun in _COUNTED)
     lines = [f"Wrote {done.path}: {counts}."]
     if done.unreadable:
         lines.append(f"Some rows could not be read, of: {', '.join(done.unreadable)}.")
     if "threads" in done.unreadable:
         lines.append("Threads may be missing: the list of them could not be read whole.")
     if done.gaps:
-        lines.append(f"Threads with gaps:\n{_listed([_fault(each) for each in done.gaps])}")
+        threads = "Thread" if len({each.thread for each in done.gaps}) == 1 else "Threads"
+        lines.append(f"{threads} with gaps:\n{_listed([_fault(each) for each in done.gaps])}")
     elif "threads" not in done.unreadable:
         lines.append("No thread is known to have a gap.")
     lines.append(
@@ -53,7 +55,7 @@ async def repair_store(store: SqliteStore) -> str:
     return "\n".join(lines)
 
 
-_COUNTED = (("threads", "threads"), ("inbox", "messages"), ("events", "events"))
+_COUNTED = (("threads", "thread"), ("inbox", "message"), ("events", "event"))
 
 
 def _fault(fault: StoreFault) -> str:

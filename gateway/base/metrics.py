@@ -43,7 +43,7 @@ class Metrics:
         self.ignored: Counter[str] = Counter()
         """Events of platforms that adapters dropped, by the reason."""
         self.missed: Counter[str] = Counter()
-        """Messages found after a pause: to "answer", to "offer", or "too_old"."""
+        """Messages found after a pause: to "answer", to "offer", "too_old", or "refused"."""
         self.parts: Counter[str] = Counter()
         """Messages written to platforms: posted, posted though an earlier try may have arrived
         ("unsure"), or failed.

@@ -42,10 +42,9 @@ def archive_of(channel: str) -> ConversationKey:
 
 @dataclass(slots=True)
 class _Listing:
-    """The times of a channel's archive, and the threads told of."""
+    """The pauses for which an archive is listed, and threads told of."""
 
-    since: float
-    until: float
+    pauses: list[tuple[float, float]]
     told: set[str] = field(default_factory=set[str])
     ends: float = math.inf
 
@@ -55,35 +54,79 @@ class WokenThreads:
 
     A message wakes its thread, also one of the bot's own: no list tells of that thread, as it was
     in the archive when the connection told of active ones, and is active once the archive is
-    listed. An event tells of its waking.
+    listed. An event tells of its waking, or the next connection, which may be another process's.
     """
 
     def __init__(self) -> None:
         self._listings: dict[str, _Listing] = {}
 
-    def begin(self, channels: Iterable[Channel], since: float, until: float) -> None:
-        """Know the channels and active threads that were told."""
-        told = list(channels)
-        self._listings |= {each.id: _Listing(since, until) for each in told if has_threads(each)}
-        self._tell((each.parent, each.id) for each in told)
+    def inherit(self, archives: Iterable[OpenGap]) -> None:
+        """Know the archives that an earlier process has not listed."""
+        for gap in archives:
+            self._listings[gap.place.channel] = _Listing([(gap.since, gap.returned)])
 
-    def end(self, channel: str, listed: Iterable[str] = (), *, whole: bool = True) -> None:
-        """Know threads of a channel's archive; `whole`: nothing more is listed."""
+    def begin(
+        self, channels: Iterable[Channel], since: float, until: float
+    ) -> dict[str, list[Gap]]:
+        """Know the channels that were told.
+
+        Gaps of the active threads, by their ids, in earlier pauses: each may have left the archive
+        before that was listed, while nobody was told.
+        """
+        told = list(channels)
+        earlier = {
+            each.id: gaps
+            for each in told
+            if (listing := self._listings.get(each.parent)) is not None
+            and (gaps := _gaps(listing, each, until))
+        }
+        for each in filter(has_threads, told):
+            old = self._listings.get(each.id)
+            pauses = old.pauses if old is not None and old.ends >= monotonic() else []
+            self._listings[each.id] = _Listing([*pauses, (since, until)])
+        return earlier
+
+    def tell(self, threads: Iterable[Channel]) -> None:
+        """Know active threads whose gaps are stored."""
+        self._tell((each.parent, each.id) for each in threads)
+
+    def skip(self, channel: str) -> None:
+        """Know that the archive is not listed for the last pause."""
+        if (listing := self._listings.get(channel)) is not None:
+            if len(listing.pauses) > 1:
+                listing.pauses.pop()
+            else:
+                listing.ends = monotonic() + LATE
+
+    def end(self, channel: str, listed: Iterable[str], until: float = 0.0) -> None:
+        """Know threads of an archive: all of them of pauses `until` then."""
         self._tell((channel, each) for each in listed)
-        if whole and (listing := self._listings.get(channel)) is not None:
+        listing = self._listings.get(channel)
+        if listing is not None and all(end <= until for _, end in listing.pauses):
             listing.ends = monotonic() + LATE
 
-    def gap(self, thread: Channel, now: float) -> Gap | None:
-        """The gap of a thread that woke up, unless otherwise known."""
+    def gaps(self, thread: Channel, now: float) -> list[Gap]:
+        """The gaps of a thread that woke up, unless otherwise known."""
         listing = self._listings.get(thread.parent)
-        if listing is None or thread.id in listing.told or listing.ends < monotonic():
-            return None
-        return Gap(place=place_of(thread.id), since=listing.since, until=listing.until, newest=now)
+        if listing is None or listing.ends < monotonic():
+            return []
+        return _gaps(listing, thread, now)
 
     def _tell(self, threads: Iterable[tuple[str, str]]) -> None:
         for channel, thread in threads:
             if (listing := self._listings.get(channel)) is not None:
                 listing.told.add(thread)
+
+
+def _gaps(listing: _Listing, thread: Channel, newest: float) -> list[Gap]:
+    """Gaps of a thread in pauses after its beginning, unless told of."""
+    if thread.id in listing.told:
+        return []
+    return [
+        Gap(place=place_of(thread.id), since=since, until=until, newest=newest)
+        for since, until in listing.pauses
+        if sent_at(thread.id) <= until
+    ]
 
 
 class ArchivedThreads:

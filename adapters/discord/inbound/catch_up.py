@@ -38,6 +38,8 @@ RETRY_SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds until a place is tried again, the last of them over and over."""
 SOONEST_ARCHIVE = 3600.0
 """Seconds of silence after which Discord archives a thread, at the soonest."""
+UNTOLD = 60.0
+"""Seconds for which an archive is not listed if Discord does not tell of its channel's threads."""
 MOST_ARCHIVES = 100_000
 """More archives than a bot has to list."""
 
@@ -62,11 +64,23 @@ class CatchUp:
         self._messages = messages
         self._archives = archives
         self._woken = WokenThreads()
+        self._inherited: dict[int, str] = {}
+        """Archives that an earlier process has not listed, and their channels: once they are
+        listed, no gap in the store says which active threads may have left them.
+        """
+        self._untold_until = 0.0
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._not_before: dict[int, float] = {}
         self._begun = asyncio.Event()
         self._changed = asyncio.Event()
+
+    async def load(self) -> None:
+        """Know what earlier processes have not listed. Raises GatewayError."""
+        found = await self._host.open_gaps(PLATFORM, "", threads=True, limit=MOST_ARCHIVES)
+        self._woken.inherit(found)
+        self._inherited = {gap.id: gap.place.channel for gap in found}
+        self._untold_until = monotonic() + UNTOLD
 
     async def note(
         self, channels: Sequence[tuple[Channel, str]], since: float, guild: str = ""
@@ -78,33 +92,33 @@ class CatchUp:
         stored.
         """
         now, since = self._clock(), since - OVERLAP
-        if since > now:  # the clock was ahead when the time was stored
-            since = now - self._host.missed.offer
         # Before anything is waited for: the next event may be of a thread that wakes up.
-        self._woken.begin((channel for channel, _ in channels), since, now)
-        unlisted = await self._unlisted_archives()
+        earlier = self._woken.begin((channel for channel, _ in channels), since, now)
         gaps: list[Gap] = []
         for channel, last in channels:
             newest = sent_at(last) if last else 0.0 if guild else since
             if channel.type in TEXT_CHANNELS:
                 gap = Gap(place=place_of(channel.id), since=since, until=now, newest=newest)
-                found = [*_earlier(gap, unlisted.get(channel.parent)), gap]
-                gaps += [each for each in found if newest >= each.since]
+                before = [replace(each, newest=newest) for each in earlier.get(channel.id, ())]
+                gaps += [each for each in (*before, gap) if newest >= each.since]
         gaps += [
             Gap(place=archive_of(channel), since=since, until=now, newest=since)
             for channel in await self._with_archives(channels, now - since, guild)
         ]
         await self._add(gaps)
+        self._woken.tell(channel for channel, _ in channels)
+        told = {channel.id for channel, _ in channels}
+        self._inherited = {id_: of for id_, of in self._inherited.items() if of not in told}
+        self._changed.set()
 
     async def note_awake(self, thread: Channel) -> None:
         """Add a thread that woke up, maybe before the archive was listed.
 
         Raises GatewayError if it was not stored.
         """
-        if (gap := self._woken.gap(thread, self._clock())) is not None:
-            unlisted = await self._unlisted_archives()
-            await self._add([*_earlier(gap, unlisted.get(thread.parent)), gap])
-            self._woken.end(thread.parent, [thread.id], whole=False)
+        if gaps := self._woken.gaps(thread, self._clock()):
+            await self._add(gaps)
+            self._woken.end(thread.parent, [thread.id])
 
     async def note_lost(self, channel: str, since: float) -> None:
         """Add the channel of a message that failed. Raises GatewayError."""
@@ -112,11 +126,6 @@ class CatchUp:
         await self._add(
             [Gap(place=place_of(channel), since=since - OVERLAP, until=now, newest=now)]
         )
-
-    async def _unlisted_archives(self) -> dict[str, OpenGap]:
-        """Gaps of archives, by their channels. Raises GatewayError."""
-        found = await self._host.open_gaps(PLATFORM, "", threads=True, limit=MOST_ARCHIVES)
-        return {gap.place.channel: gap for gap in found}
 
     async def _add(self, gaps: Sequence[Gap]) -> None:
         if gaps:
@@ -138,7 +147,7 @@ class CatchUp:
         known = await self._host.known_channels(PLATFORM, guild)
         listed = {each.place.channel for each in known}.intersection(found)
         for channel in listed.symmetric_difference(found):
-            self._woken.end(channel)
+            self._woken.skip(channel)
         return sorted(listed)
 
     async def run(self) -> None:
@@ -158,7 +167,8 @@ class CatchUp:
         """The gap to read next, None if none is due."""
         now = monotonic()
         self._not_before = {gap: due for gap, due in self._not_before.items() if due > now}
-        held = self._not_before.keys() | self._busy
+        untold = self._inherited.keys() if now < self._untold_until else set[int]()
+        held = self._not_before.keys() | self._busy | untold
         try:
             for threads in (False, True):
                 found = await self._host.open_gaps(
@@ -213,7 +223,8 @@ class CatchUp:
             page = ReadPage(gap=gap.id, cursor=None)
         if gap.place.root:
             listed = [place.channel for place in page.further]
-            self._woken.end(gap.place.channel, listed, whole=page.cursor is None)
+            whole = page.cursor is None
+            self._woken.end(gap.place.channel, listed, gap.until if whole else 0.0)
         return page
 
     def _hold(self, gap: OpenGap, error: Exception) -> None:
@@ -227,13 +238,3 @@ class CatchUp:
             wait,
             error,
         )
-
-
-def _earlier(gap: Gap, archive: OpenGap | None) -> list[Gap]:
-    """Gap of a thread while its archive is still to be listed.
-
-    It may have left the archive since, in a process that ended before it noted that.
-    """
-    if archive is None:
-        return []
-    return [replace(gap, since=archive.since, until=archive.returned)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,9 +19,10 @@ from adapters.discord.custom_ids import Action, parse_action
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
 from adapters.discord.inbound.parse_messages import ParsedMessage, object_list, parse_message
 from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
+from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
-from gateway.missed import MissedVerdict, OpenGap, ReadPage
+from gateway.missed import MissedOutcome, MissedVerdict, OpenGap, ReadPage
 from gateway.surface import CallRejected, PlatformUnreachable
 
 LOG = logging.getLogger("adapters.discord")
@@ -94,12 +96,12 @@ class MissedMessages:
         async with self._lock(channel.id):
             page = await self._page(channel.id, after)
             inside = page if channel.is_thread else _before(page, gap.until + MARGIN)
-            missed = await self._sort(gap, parse_page(inside, channel.guild, me), me)
+            missed, untaken = await self._sort(gap, parse_page(inside, channel.guild, me), me)
+            found = _counts(missed) + Counter[MissedOutcome]({"refused": untaken})
             if answered := missed["answer"]:
                 LOG.info("answering %s missed messages of %s", len(answered), channel.id)
-                await self._handler.submit_missed(answered, me)
+                found.update(_outcomes(await self._handler.submit_missed(answered, me)))
         await self._offer(gap, channel, missed["offer"], me)
-        found = _counts(missed)
         if len(page) < PAGE or len(inside) < len(page):
             self._offered.pop(gap.id, None)
             return ReadPage(gap=gap.id, cursor=None, found=found)
@@ -118,36 +120,47 @@ class MissedMessages:
 
     async def _sort(
         self, gap: OpenGap, parsed: Iterable[ParsedMessage], me: BotIdentity
-    ) -> dict[MissedVerdict, list[Missed]]:
-        """The messages of a page for each verdict; commands are left out."""
+    ) -> tuple[dict[MissedVerdict, list[Missed]], int]:
+        """The messages of a page for each verdict; commands are left out.
+
+        Also the number of those of which Discord refuses to tell what is needed.
+        """
         missed: dict[MissedVerdict, list[Missed]] = {"answer": [], "offer": [], "too_old": []}
-        for message, each in await self._prepare_all(parsed, me):
+        prepared, untaken = await self._prepare_all(parsed, me)
+        for message, each in prepared:
             if self._host.is_command(message.text) or await self._is_muted(message):
                 continue
             now, at = self._context.clock(), sent_at(each.id)
             missed[await self._host.missed_verdict(gap, at, now=now)].append((message, each))
-        return missed
+        return missed, untaken
 
     async def _is_muted(self, message: InboundMessage) -> bool:
         """True if a muted thread keeps a message from the team."""
         thread = await self._host.thread_at(message.key)
         return thread is not None and not thread.is_for_team(mentioned=message.mentioned)
 
-    async def _prepare_all(self, parsed: Iterable[ParsedMessage], me: BotIdentity) -> list[Missed]:
-        """Messages meant for the team that were not taken yet."""
+    async def _prepare_all(
+        self, parsed: Iterable[ParsedMessage], me: BotIdentity
+    ) -> tuple[list[Missed], int]:
+        """Messages meant for the team that were not taken yet.
+
+        Also the number of those of which Discord refuses to tell what is needed.
+        """
         found: list[Missed] = []
+        untaken = 0
         begun: set[ConversationKey] = set()
         for each in await self._handler.not_taken(list(parsed)):
             try:
                 message = await self._handler.prepare(each, me, begun=begun)
             except (CallRejected, NotFound) as error:
                 LOG.error("could not take missed message %s: %s", each.id, error)  # noqa: TRY400 (the text says it all)
+                untaken += 1
             else:
                 if message is not None:
                     found.append((message, each))
                     if message.may_write:
                         begun.add(message.key)
-        return found
+        return found, untaken
 
     async def _offer(
         self, gap: OpenGap, channel: Channel, missed: Sequence[Missed], me: BotIdentity
@@ -253,8 +266,8 @@ class MissedMessages:
     ) -> int:
         """Hand in the messages of a conversation; how many were accepted."""
         there = [each for each in parsed if (await self._handler.find_conversation(each))[0] == key]
-        receipts = await self._handler.submit_missed(await self._prepare_all(there, me), me)
-        return sum(receipt.outcome != "refused" for receipt in receipts)
+        prepared, _ = await self._prepare_all(there, me)
+        return _outcomes(await self._handler.submit_missed(prepared, me))["answer"]
 
 
 def _button(first: str, label: str, *, disabled: bool = False) -> dict[str, Any]:
@@ -295,12 +308,19 @@ def _missed_first(message: Mapping[str, Any], me: BotIdentity) -> str:
     return ""
 
 
-def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> dict[MissedVerdict, int]:
-    """The numbers of messages of people who may write, without zeros."""
-    found: dict[MissedVerdict, int] = {}
+def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedOutcome]:
+    """Numbers of unanswered messages of people who may write."""
+    found = Counter[MissedOutcome]()
     for verdict, those in missed.items():
-        if allowed := sum(message.may_write for message, _ in those):
-            found[verdict] = allowed
+        if verdict != "answer":
+            found[verdict] = sum(message.may_write for message, _ in those)
+    return +found
+
+
+def _outcomes(receipts: Iterable[Receipt]) -> Counter[MissedOutcome]:
+    """The numbers of messages taken and refused."""
+    found = Counter[MissedOutcome]()
+    found.update("refused" if each.outcome == "refused" else "answer" for each in receipts)
     return found
 
 

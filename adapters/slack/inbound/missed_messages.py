@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, sleep
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, GatewayError, StoreError, StoreFull
+from gateway.missed import MissedOutcome
 from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -83,14 +85,15 @@ class MissedMessages:
         limit = await self._host.history_limit(message.key)
         return draft if limit.allows(message.order_key, float(message.message_id)) else None
 
-    async def hand_in(self, drafts: Sequence[Draft]) -> int:
-        """Hand in drafts of a thread; the number of those taken.
+    async def hand_in(self, drafts: Sequence[Draft]) -> Counter[MissedOutcome]:
+        """Hand in drafts of a thread; how many were taken and refused.
 
         Raises GatewayError if they may be taken later.
         """
-        said = await self._messages(drafts)
+        said, untaken = await self._messages(drafts)
+        done = +Counter[MissedOutcome]({"refused": untaken})
         if not said:
-            return 0
+            return done
         receipts = await self._host.accept_missed([message for _, message in said])
         await self._fetching.look()
         refused: dict[tuple[str, str], Draft] = {}
@@ -99,12 +102,18 @@ class MissedMessages:
                 refused.setdefault((draft.user, receipt.reply), draft)
         for (_, reply), draft in refused.items():
             await self._replies.send(draft, reply)
-        return sum(receipt.outcome != "refused" for receipt in receipts)
+        done.update("refused" if each.outcome == "refused" else "answer" for each in receipts)
+        return done
 
-    async def _messages(self, drafts: Sequence[Draft]) -> list[tuple[Draft, InboundMessage]]:
-        """Drafts of a thread with their messages, without commands."""
+    async def _messages(
+        self, drafts: Sequence[Draft]
+    ) -> tuple[list[tuple[Draft, InboundMessage]], int]:
+        """Drafts of a thread with their messages, without commands.
+
+        Also the number of those of which Slack refuses to tell what is needed.
+        """
         found: list[tuple[Draft, InboundMessage]] = []
-        first = True
+        first, untaken = True, 0
         for draft in drafts:
             try:
                 message = await self._drafts.message(draft, first=first)
@@ -113,19 +122,20 @@ class MissedMessages:
                     raise
                 LOG.warning("a missed message was not accepted: %s", error)
                 self._host.remark(PLATFORM, UNTAKEN.format(why=error))
+                untaken += 1
                 continue
             first = first and not message.may_write
             if not self._is_command(message):  # a command of then is about nothing of now
                 found.append((draft, message))
-        return found
+        return found, untaken
 
     def _is_command(self, message: InboundMessage) -> bool:
         return message.event == "message" and self._host.is_command(message.text)
 
-    async def offer(self, key: ConversationKey, first: str, count: int) -> None:
+    async def offer(self, key: ConversationKey, first: str, count: int) -> MissedOutcome:
         """Post a thread's card that offers an answer, from `first` on.
 
-        Raises GatewayError if it may be posted later.
+        "refused" where Slack takes none. Raises GatewayError if it may be posted later.
         """
         text = MISSED.format(count=_count_text(count))
         blocks = _card(text, f"{float(first) - 0.000001:.6f}")
@@ -147,7 +157,8 @@ class MissedMessages:
                     raise
                 LOG.warning("an answer to missed messages was not offered: %s", error)
                 self._host.remark(PLATFORM, UNOFFERED.format(why=error))
-            return
+                return "refused"
+            return "offer"
 
     async def answer(self, draft: Draft, after: str) -> str:
         """Hand in the missed messages of a thread; a reply if any."""
@@ -157,7 +168,7 @@ class MissedMessages:
             return CANT_READ
         found = await self._wanted(key, excerpt.messages, after)
         try:
-            taken = await self.hand_in(found)
+            taken = (await self.hand_in(found))["answer"]
         except (GatewayClosed, *LATER):
             raise
         except GatewayError as error:

@@ -21,7 +21,7 @@ from adapters.slack.inbound.read_rates import HISTORY, PAGE, REPLIES, ReadRates
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock
 from gateway.conversation import ConversationKey
-from gateway.missed import DAY, MissedVerdict, OpenGap, ReadPage
+from gateway.missed import DAY, MissedOutcome, MissedVerdict, OpenGap, ReadPage
 
 CONVERSATIONS = "users.conversations"
 KINDS = {"public_channel": "channels:", "private_channel": "groups:", "mpim": "mpim:", "im": "im:"}
@@ -147,9 +147,9 @@ class MissedPages:
 
     async def _roots(
         self, gap: OpenGap, said: Sequence[Payload]
-    ) -> tuple[Counter[MissedVerdict], dict[ConversationKey, float]]:
+    ) -> tuple[Counter[MissedOutcome], dict[ConversationKey, float]]:
         """Take messages without replies; the counts, and the threads that go on."""
-        found, further = Counter[MissedVerdict](), dict[ConversationKey, float]()
+        found, further = Counter[MissedOutcome](), dict[ConversationKey, float]()
         for each in said:
             news = _news(each)
             if news > gap.since:
@@ -161,17 +161,17 @@ class MissedPages:
     async def _verdict(self, gap: OpenGap, said: Payload) -> MissedVerdict:
         return await self._host.missed_verdict(gap, _at(said), now=self._clock.time())
 
-    async def _root(self, gap: OpenGap, said: Payload, found: Counter[MissedVerdict]) -> None:
+    async def _root(self, gap: OpenGap, said: Payload, found: Counter[MissedOutcome]) -> None:
         draft = await self._missed.wanted(said, gap.place.workspace, gap.place.channel)
         if draft is None:
             return
-        verdict = await self._verdict(gap, said)
-        taken = 1
-        if verdict == "answer":
-            taken = await self._missed.hand_in([draft])
-        elif verdict == "offer":
-            await self._missed.offer(draft.message.key, ts_at(said, "ts"), 1)
-        found[verdict] += taken
+        match verdict := await self._verdict(gap, said):
+            case "answer":
+                found.update(await self._missed.hand_in([draft]))
+            case "offer":
+                found[await self._missed.offer(draft.message.key, ts_at(said, "ts"), 1)] += 1
+            case "too_old":
+                found[verdict] += 1
 
     async def _thread(self, gap: OpenGap) -> ReadPage:
         """Messages of a thread, in their order."""
@@ -186,29 +186,30 @@ class MissedPages:
             limit=PAGE,
         )
         said = [each for each in tables_at(answer, "messages") if _at(each) > float(rest.after)]
-        found = Counter[MissedVerdict]()
+        found = Counter[MissedOutcome]()
         recent: list[Draft] = []
         for each in said:
             rest.after = ts_at(each, "ts")
             if is_card(each):  # of this pause: it was posted before the page was finished
+                found["offer"] += rest.count
                 rest.first, rest.count = "", 0
                 continue
             joined = bool(recent or rest.first)
             draft = await self._missed.wanted(each, place.workspace, place.channel, joined=joined)
             if draft is None:
                 continue
-            verdict = await self._verdict(gap, each)
-            if verdict == "answer":
-                recent.append(draft)
-            else:
-                found[verdict] += 1
-            if verdict == "offer":
-                rest.first, rest.count = rest.first or rest.after, rest.count + 1
-        found["answer"] = await self._missed.hand_in(recent)
+            match verdict := await self._verdict(gap, each):
+                case "answer":
+                    recent.append(draft)
+                case "offer":
+                    rest.first, rest.count = rest.first or rest.after, rest.count + 1
+                case "too_old":
+                    found[verdict] += 1
+        found.update(await self._missed.hand_in(recent))
         if said and text_at(answer, "response_metadata", "next_cursor"):
             return ReadPage(gap=gap.id, cursor=str(rest), newest=gap.newest, found=+found)
         if rest.count:
-            await self._missed.offer(place, rest.first, rest.count)
+            found[await self._missed.offer(place, rest.first, rest.count)] += rest.count
         return ReadPage(gap=gap.id, cursor=None, found=+found)
 
 

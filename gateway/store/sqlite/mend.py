@@ -196,7 +196,8 @@ def _fill_events(connection: SqliteConnection, faults: Faults) -> None:
             {"last": last, "thread": row["id"]},
         )
         if missing:
-            faults[row["id"]][f"events are lost: {_ranges(missing)}"] = None
+            what = "an event is" if len(missing) == 1 else "events are"
+            faults[row["id"]][f"{what} lost: {_ranges(missing)}"] = None
 
 
 def _ranges(numbers: list[int]) -> str:

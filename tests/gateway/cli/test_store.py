@@ -112,8 +112,8 @@ def test_a_repaired_store_takes_the_place_of_the_damaged_one(folder, thread):
     new = folder / "store" / "parley.repaired.db"
     result = parley("store", "repair")
     assert result.exit_code == ExitCode.DONE
-    assert f"Wrote {new}: 1 threads, 1 messages, " in result.stdout
-    assert f"Threads with gaps:\n- thread {thread}: events are lost: 2-3, 5\n" in result.stdout
+    assert f"Wrote {new}: 1 thread, 1 message, " in result.stdout
+    assert f"\nThread with gaps:\n- thread {thread}: events are lost: 2-3, 5\n" in result.stdout
     assert f"    parley store restore {new}\n" in result.stdout
     assert (folder / "store" / "parley.db").read_bytes() == damaged
     assert parley("store", "restore", str(new)).exit_code == ExitCode.DONE

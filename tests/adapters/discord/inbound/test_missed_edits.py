@@ -1,12 +1,14 @@
 """Edits and deletions that were missed while disconnected."""
 
 import asyncio
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from adapters.discord.testing import DiscordSimulator
+from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
@@ -70,6 +72,25 @@ async def test_what_was_edited_while_the_process_was_away_is_offered_to_be_run_a
     assert len(bot_texts(discord, alice.direct)) == 3
     assert bot_messages(discord, alice.direct)[2].components
     assert len(discord.calls("GET", f"/messages/{removed.id}")) == 1
+
+
+async def test_a_mark_in_the_future_hides_no_edit(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    alice = discord.person("alice")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        asked = await alice.says(alice.direct, "count to tne")
+        await discord.until(lambda: bot_texts(discord, alice.direct))
+        await wait_delivered(gateway)
+        await wait_seen_mark(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    store = SqliteStore(tmp_path)
+    async with store.own():  # the clock was five days ahead
+        await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
+    await alice.edits(asked, "count to ten")
+    async with serving(discord, tmp_path, lambda: solo("Ten.")) as gateway:
+        await wait_accepted(gateway, 2)
+        await wait_delivered(gateway)
 
 
 async def test_a_channel_that_can_not_be_read_any_more_deletes_nothing(

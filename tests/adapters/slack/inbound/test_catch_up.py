@@ -12,6 +12,7 @@ from adapters.slack.simulator.settings import BOT_SCOPES
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import (
     AppSettings,
+    Refusal,
     RenderedMessage,
     ServerError,
     SlackSimulator,
@@ -372,6 +373,25 @@ async def test_very_old_messages_are_counted(tmp_path: Path) -> None:
             _, status = await owner_status(run.store)
             assert "3 missed messages found (1 offered on cards, 2 too old for a card)" in status
             assert not offers(slack, asked)
+
+
+@pytest.mark.parametrize(
+    ("refused", "ago"), [("", 500), ("users.info", 500), ("chat.postMessage", 7200)]
+)
+async def test_refused_messages_are_counted(tmp_path: Path, refused: str, ago: int) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        asked = await serve_once(slack, tmp_path)
+        eve = slack.person("eve", guest=not refused)
+        slack.join("general", eve)
+        await away(slack, 60)
+        await eve.asks("general", "anybody?", thread=asked)
+        await away(slack, ago)
+        if refused:
+            slack.fail(refused, Refusal("access_denied"), times=-1)
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: run.gateway.vitals.missed)
+            _, status = await owner_status(run.store)
+            assert "1 missed message found (1 refused)." in status
 
 
 async def test_a_further_pause_makes_what_was_said_in_it_no_younger(tmp_path: Path) -> None:
