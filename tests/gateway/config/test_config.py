@@ -368,6 +368,7 @@ def test_mistakes_in_items_of_a_list_leave_the_other_items_and_their_numbers(tmp
     )
     assert list(found) == [
         "line 3, routes[0].chanels",
+        "line 6, routes[1].adapter",
         "line 7, routes[1].channels",
         "line 13, routes[2].team",
         "line 15, adapters.slack.bot_token_env",

@@ -197,6 +197,12 @@ factory = "parts:choose"
         ),
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ agnt = 'd' }] }"),
+            "teams.t.agents.a.tools[0].agnt",
+            "there is no setting 'agnt'; did you mean 'agent'?",
+            id="tool-of-a-misspelt-kind",
+        ),
+        pytest.param(
+            ("agents.a = {}", "agents.a = { tools = [{ it = 'd' }] }"),
             "teams.t.agents.a.tools[0]",
             "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
             id="tool-of-no-kind",
@@ -253,7 +259,7 @@ factory = "parts:choose"
             id="memory-content",
         ),
         pytest.param(
-            ("agents.a = {}", "agents.a = { memory = [{ content = 'x' }] }"),
+            ("agents.a = {}", "agents.a = { memory = [{ text = 'x' }] }"),
             "teams.t.agents.a.memory[0]",
             "has no type, expected the key 'path' or 'contents'",
             id="memory-of-no-kind",
