@@ -237,7 +237,7 @@ class Config(Section):
 
     def _lacks_install(self) -> Iterator[SettingMistake]:
         if self.bot_token is not None:
-            said = "given together with bot_token; only one of them may be set"
+            said = "found bot_token beside it, expected one of the two"
             yield SettingMistake(("client_id",), said, ("bot_token",))
             return
         for name, where in _BESIDE.items():

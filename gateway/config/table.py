@@ -109,7 +109,7 @@ class Section(BaseModel):
                     wrong.append(SettingMistake((key,), str(error)))
                     continue
                 if name in table:
-                    said = f"gives {name} a second time; keep one of the settings"
+                    said = f"found {name} beside it, expected one of the two"
                     wrong.append(SettingMistake((key,), said))
                 table.setdefault(name, value)
             if isinstance(given := table.get(name), str) and name in data:

@@ -102,7 +102,9 @@ class _Checker:
             return
         for name, model in config.models.items():
             if model.model and model.provider != "demo" and model.model not in config.prices:
-                text = f"has no price, but a budget limits the cost; add {model.model} to [prices]"
+                text = (
+                    f"found no price, expected {model.model} in [prices]: a budget limits the cost"
+                )
                 yield Problem(path=("models", name, "model"), text=text)
 
     def _component(self, path: KeyPath, team: ComponentTeam) -> Iterator[Problem]:
@@ -134,4 +136,5 @@ def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
                 hint = did_you_mean(name, known) or "anything the API takes can stand in extra_body"
                 yield Problem(path=place, text=f"there is no option {name!r}; {hint}")
             else:
-                yield Problem(path=place, text=f"{details['msg']}, found {details['input']!r}")
+                wanted = details["msg"].removeprefix("Input should be ")
+                yield Problem(path=place, text=f"found {details['input']!r}, expected {wanted}")

@@ -48,7 +48,7 @@ def check_route_ids(routes: Numbered, platforms: Mapping[str, type[Section]]) ->
 def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Iterator[Problem]:
     names: list[str] = getattr(route, key)
     if names and form is None:
-        text = f"lets in nobody: {route.adapter} has no {key}; give the route users instead"
+        text = f"found {key}, expected users: {route.adapter} has no {key}, so this lets in nobody"
         yield Problem(path=path, text=text)
         return
     for at, name in enumerate(names):

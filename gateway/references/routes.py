@@ -19,8 +19,8 @@ Numbered: TypeAlias = Iterable[tuple[int, Route]]
 """Routes with their numbers."""
 
 OPEN_ROUTE = (
-    '"members" needs the servers whose members may write: anybody can add the bot to a server of '
-    'their own. Add guild = "ID of your server" to this route, or a list of ids'
+    'found "members" of any server, expected guild = "ID of your server", or a list of ids, beside '
+    "it: anybody can add the bot to a server of their own"
 )
 
 

@@ -41,7 +41,7 @@ def problems(tmp_path: Path, table: str) -> str:
         (f'{TOKENS}command = "parley"', "a slash command such as '/parley'"),
         (f'{TOKENS}reactions = ["no emoji"]', "the name of an emoji"),
         (f'{TOKENS}api_url = "http://slack.example/api"', "begins with https://"),
-        (f'{TOKENS}client_id = "1.2"', "given together with bot_token"),
+        (f'{TOKENS}client_id = "1.2"', "found bot_token beside it, expected one"),
         ('app_token = "xapp-1"\nclient_id = "1.2"', "client_secret is missing beside client_id"),
         (
             'app_token = "xapp-1"\nclient_id = "1"\nclient_secret = "s3cret"\n'
