@@ -75,3 +75,8 @@ class Config(Section):
 
     gateway_url: str | None = Field(default=None, pattern=r"^wss?://")
     """Address of Discord's gateway; the API is asked for it if not given."""
+
+    @property
+    def api_address(self) -> str:
+        """The address of Discord's REST API."""
+        return self.api_url

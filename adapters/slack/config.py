@@ -78,6 +78,7 @@ IDS = {
         r"[CG][A-Z0-9]+",
         "C0123ABCD",
         "Slack shows it under the channel's name, About, at the bottom",
+        {"D": "that of a direct message needs none: write dm = true"},
     ),
     "users": IdForm("the id of a person", r"[UW][A-Z0-9]+", "U0123ABCD", _PROFILE),
     "groups": IdForm(
@@ -144,6 +145,11 @@ class Config(Section):
     """Where Slack's Web API is: "https://slack-gov.com/api/" for GovSlack; another one for a proxy
     before it, or a simulator.
     """
+
+    @property
+    def api_address(self) -> str:
+        """The address of Slack's Web API."""
+        return self.api_url
 
     @property
     def bot_tokens(self) -> list[str]:
@@ -231,7 +237,7 @@ class Config(Section):
 
     def _lacks_install(self) -> Iterator[SettingMistake]:
         if self.bot_token is not None:
-            said = "given together with bot_token; only one of them may be set"
+            said = "found bot_token beside it, expected one of the two"
             yield SettingMistake(("client_id",), said, ("bot_token",))
             return
         for name, where in _BESIDE.items():

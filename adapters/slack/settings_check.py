@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, cast
 
 from slack_sdk.errors import SlackApiError
 
@@ -12,7 +13,7 @@ from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.connection.workspace import UNREACHABLE, Workspace, code_of, unreachable
 from adapters.slack.manifest import REASONS, events_of, reach_of, scopes_of
 from gateway.adapter import CheckResult
-from gateway.config.routes import MEMBERS, Route
+from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.errors import GatewayError
 
 SECONDS = 15.0
@@ -30,6 +31,7 @@ async def check(config: Config, routes: Sequence[Route]) -> CheckResult:
                 problems += missing_scopes(config, workspace, mine)
             problems += _unknown_bots(mine)
             problems += await _unknown_people(clients, mine)
+            problems += await _unusable_channels(clients, mine)
             problems += unserved_workspaces(config, [each.id for each in clients.workspaces], mine)
             if config.mode == "socket":
                 problems += await _sockets(config, clients)
@@ -100,6 +102,50 @@ async def _is_somebody(clients: SlackClients, teams: Sequence[str], user: str) -
             raise unreachable(error) from error
         return True  # also if Slack can't say: the scope may be missing
     return False
+
+
+async def _unusable_channels(clients: SlackClients, routes: Sequence[Route]) -> list[str]:
+    """Channels of routes in which the bot can't work."""
+    named = dict.fromkeys(
+        (channel, tuple(route.workspace))
+        for route in routes
+        for channel in route.channels
+        if channel != ANYWHERE
+    )
+    found: list[str] = []
+    for channel, given in named:
+        there = [each for each in clients.workspaces if each.id in given or not given]
+        if there and (problem := await _channel_problem(clients, there, channel)):
+            found.append(problem)
+    return list(dict.fromkeys(found))
+
+
+async def _channel_problem(
+    clients: SlackClients, workspaces: Sequence[Workspace], channel: str
+) -> str:
+    """The reason by conversations.info that a channel is unusable, or ""."""
+    for workspace in workspaces:
+        client = await clients.client_of(workspace.id)
+        try:
+            answer = await client.conversations_info(channel=channel)
+        except SlackApiError as error:
+            if code_of(error) == "channel_not_found":
+                continue
+            return ""  # Slack can't say: the scope may be missing, which is a problem of its own
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
+        found = cast("dict[str, Any]", answer["channel"])
+        name = f"#{found.get('name', channel)} ({channel})"
+        if found.get("is_archived"):
+            return f"{name} of a route is archived: unarchive it, or remove it from the route"
+        if not found.get("is_member"):
+            return f"the bot is not in {name} of a route: write /invite @{workspace.handle} there"
+        return ""
+    where = " and ".join(each.name or each.id for each in workspaces)
+    return (
+        f"a route names the channel {channel}, which the bot can't find in {where}: compare the "
+        f"id; into a private channel, let the bot in with /invite @{workspaces[0].handle}"
+    )
 
 
 async def _sockets(config: Config, clients: SlackClients) -> list[str]:

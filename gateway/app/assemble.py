@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from gateway.access.authority import Access
+from gateway.app.adapters import AdapterSettings
 from gateway.app.ask import TerminalAsker
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
@@ -19,7 +22,13 @@ from gateway.base.background import giving_way, in_background
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
 from gateway.base.paths import store_folder
-from gateway.base.proxy import EXPECTED, reach_domains_directly, use_proxy, wrong_variables
+from gateway.base.proxy import (
+    EXPECTED,
+    is_unreachable,
+    replace_wrong_proxies,
+    tidy_no_proxy,
+    use_proxy,
+)
 from gateway.client import Client, ThreadInfo
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
@@ -33,6 +42,9 @@ from gateway.missed import MissedRules
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 
+LOG = logging.getLogger(__name__)
+ANYWHERE = "https://unknown.invalid/"
+"""Stands for an address on the network that is not known beforehand."""
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
@@ -43,21 +55,53 @@ async def load(path: Path | None) -> LoadedConfig:
     """
     loaded = await in_background(load_config, path)
     begin_log(loaded)
-    begin_network(loaded)
+    require_network(loaded, model_addresses(loaded.config))
     return loaded
 
 
-def begin_network(loaded: LoadedConfig) -> None:
+def require_network(loaded: LoadedConfig, addresses: Iterable[str]) -> None:
+    """Begin the network for connections to these addresses.
+
+    Raises ConfigError for variables that name no usable proxy, if an address lies behind it.
+    """
+    wrong = begin_network(loaded)
+    if wrong and any(map(is_unreachable, addresses)):
+        problems = [Problem(path=(), text=f"{name}: {EXPECTED}") for name in wrong]
+        raise ConfigError(problems, source="environment variables")
+    for name in wrong:
+        LOG.warning("%s: %s; what would go through it fails", name, EXPECTED)
+
+
+def begin_network(loaded: LoadedConfig) -> list[str]:
     """Let this process use the proxy of the config or the environment.
 
-    Raises ConfigError for variables that name no usable one.
+    Returns the variables that name no usable one.
     """
     if (proxy := loaded.config.network.proxy) is not None:
         use_proxy(proxy.get_secret_value())
-    if wrong := wrong_variables():
-        problems = [Problem(path=(), text=f"{name}: {EXPECTED}") for name in wrong]
-        raise ConfigError(problems, source="environment variables")
-    reach_domains_directly()
+    wrong = replace_wrong_proxies()
+    tidy_no_proxy()
+    return wrong
+
+
+def model_addresses(config: Config) -> Iterator[str]:
+    """Addresses of the models' servers."""
+    from gateway.factory.parts import resolve  # it loads the engine
+
+    for model in map(resolve, config.models.values()):
+        if model.provider != "demo":
+            yield model.base_url or os.environ.get("OPENAI_BASE_URL") or ANYWHERE
+
+
+def all_addresses(loaded: LoadedConfig) -> Iterator[str]:
+    """Addresses of the models' servers and of the platforms."""
+    yield from model_addresses(loaded.config)
+    yield from map(address_of, loaded.adapters.values())
+
+
+def address_of(platform: AdapterSettings) -> str:
+    """The address of a platform."""
+    return platform.config.api_address or ANYWHERE
 
 
 def begin_log(loaded: LoadedConfig) -> None:
@@ -188,7 +232,7 @@ def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
     """
     loaded = load_config(path)
     begin_log(loaded)
-    begin_network(loaded)
+    require_network(loaded, model_addresses(loaded.config))
     ended_by: list[signal.Signals] = []
 
     async def main() -> ExitCode:

@@ -12,7 +12,13 @@ from pathlib import Path
 
 from gateway.access.tool_policy import CODE_TOOLS
 from gateway.adapter import CheckResult, SettingsCheck
-from gateway.app.assemble import begin_network, store_of, team_factory
+from gateway.app.assemble import (
+    all_addresses,
+    begin_network,
+    require_network,
+    store_of,
+    team_factory,
+)
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.places import unusable_places
@@ -33,7 +39,7 @@ from gateway.config.problems import toml_path
 from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
-from gateway.config.toml import KeyPath
+from gateway.config.toml import KeyPath, locate
 from gateway.content.documents import EXTRA, can_read
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
@@ -42,6 +48,7 @@ from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
 from gateway.factory.parts import ModelClients, make_tool, resolve
 from gateway.factory.teams import TeamFactory
+from gateway.references.routes import hidden_routes
 from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
@@ -54,6 +61,10 @@ PROBE_SECONDS = 30.0
 NO_ROUTE = (
     "warning: no [[routes]] is for {name}, so that only operators may write there; add one with "
     'adapter = "{name}"'
+)
+HIDDEN_ROUTE = (
+    "warning: the route of line {here} never holds, because that of line {there} takes all that "
+    "it would take; move it up, or remove it"
 )
 NO_DOCUMENTS = (
     f"note: teams can't read PDF and Office files; pip install '{EXTRA}' lets them read the text"
@@ -75,7 +86,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
     Each model answers once; each chat platform says what its settings lack.
     """
-    begin_network(loaded)
+    if not offline:
+        require_network(loaded, all_addresses(loaded))
     teams = _factory(loaded)
     try:
         findings: list[Finding] = []
@@ -181,7 +193,12 @@ def _unknown_rule(tool: str, own: set[str], *, maybe: bool) -> str:
 
 
 def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Platforms without a route."""
+    """Platforms without a route, and routes that never hold."""
+    lines = locate(loaded.text)
+    for at, earlier in hidden_routes(loaded.config.routes):
+        here, there = (lines.get(("routes", number), 0) for number in (at, earlier))
+        text = HIDDEN_ROUTE.format(here=here, there=there)
+        yield Finding(kind="route", name=f"routes[{at}]", good=True, text=text)
     routed = {route.adapter for route in loaded.config.routes}
     for name in loaded.adapters:
         if name not in routed:
@@ -347,6 +364,7 @@ def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
 
 
 def _factory(loaded: LoadedConfig) -> TeamFactory:
+    begin_network(loaded)  # models' clients read the environment when they are made
     return team_factory(loaded, loaded.config.store.folder or store_folder())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from gateway.app.adapters import AdapterSettings, read_adapters
+from gateway.app.adapters import AdapterSettings, ReadAdapters, read_adapters
 from gateway.base.imports import Imports
 from gateway.base.paths import find_config
 from gateway.base.redaction import (
@@ -24,15 +24,12 @@ from gateway.base.redaction import (
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.remains import Remains
 from gateway.config.root import Config
-from gateway.config.routes import MEMBERS, Route
 from gateway.config.table import Section
 from gateway.config.toml import KeyPath, read_toml, substitute, variables_in
 from gateway.config.validation import validate
-
-OPEN_ROUTE = (
-    '"members" needs the servers whose members may write: anybody can add the bot to a server of '
-    'their own. Add guild = "ID of your server" to this route, or a list of ids'
-)
+from gateway.references.ids import check_ids, check_route_ids
+from gateway.references.lookup import Lookup
+from gateway.references.routes import check_route_names, incomplete_routes, open_routes
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
@@ -41,13 +38,14 @@ _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of do
 class LoadedConfig:
     """A valid config, its file (None: the built-in one), and import paths.
 
-    `adapters` are its chat platforms, unless it was read without `references`.
+    `adapters` are its chat platforms, unless it was read without `references`. `text` is the file.
     """
 
     config: Config
     source: Path | None
     imports: Imports
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, AdapterSettings])
+    text: str = ""
 
 
 def load_config(
@@ -84,23 +82,11 @@ def load_config(
     problems += checked.problems
     adapters: Mapping[str, AdapterSettings] = {}
     if references:
-        from gateway.references.check import check_references  # it loads the engine
-        from gateway.references.ids import check_ids
-        from gateway.references.tools import check_tool_names
-
         written = remains.as_meant(written)
-        found = check_references(config, written, imports)
-        tables = written.get("adapters")
-        tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
-        known = [place[1:] for place in unset if place[:1] == ("adapters",)]
-        read = read_adapters(config.adapters, tables, folder, known)
+        read = _read_adapters(config, written, folder, unset)
         adapters = read.settings
         problems += read.problems
-        found += [*_open_routes(config.routes, read.kinds), *check_ids(config, read.kinds)]
-        if not remains.is_known(("teams",)) and not any(each.path[0] == "teams" for each in found):
-            found += check_tool_names(config, imports)
-        places = [replace(each, path=_place(remains, each.path, written)) for each in found]
-        problems += [each for each in places if not remains.is_known(each.path)]
+        problems += _wrong_names(Lookup(config, written, imports), read.kinds, remains)
     REDACTION.add(secrets_of(config))
     for adapter in adapters.values():
         REDACTION.add(secrets_of(adapter.config))
@@ -108,27 +94,61 @@ def load_config(
     if problems:
         problems = list(_without_secrets(problems, written))
         raise ConfigError(problems, source=_name(source), text=text)
-    return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters)
+    return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters, text=text)
 
 
-def _place(remains: Remains, path: KeyPath, written: Mapping[str, Any]) -> KeyPath:
-    """The path in the file, which may call a workspace guild."""
-    match remains.in_file(path):
-        case ("routes", int(at), "workspace", *rest) if "workspace" not in written["routes"][at]:
-            return ("routes", at, "guild", *rest)
-        case place:
-            return place
+def _read_adapters(
+    config: Config, written: Mapping[str, Any], folder: Path, unset: Iterable[KeyPath]
+) -> ReadAdapters:
+    tables = written.get("adapters")
+    tables = cast("dict[str, Any]", tables) if isinstance(tables, dict) else {}
+    known = [place[1:] for place in unset if place[:1] == ("adapters",)]
+    return read_adapters(config.adapters, tables, folder, known)
 
 
-def _open_routes(
-    routes: Sequence[Route], platforms: Mapping[str, type[Section]]
+def _wrong_names(
+    lookup: Lookup, platforms: Mapping[str, type[Section]], remains: Remains
 ) -> Iterator[Problem]:
-    """Routes for the members of any server, also of strangers."""
-    for number, route in enumerate(routes):
-        platform = platforms.get(route.adapter)
-        strangers = platform is not None and platform.strangers_add_it
-        if strangers and MEMBERS in route.users and not route.workspace:
-            yield Problem(path=("routes", number, "users"), text=OPEN_ROUTE)
+    """Names and ids that lead nowhere, at their places in the file."""
+    from gateway.references.check import check_references  # it loads the engine
+    from gateway.references.tools import check_tool_names
+
+    config = lookup.config
+    found = check_references(lookup)
+    found += open_routes(enumerate(config.routes), platforms)
+    found += check_ids(config, platforms)
+    if _has_sound_agents(lookup, remains, found):
+        found += check_tool_names(config, lookup.imports)
+    for each in found:
+        yield from _placed(each, remains.in_file(each.path), lookup, remains)
+    rest = incomplete_routes(remains)
+    for each in (
+        *check_route_names(rest, lookup),
+        *open_routes(rest, platforms),
+        *check_route_ids(rest, platforms),
+    ):
+        yield from _placed(each, remains.misspelt(each.path), lookup, remains)
+
+
+def _has_sound_agents(lookup: Lookup, remains: Remains, found: Sequence[Problem]) -> bool:
+    """True if no mistake could change the tools of the teams."""
+    names = lookup.names("teams")
+    agents = [("teams", name, "agents") for name in names]
+    mistaken = any(place == each.path[:3] for place in agents for each in found)
+    known = any(map(remains.is_known, agents)) or remains.is_cause(("teams",))
+    return not mistaken and not known and {*names} <= {*lookup.config.teams}
+
+
+def _placed(problem: Problem, path: KeyPath, lookup: Lookup, remains: Remains) -> Iterator[Problem]:
+    """The problem at its path, unless that is wrong already."""
+    match path:
+        case ("routes", int(at), "workspace", *rest):  # the file may call it guild
+            if lookup.written("routes", at, "workspace") is None:
+                path = ("routes", at, "guild", *rest)
+        case _:
+            pass
+    if not remains.is_known(path):
+        yield replace(problem, path=path)
 
 
 def _without_secrets(problems: Iterable[Problem], written: object) -> Iterator[Problem]:

@@ -17,9 +17,10 @@ from typing import Protocol
 from gateway.adapter import Adapter, AuthError
 from gateway.app.assemble import (
     access_of,
+    all_addresses,
     begin_json_log,
-    begin_network,
     limits_of,
+    require_network,
     store_of,
     team_factory,
 )
@@ -75,7 +76,7 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
 
 
 def _serve(loaded: LoadedConfig) -> ExitCode | None:
-    begin_network(loaded)
+    require_network(loaded, all_addresses(loaded))
     return asyncio.run(until_signal(loaded))
 
 

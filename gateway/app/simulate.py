@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from gateway.adapter import Simulation
-from gateway.app.assemble import begin_log, begin_network
+from gateway.app.assemble import begin_log, model_addresses, require_network
 from gateway.app.find_adapters import AdapterNotFound, adapter_names, find_adapter
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import open_service, run_adapters
@@ -53,7 +53,7 @@ async def simulate(
             return
         loaded = _load(name, path, simulation)
         begin_log(loaded)
-        begin_network(loaded)
+        require_network(loaded, model_addresses(loaded.config))
         reach_directly(_own_places(simulation))
         store = await stack.enter_async_context(temporary_store())
         gateway, adapters, _ = await stack.enter_async_context(open_service(loaded, store))

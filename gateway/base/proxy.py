@@ -2,7 +2,8 @@
 
 HTTPS_PROXY names it, for plain http HTTP_PROXY if that is given, too; ALL_PROXY stands in for both.
 NO_PROXY names the hosts that are reached without it. Each may be in small letters. The config's
-proxy replaces the first two in the environment: models' clients and tools look there, too.
+proxy replaces the first two in the environment: models' clients and tools look there, too. What
+these clients could not read is also replaced there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from gateway.base.redaction import REDACTION, secrets_of_environment
 _SCHEMES = {"ws": "http", "wss": "https"}
 _PORTS = {"http": 80, "https": 443}
 _LAST_PORT = 65_535
+UNUSABLE = "http://127.0.0.1:1"
+"""Stands for a proxy that can't be used: nobody listens there."""
 _VARIABLES = ("https", "http", "all")
 
 EXPECTED = (
@@ -38,6 +41,12 @@ _ADDRESS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+_IPV6 = re.compile(
+    r"(?:all://)?\[(?P<host>[\da-f:.]+)\](?::(?P<port>\d{1,5}))?", re.IGNORECASE | re.ASCII
+)
+_ENTRY = re.compile(
+    r"(?:\w+://)?[\w.*-]+(?:/\d+)?(?::\d{1,5})?|[\da-f:.]+", re.IGNORECASE | re.ASCII
+)
 
 
 def is_proxy(address: str) -> bool:
@@ -51,15 +60,33 @@ def is_proxy(address: str) -> bool:
     return 0 < int(found["port"] or _PORTS["http"]) <= _LAST_PORT
 
 
-def wrong_variables() -> list[str]:
-    """The variables that name no usable proxy, of those that count."""
+def replace_wrong_proxies() -> list[str]:
+    """Replace addresses of no usable proxy; names of variables that count.
+
+    What would go through one of these then fails, instead of going around it. Where HTTPS_PROXY is
+    given, ALL_PROXY does not count.
+    """
     found = getproxies_environment()
+    every = found["https"] if is_proxy(found.get("https", "")) else UNUSABLE
+    counting = {"https", "http"} if found.get("https") else {"http", "all"}
     wrong = {
-        (f"{kind}_proxy", found[kind])
+        (f"{kind}_proxy", found[kind]): kind in counting
         for kind in _VARIABLES
-        if found.get(kind) and not is_proxy(found[kind])
+        if found.get(kind) and not (is_proxy(found[kind]) and found[kind] != UNUSABLE)
     }
-    return sorted(name for name, value in os.environ.items() if (name.lower(), value) in wrong)
+    named: list[str] = []
+    for name, value in list(os.environ.items()):
+        counts = wrong.get((name.lower(), value))
+        if counts is not None:
+            os.environ[name] = UNUSABLE if counts else every
+            named += [name] * counts
+    return sorted(named)
+
+
+def is_unreachable(url: str) -> bool:
+    """True for an address behind a proxy that can't be used."""
+    proxy = Proxies().find(url)
+    return proxy is not None and proxy.address == UNUSABLE
 
 
 def use_proxy(address: str) -> None:
@@ -75,15 +102,26 @@ def reach_directly(places: Iterable[str]) -> None:
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, (found, *places)))
 
 
-def reach_domains_directly() -> None:
-    """Let every client leave out the domains of NO_PROXY themselves.
+def tidy_no_proxy() -> None:
+    """Let every client read NO_PROXY alike, domains themselves included.
 
-    For models' clients, `.internal` is not `internal`, and `*.internal` is nothing.
+    For models' clients, `.internal` is not `internal`, and `*.internal` is nothing; an IPv6 address
+    in brackets, a network of such addresses and a name in another script are errors.
     """
-    entries = [each.strip() for each in getproxies_environment().get("no", "").split(",")]
+    given = getproxies_environment().get("no", "")
+    entries = [found for each in given.split(",") if (found := _readable(each.strip()))]
     plain = (each.removeprefix("*").removeprefix(".") for each in entries)
-    if missing := [each for each in dict.fromkeys(plain) if each and each not in entries]:
-        reach_directly(missing)
+    missing = [each for each in dict.fromkeys(plain) if each and each not in entries]
+    if (tidy := ",".join([*entries, *missing])) != given:
+        os.environ["NO_PROXY"] = os.environ["no_proxy"] = tidy
+
+
+def _readable(entry: str) -> str:
+    """An entry of NO_PROXY for every client; "" for no host."""
+    if found := _IPV6.fullmatch(entry):
+        host, port = found["host"], found["port"]
+        return f"all://[{host}]:{port}" if port else host
+    return entry if _ENTRY.fullmatch(entry) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +182,9 @@ def parse_proxy(address: str) -> Proxy:
 
 def _covers(entry: str, host: str, port: int) -> bool:
     """True if an entry of NO_PROXY names a host."""
+    entry = entry.removeprefix("all://")
     name, _, number = entry.rpartition(":")
-    if name and number.isdecimal() and name.count(":") == 0:
+    if name and number.isdecimal() and (name.count(":") == 0 or name.endswith("]")):
         if int(number) != port:
             return False
         entry = name

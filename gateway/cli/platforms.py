@@ -84,7 +84,7 @@ class _Reader:
 
     def trusted(self, *, trust: bool) -> TrustedSettings | None:
         from gateway.adapter import TrustedSettings  # as above
-        from gateway.app.assemble import begin_network
+        from gateway.app.assemble import address_of, require_network
         from gateway.app.load import load_config
         from gateway.inbound.commands import command_infos
 
@@ -93,5 +93,5 @@ class _Reader:
         found = loaded.adapters.get(self.name)
         if found is None:
             return None
-        begin_network(loaded)
+        require_network(loaded, [address_of(found)])
         return TrustedSettings(settings=found.config, commands=tuple(command_infos()))

@@ -210,7 +210,8 @@ class McpConfig(Section):
     @model_validator(mode="after")
     def _check_one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
-            said = "needs a command or a url, and not both"
+            found = "a command and a url" if self.url else "neither a command nor a url"
+            said = f"found {found}, expected one of the two"
             raise setting_error("command", said, given=("command", "url"))
         return self
 

@@ -90,12 +90,12 @@ class AssistantConfig(_Agent):
     @model_validator(mode="after")
     def _check_tools(self) -> Self:
         if self.tools and self.workbench:
-            raise ValueError("has tools and a workbench; keep one of them")
+            raise ValueError("found tools and a workbench, expected one of the two")
         names = [server.name for server in self.mcp]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise setting_error(
                 "mcp",
-                f"has two servers named {repeated[0]!r}; give each a name of its own, by which "
+                f"found two servers named {repeated[0]!r}, expected a name for each, by which "
                 "[policies.tools] tells their tools apart",
             )
         return self

@@ -23,10 +23,10 @@ def origin_of(address: str) -> str:
     try:
         url = httpx.URL(address)
     except httpx.InvalidURL as error:
-        raise ValueError(f"{address!r} is not an address: {error}") from error
+        raise ValueError(f"found {address!r}, expected an address: {error}") from error
     host = url.raw_host.decode("ascii")
     if not (url.scheme and host):
-        raise ValueError(f"{address!r} is not an address such as https://api.example.com")
+        raise ValueError(f"found {address!r}, expected an address such as https://api.example.com")
     shown = f"[{host}]" if ":" in host else host
     return f"{url.scheme}://{shown}" + (f":{url.port}" if url.port is not None else "")
 
@@ -34,7 +34,7 @@ def origin_of(address: str) -> str:
 def _origin(text: str) -> str:
     origin = origin_of(text)
     if text.lower().removesuffix("/") != origin or "*" in origin:
-        raise ValueError(f"expected scheme, host and port alone, such as {origin}, found {text!r}")
+        raise ValueError(f"found {text!r}, expected scheme, host and port alone, such as {origin}")
     return origin
 
 

@@ -67,10 +67,10 @@ class Budget(Section):
     def _check_limits(self) -> Self:
         wrong: list[SettingMistake] = []
         if self.seconds is not None and self.window != "turn":
-            said = 'is the length of a turn: set window = "turn"'
+            said = f'found {self.seconds:g}, expected window = "turn" with it: the length of a turn'
             wrong.append(SettingMistake(("seconds",), said, ("window",)))
         if self.turns is not None and self.window == "turn":
-            said = 'can\'t be counted in one turn: set window = "day"'
+            said = f'found {self.turns}, expected window = "day": one turn has no number'
             wrong.append(SettingMistake(("turns",), said, ("window",)))
         limits = (self.tokens, self.cost, self.turns, self.seconds)
         if all(limit is None for limit in limits):

@@ -253,7 +253,7 @@ class Policies(Section):
             able = _people(policy.approvers or [OPERATORS], self.operators)
             if policy.quorum > len(able):
                 said = (
-                    f"{policy.quorum} people have to approve, but only {len(able)} may; "
+                    f"found {policy.quorum}, expected at most {len(able)}, as many as may approve; "
                     "name more approvers or operators"
                 )
                 yield SettingMistake(

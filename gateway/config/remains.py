@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from gateway.config.problems import value_at
@@ -32,12 +32,15 @@ class Remains:
 
     def in_file(self, path: KeyPath) -> KeyPath:
         """The file's path for a path in the data that is left."""
+        return self._in_file(path, self._numbers)
+
+    def _in_file(self, path: KeyPath, kept: Mapping[KeyPath, list[int]]) -> KeyPath:
         misspelt: dict[KeyPath, KeyPath] = {
             (*wrong[:-1], right): wrong for wrong, right in self._meant.items()
         }
         found: KeyPath = ()
         for part in path:
-            numbers = self._numbers.get(found, ())
+            numbers = kept.get(found, ())
             known = isinstance(part, int) and part < len(numbers)
             found = (*found, numbers[cast("int", part)] if known else part)
             found = misspelt.get(found, found)
@@ -88,6 +91,18 @@ class Remains:
     def as_meant(self, written: Mapping[str, Any]) -> dict[str, Any]:
         """The file's tables, with misspelt keys under the names that were meant."""
         return cast("dict[str, Any]", self._renamed(dict(written), ()))
+
+    def removed_tables(self, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Tables that were taken out of a list, with their numbers."""
+        items: object = self.as_meant(self._data).get(key)
+        tables = cast("list[object]", items) if isinstance(items, list) else []
+        for at, item in enumerate(tables):
+            if (key, at) in self._gone and isinstance(item, dict):
+                yield at, cast("dict[str, Any]", item)
+
+    def misspelt(self, path: KeyPath) -> KeyPath:
+        """The path with names as the file spells them."""
+        return self._in_file(path, {})
 
     def _has(self, path: KeyPath) -> bool:
         try:

@@ -139,7 +139,9 @@ class Route(Section):
         if not isinstance(data, dict) or "guild" not in data:
             return data  # pyright: ignore[reportUnknownVariableType]
         if "workspace" in data:
-            raise setting_error("guild", "means the same as workspace; keep one of them")
+            raise setting_error(
+                "guild", "found workspace beside it, expected one of the two: they mean the same"
+            )
         return data  # pyright: ignore[reportUnknownVariableType]
 
     @model_validator(mode="after")
@@ -152,7 +154,7 @@ class Route(Section):
             said = 'is missing: give the route users (or "members"), roles or groups'
             wrong.append(SettingMistake(("users",), said, _PEOPLE))
         if self.pairing and not self.dm:
-            said = "needs dm = true, because codes are given in direct messages only"
+            said = "found true, expected dm = true with it: codes are given in direct messages only"
             wrong.append(SettingMistake(("pairing",), said, ("dm",)))
         wrong += self._without_effect()
         if wrong:
@@ -166,7 +168,7 @@ class Route(Section):
         for key in ("guests", "external"):
             if getattr(self, key):
                 said = (
-                    'lets in nobody here: it widens users = "members", roles and groups, of which '
-                    "the route has none; add one of them"
+                    'found true, expected users = "members", roles or groups with it: alone it '
+                    "lets in nobody"
                 )
                 yield SettingMistake((key,), said, _PEOPLE)

@@ -183,8 +183,8 @@ class HealthConfig(Section):
         for host in hosts:
             if not HOST_NAME.fullmatch(host):
                 raise ValueError(
-                    f"{host!r} is not a host name: write it without scheme, port and wildcards, "
-                    'such as "parley.internal"'
+                    f"found {host!r}, expected a host's name without scheme, port and wildcards, "
+                    "such as 'parley.internal'"
                 )
         return hosts
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from string import Formatter
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, cast, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -20,6 +22,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from gateway.base.suggest import did_you_mean
@@ -51,6 +54,9 @@ class IdForm(NamedTuple):
     where: str
     """The place where people find it."""
 
+    others: Mapping[str, str] = MappingProxyType({})
+    """Advice for ids of other kinds, by how these begin."""
+
 
 class Section(BaseModel):
     """One table.
@@ -78,6 +84,11 @@ class Section(BaseModel):
     people_have_workspaces: ClassVar[bool] = False
     """True if a person's id names a workspace, as in "slack:T1:U1"."""
 
+    @property
+    def api_address(self) -> str:
+        """The address of the table's platform, if it is known."""
+        return ""
+
     @model_validator(mode="before")
     @classmethod
     def _read_secrets(cls, data: Any, info: ValidationInfo) -> Any:
@@ -98,7 +109,7 @@ class Section(BaseModel):
                     wrong.append(SettingMistake((key,), str(error)))
                     continue
                 if name in table:
-                    said = f"gives {name} a second time; keep one of the settings"
+                    said = f"found {name} beside it, expected one of the two"
                     wrong.append(SettingMistake((key,), said))
                 table.setdefault(name, value)
             if isinstance(given := table.get(name), str) and name in data:
@@ -123,8 +134,15 @@ class Section(BaseModel):
     def settings(cls) -> list[str]:
         """Every key the table may have."""
         references = [f"{name}_{kind}" for name in cls.secrets() for kind in ("env", "file")]
-        names = [field.alias or name for name, field in cls.model_fields.items()]
+        names = [each for name, field in cls.model_fields.items() for each in _names(name, field)]
         return [*names, *references]
+
+
+def _names(name: str, field: FieldInfo) -> list[str]:
+    """The names under which a table may have a field."""
+    if isinstance(field.validation_alias, AliasChoices):
+        return [each for each in field.validation_alias.choices if isinstance(each, str)]
+    return [field.alias or name]
 
 
 def config_folder(info: ValidationInfo) -> Path:

@@ -46,7 +46,9 @@ class GroupTeam(Section):
     def _check_names(cls, agents: dict[str, AgentConfig]) -> dict[str, AgentConfig]:
         for name in agents:
             if not name.isidentifier():
-                raise setting_error(name, "an agent's name is letters, digits and underscores")
+                raise setting_error(
+                    name, f"found {name!r}, expected a name of letters, digits and underscores"
+                )
         return agents
 
     @field_validator("termination")
@@ -160,7 +162,7 @@ class GraphEdge(Section):
     @model_validator(mode="after")
     def _check_conditions(self) -> Self:
         if self.condition is not None and self.condition_function is not None:
-            raise ValueError("has a condition and a condition_function; keep one of them")
+            raise ValueError("found a condition and a condition_function, expected one of the two")
         return self
 
 

@@ -118,6 +118,10 @@ def build_demo_team(
     )
 
 
+DEMO_TOOLS = frozenset(_RULES)
+"""Names of the team's tools, with the one that only the operator's own team has."""
+
+
 def demo_rule(tool: str) -> ToolRule | None:
     """The rule for a tool of the demo team; None for others."""
     return _RULES.get(tool)

@@ -55,11 +55,11 @@ class Roster:
         if target in others or target in self.outside:
             return ""
         if target == me:
-            return "an agent can't hand over to itself"
+            return f"found {target!r}, expected another agent than itself"
         if target in self.agents:
-            return f"{target!r} is not a participant; add it to participants"
+            return f"found {target!r}, expected a participant; add it to participants"
         hint = did_you_mean(target, others)
-        return f"{target!r} is not another participant; " + (
+        return f"found {target!r}, expected another participant; " + (
             hint or f"add Handoff({target!r}) to termination if the run should end there"
         )
 
@@ -167,7 +167,7 @@ class AgentChecker:
                 yield from self._functions(path, executor.functions)
                 folder = executor.virtual_env
                 if folder and not (folder / "pyvenv.cfg").is_file():
-                    text = f"there is no virtual environment in {folder}"
+                    text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
                     yield Problem(path=(*path, "virtual_env"), text=text)
             case _:
                 assert_never(executor)

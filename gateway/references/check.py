@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 from pydantic import ValidationError
 
-from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
 from gateway.config.agents import AssistantConfig, behind_filters
 from gateway.config.nesting import cycles
 from gateway.config.problems import Problem
-from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
 from gateway.references.groups import GroupChecker
 from gateway.references.lookup import Lookup, check_name
+from gateway.references.routes import check_route_names
 from teams.models.openai import OpenAIClientConfigurationConfigModel
 
 PROVIDERS = ("openai", "demo", "auto")
 
 
-def check_references(config: Config, written: Mapping[str, Any], imports: Imports) -> list[Problem]:
+def check_references(lookup: Lookup) -> list[Problem]:
     """Names and import paths that lead nowhere, and hand-offs to nobody."""
-    return list(_Checker(Lookup(config, written, imports)).check())
+    return list(_Checker(lookup).check())
 
 
 class _Checker:
@@ -68,15 +67,11 @@ class _Checker:
 
     def _routes(self) -> Iterator[Problem]:
         """Routes and tools' cases with unknown platforms or teams."""
+        yield from check_route_names(enumerate(self._config.routes), self._lookup)
         adapters = self._lookup.names("adapters") or list(self._config.adapters)
-        for at, route in enumerate(self._config.routes):
-            path: KeyPath = ("routes", at)
-            yield from check_name(
-                (*path, "adapter"), route.adapter, adapters, "a key of [adapters]"
-            )
-            yield from self._lookup.team((*path, "team"), route.team)
         for at, channel in enumerate(self._config.policies.approvals):
-            platform, path = channel.partition(":")[0], ("policies", "approvals", at)
+            platform = channel.partition(":")[0]
+            path: KeyPath = ("policies", "approvals", at)
             yield from check_name(path, platform, adapters, "a channel of a platform in [adapters]")
         servers = {"mcp", *self._servers()}  # "mcp" in component files and in Python
         for tool, policy in self._config.policies.tools.named().items():
@@ -107,7 +102,9 @@ class _Checker:
             return
         for name, model in config.models.items():
             if model.model and model.provider != "demo" and model.model not in config.prices:
-                text = f"has no price, but a budget limits the cost; add {model.model} to [prices]"
+                text = (
+                    f"found no price, expected {model.model} in [prices]: a budget limits the cost"
+                )
                 yield Problem(path=("models", name, "model"), text=text)
 
     def _component(self, path: KeyPath, team: ComponentTeam) -> Iterator[Problem]:
@@ -139,4 +136,5 @@ def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
                 hint = did_you_mean(name, known) or "anything the API takes can stand in extra_body"
                 yield Problem(path=place, text=f"there is no option {name!r}; {hint}")
             else:
-                yield Problem(path=place, text=f"{details['msg']}, found {details['input']!r}")
+                wanted = details["msg"].removeprefix("Input should be ")
+                yield Problem(path=place, text=f"found {details['input']!r}, expected {wanted}")

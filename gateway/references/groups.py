@@ -74,14 +74,15 @@ class GroupChecker:
         for at, name in enumerate(names):
             place = (*self._path, "participants", at)
             if name in names[:at]:
-                yield Problem(path=place, text=f"{name!r} is listed twice")
+                yield Problem(path=place, text=f"found {name!r} again, expected it once")
             if name in self._agents:
                 continue
             if not alone:
                 both = [*self._agents, *self._lookup.teams]
                 yield from check_name(place, name, both, "an agent of this team, or a team")
             elif name in self._lookup.teams:
-                text = f"{name!r} is a team; here it must be in an agent: type = 'society_of_mind'"
+                way = "type = 'society_of_mind' makes one of it"
+                text = f"found the team {name!r}, expected an agent: {way}"
                 yield Problem(path=place, text=text)
             else:
                 yield from check_name(place, name, self._agents, "an agent of this team")
@@ -129,7 +130,7 @@ class GroupChecker:
             yield from self._lookup.function((*path, key), getattr(team, key))
         yield from agents.context((*path, "model_context"), team.model_context)
         if len(team.participants or self._agents) == 1 or len(team.members) == 1:
-            text = "has one participant; a selector needs at least two"
+            text = "found one participant, expected at least two for a selector"
             yield Problem(path=(*path, "participants"), text=text)
 
     def _graph(self, team: GraphTeam) -> Iterator[Problem]:
@@ -171,7 +172,8 @@ class GroupChecker:
             return
         for name in _unreachable(graph):
             starts = ", ".join(sorted(graph.get_start_nodes()))
-            yield Problem(path=place, text=f"no edges lead from {starts} to {name!r}")
+            found = f"found no edges from {starts} to {name!r}"
+            yield Problem(path=place, text=f"{found}, expected a way to each participant")
         if graph.get_has_cycles() and not self._ends():
             yield Problem(path=(*self._path, "termination"), text=ENDLESS_GRAPH)
 

@@ -11,8 +11,8 @@ from gateway.config.root import Config
 from gateway.config.routes import ANYWHERE, MEMBERS, Route
 from gateway.config.table import IdForm, Section
 from gateway.config.toml import KeyPath
+from gateway.references.routes import PLACES, Numbered
 
-ROUTE_KEYS = ("workspace", "channels", "users", "roles", "groups", "bots")
 EVERYBODY = frozenset({"*", "all", "any", "anybody", "anyone", "everybody", "everyone", "member"})
 EVERYWHERE = frozenset({"all", "any", "anywhere", "everywhere", "**"})
 
@@ -24,10 +24,7 @@ _PLACEHOLDER = re.compile(
 
 def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
     """Ids that can't be anybody's or any place's on their platform."""
-    for at, route in enumerate(config.routes):
-        kind = platforms.get(route.adapter)
-        for key in ROUTE_KEYS if kind and kind.ids else ():
-            yield from _of_route(route, ("routes", at, key), key, kind and kind.ids.get(key))
+    yield from check_route_ids(enumerate(config.routes), platforms)
     policies = config.policies
     for at, person in enumerate(policies.operators):
         yield from _of_policy(("policies", "operators", at), person, "users", platforms)
@@ -40,10 +37,18 @@ def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterato
                 yield from _of_policy(path, person, "users", platforms)
 
 
+def check_route_ids(routes: Numbered, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+    """Ids of routes that can't be anybody's or any place's."""
+    for at, route in routes:
+        kind = platforms.get(route.adapter)
+        for key in PLACES if kind and kind.ids else ():
+            yield from _of_route(route, ("routes", at, key), key, kind and kind.ids.get(key))
+
+
 def _of_route(route: Route, path: KeyPath, key: str, form: IdForm | None) -> Iterator[Problem]:
     names: list[str] = getattr(route, key)
     if names and form is None:
-        text = f"lets in nobody: {route.adapter} has no {key}; give the route users instead"
+        text = f"found {key}, expected users: {route.adapter} has no {key}, so this lets in nobody"
         yield Problem(path=path, text=text)
         return
     for at, name in enumerate(names):
@@ -67,7 +72,15 @@ def _advice(key: str, name: str, form: IdForm) -> str:
         return f'write "{MEMBERS}" for all members'
     if key == "channels" and name.lower() in EVERYWHERE:
         return f'write "{ANYWHERE}" for all channels of the bot'
-    return form.where
+    return _instead(name, form) or form.where
+
+
+def _instead(name: str, form: IdForm) -> str:
+    """The way for an id of another kind, or ""."""
+    for beginning, way in form.others.items():
+        if re.fullmatch(beginning + form.pattern.partition("]")[2], name):
+            return way
+    return ""
 
 
 def _of_policy(

@@ -12,18 +12,22 @@ from gateway.config.agent_parts import AgentToolConfig, CodeToolConfig, TeamTool
 from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
 from gateway.config.problems import Problem
 from gateway.config.root import Config
-from gateway.config.teams import GroupTeam
+from gateway.config.teams import DemoTeam, GroupTeam
+from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.parts import make_tool
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
     """Rules for tools that no team has, where all tools are known.
 
-    The teams have to be sound. Those of workbenches, component files and Python are known only
+    The agents have to be sound. Tools of workbenches, component files and Python are known only
     when they are built.
     """
     known = {*CODE_TOOLS}
     for team in config.teams.values():
+        if isinstance(team, DemoTeam):
+            known |= DEMO_TOOLS
+            continue
         if not isinstance(team, GroupTeam):
             return
         for agent in team.agents.values():
@@ -40,6 +44,7 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     """The mistake of a rule for a tool that no team has."""
     others = sorted(known - CODE_TOOLS)
     tools = f"their tools are {', '.join(others)}" if others else "they have none"
+    known = {*known, "default"}
     hint = did_you_mean(tool, known) or f'{tools}; a server\'s tool is "SERVER/{tool}"'
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 

@@ -41,7 +41,7 @@ def problems(tmp_path: Path, table: str) -> str:
         (f'{TOKENS}command = "parley"', "a slash command such as '/parley'"),
         (f'{TOKENS}reactions = ["no emoji"]', "the name of an emoji"),
         (f'{TOKENS}api_url = "http://slack.example/api"', "begins with https://"),
-        (f'{TOKENS}client_id = "1.2"', "given together with bot_token"),
+        (f'{TOKENS}client_id = "1.2"', "found bot_token beside it, expected one"),
         ('app_token = "xapp-1"\nclient_id = "1.2"', "client_secret is missing beside client_id"),
         (
             'app_token = "xapp-1"\nclient_id = "1"\nclient_secret = "s3cret"\n'
@@ -249,6 +249,36 @@ async def test_check_names_people_who_are_nobody() -> None:
         route = Route.model_validate({"adapter": "slack", "dm": True, "users": users})
         problems = (await check(config_of(slack), [route])).problems
     assert problems == ("a route lets in U0GONE, who is nobody in T0HOME",)
+
+
+async def test_check_names_channels_in_which_the_bot_can_not_work() -> None:
+    async with SlackSimulator() as slack:
+        for name in ("good", "old", "left"):
+            slack.add_channel(name)
+        slack.archive("old")
+        slack.remove_app_from("left")
+        secret = slack.add_channel("secret", kind="group")
+        slack.remove_app_from("secret")
+        ids = [slack.channel(name).id for name in ("good", "old", "left")]
+        table = {"adapter": "slack", "channels": [*ids, secret.id, "C0GONE"], "users": "members"}
+        routes = [Route.model_validate({**table, **more}) for more in ({}, {"team": "other"})]
+        config = config_of(slack)
+        checked = await check(config, routes)
+        old, left, hidden, gone = checked.problems
+        assert old.startswith(f"#old ({ids[1]}) of a route is archived: unarchive it, or")
+        assert left == f"the bot is not in #left ({ids[2]}) of a route: write /invite @parley there"
+        for said, channel in ((hidden, secret.id), (gone, "C0GONE")):
+            assert said.startswith(f"a route names the channel {channel}, which the bot can't find")
+        scopes = {*scopes_of(config, reach_of(config, routes))} - {"channels:read"}
+        await slack.use_app(
+            slack.world.app.with_manifest(
+                {"oauth_config": {"scopes": {"bot": sorted(scopes)}}, "settings": {}}
+            )
+        )
+        said = "\n".join((await check(config, routes[:1])).problems)
+        assert "the scope channels:read is missing, to check public channels of routes" in said
+        assert "#old" not in said
+        assert "C0GONE" in said
 
 
 async def test_check_says_what_is_missing_in_words() -> None:

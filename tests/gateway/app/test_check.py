@@ -67,11 +67,55 @@ async def offline(folder: Path, text: str) -> list[tuple[str, str, bool, str]]:
     return [(each.kind, each.name, each.good, each.text) for each in findings]
 
 
-async def test_a_rule_for_a_tool_that_no_team_has_fails_the_check(tmp_path):
-    findings = await offline(tmp_path, '[policies.tools]\ndefault = "allow"\nread_fil = "deny"')
+MADE = """
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.models import ModelInfo
+from teams.models.replay import ReplayChatCompletionClient
+def clock() -> str:
+    "Tell the time."
+    return "noon"
+def build():
+    able = ModelInfo(
+        vision=False, function_calling=True, json_output=False, family="x", structured_output=False
+    )
+    client = ReplayChatCompletionClient(["Hi"], model_info=able)
+    return RoundRobinGroupChat([AssistantAgent("a", client, tools=[clock])], max_turns=1)
+"""
+
+
+@pytest.mark.usefixtures("fresh_imports")
+async def test_a_rule_for_a_tool_that_no_built_team_has_fails_the_check(tmp_path):
+    (tmp_path / "made.py").write_text(MADE)
+    config = 'teams.t.factory = "made:build"\n[policies.tools]\ndefault = "allow"\nclok = "deny"'
+    findings = await offline(tmp_path, config)
     [(_, name, good, text)] = [each for each in findings if each[0] == "rule"]
-    assert (name, good) == ("read_fil", False)
-    assert text == "found 'read_fil', expected a tool of the teams; did you mean 'read_file'?"
+    assert (name, good) == ("clok", False)
+    assert text == "found 'clok', expected a tool of the teams; did you mean 'clock'?"
+
+
+ROUTES = """
+[adapters.slack]
+bot_token = "xoxb-1"
+app_token = "xapp-1"
+[[routes]]
+adapter = "slack"
+channels = "*"
+users = "members"
+[[routes]]
+adapter = "slack"
+channels = ["C1"]
+users = "members"
+team = "demo"
+"""
+
+
+async def test_a_route_behind_one_that_takes_everything_is_warned_of(tmp_path):
+    [(_, name, good, text)] = [
+        each for each in await offline(tmp_path, ROUTES) if each[0] == "route"
+    ]
+    assert (name, good) == ("routes[1]", True)
+    assert text.startswith("warning: the route of line 9 never holds, because that of line 5 takes")
 
 
 async def test_a_platform_without_a_route_is_warned_of(tmp_path):

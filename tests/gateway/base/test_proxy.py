@@ -9,11 +9,12 @@ from yarl import URL
 from gateway.base.proxy import (
     Proxies,
     is_proxy,
+    is_unreachable,
     parse_proxy,
     reach_directly,
-    reach_domains_directly,
+    replace_wrong_proxies,
+    tidy_no_proxy,
     use_proxy,
-    wrong_variables,
 )
 from gateway.base.redaction import REDACTION
 
@@ -95,7 +96,7 @@ def test_an_address_that_every_client_understands_is_taken(monkeypatch, address)
     monkeypatch.setenv("HTTPS_PROXY", address)
     monkeypatch.setenv("all_proxy", address)
     assert is_proxy(address)
-    assert wrong_variables() == []
+    assert replace_wrong_proxies() == []
     assert Proxies().find("https://slack.com/")
     URL(parse_proxy(address).address)
     httpx.Client().close()
@@ -126,15 +127,65 @@ def test_an_address_that_every_client_understands_is_taken(monkeypatch, address)
 )
 def test_an_address_that_a_client_reads_otherwise_is_refused(monkeypatch, address):
     monkeypatch.setenv("HTTPS_PROXY", address)
-    monkeypatch.setenv("all_proxy", address)
+    monkeypatch.setenv("http_proxy", address)
     assert not is_proxy(address)
-    assert wrong_variables() == ["HTTPS_PROXY", "all_proxy"]
+    assert replace_wrong_proxies() == ["HTTPS_PROXY", "http_proxy"]
+    assert is_unreachable("https://slack.com/")
+    assert replace_wrong_proxies() == ["HTTPS_PROXY", "http_proxy"]
+    httpx.Client().close()
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "url", "reached"),
+    [
+        ({}, ["ALL_PROXY"], "https://slack.com/", False),
+        ({"no_proxy": "localhost,127.0.0.0/8,::1"}, ["ALL_PROXY"], "http://localhost/v1", True),
+        ({"HTTPS_PROXY": PROXY}, [], "https://slack.com/", True),
+        ({"HTTPS_PROXY": PROXY}, [], "http://slack.com/", True),
+        ({"HTTP_PROXY": PROXY}, ["ALL_PROXY"], "http://slack.com/", True),
+        ({"HTTP_PROXY": PROXY}, ["ALL_PROXY"], "https://slack.com/", False),
+    ],
+)
+def test_a_desktops_socks_proxy_counts_where_there_is_no_other(
+    monkeypatch, given, named, url, reached
+):
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080/")
+    for name, value in {"NO_PROXY": "", "no_proxy": "", **given}.items():
+        monkeypatch.setenv(name, value)
+    assert replace_wrong_proxies() == named
+    tidy_no_proxy()
+    assert is_unreachable(url) is not reached
+    httpx.Client().close()
+
+
+@pytest.mark.parametrize(
+    ("given", "direct", "through"),
+    [
+        ("[::1]", "http://[::1]:8000/v1", "http://[::2]/"),
+        ("::1", "http://[::1]:8000/v1", "http://[::2]/"),
+        ("a.example, [::1]:8000", "http://[::1]:8000/v1", "http://[::1]:9000/"),
+        ("::1/128,h:x,<local>,a.example", "http://a.example/", "http://b.example/"),
+        ("bücher.example,a.example", "http://a.example/", "http://b.example/"),
+        ("10.0.0.0/8,a.example", "http://a.example/", "http://b.example/"),
+    ],
+)
+def test_no_entry_of_no_proxy_is_an_error_for_any_client(monkeypatch, given, direct, through):
+    monkeypatch.setenv("HTTP_PROXY", PROXY)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, given)
+    tidy_no_proxy()
+    tidy_no_proxy()
+    assert Proxies().find(direct) is None
+    assert Proxies().find(through)
+    with httpx.Client() as client:
+        assert client._transport_for_url(httpx.URL(direct)) is client._transport
+        assert client._transport_for_url(httpx.URL(through)) is not client._transport
 
 
 def test_a_variable_that_another_one_replaces_is_not_wrong(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "socks5://proxy.example:1080")
     monkeypatch.setenv("https_proxy", PROXY)
-    assert wrong_variables() == []
+    assert replace_wrong_proxies() == []
 
 
 @pytest.mark.parametrize(
@@ -153,8 +204,8 @@ def test_a_domain_of_no_proxy_is_itself_reached_directly_by_every_client(
     monkeypatch.setenv("HTTPS_PROXY", PROXY)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, given)
-    reach_domains_directly()
-    reach_domains_directly()
+    tidy_no_proxy()
+    tidy_no_proxy()
     urls = {"https://internal/v1", "https://m.internal/v1", "https://notinternal/v1"}
     assert {url for url in urls if Proxies().find(url) is None} == models
     entries = os.environ["NO_PROXY"].split(",")

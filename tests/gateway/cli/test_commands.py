@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import dedent
 
@@ -218,29 +218,58 @@ users = "members"
 """
 
 
+def with_variables(
+    words: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PARLEY, *words],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("command", ["check", "serve"])
 @pytest.mark.parametrize(
     ("name", "address"),
     [
         ("HTTPS_PROXY", "http://user:pa#canary@host:1"),
         ("https_proxy", "http://[canary"),
-        ("HTTP_PROXY", "user:canary@host:1"),
         ("ALL_PROXY", "socks5://canary:1"),
     ],
 )
 def test_a_wrong_proxy_variable_is_one_error_without_its_value(folder, command, name, address):
     configure(folder, SERVED)
-    ran = subprocess.run(
-        [*PARLEY, command],
-        env={**os.environ, name: address},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = with_variables([command], {name: address})
     assert ran.returncode == 2
     assert f"{name}: expected an address such as" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert "canary" not in ran.stdout + ran.stderr
+
+
+DESKTOP = {"ALL_PROXY": "socks5://canary:1/", "NO_PROXY": "localhost,127.0.0.0/8,[::1]"}
+MODEL = '[models.m]\nmodel = "gpt-4o"\napi_key = "sk-1"\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "config"),
+    [
+        (["run", "--team", "demo", "hello"], ""),
+        (["check", "--offline"], f"{MODEL}{SERVED}"),
+    ],
+)
+def test_a_desktops_proxy_variables_end_no_command_that_goes_on_without_them(folder, words, config):
+    configure(folder, config)
+    ran = with_variables(words, DESKTOP)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_model_behind_a_proxy_that_can_not_be_used_is_one_error(folder):
+    configure(folder, MODEL)
+    ran = with_variables(["run", "hello"], DESKTOP)
+    assert ran.returncode == 2
+    assert ran.stderr.count("ALL_PROXY: expected an address such as") == 1
 
 
 # --- init ---

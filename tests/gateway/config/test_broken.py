@@ -84,6 +84,27 @@ def test_a_route_that_lets_nobody_in_is_refused(tmp_path, line):
     assert [(1, keys, said) for _, keys, said in found] == marked(line)
 
 
+# Texts that do not say what was found and what is expected, each with its reason.
+UNLIKE = re.compile(
+    r"is missing(: | for mode | beside )"  # nothing was found, and it says what is needed
+    r"|there is no "  # what was found is named, and known ones follow
+    r"|has no type, expected "  # as above
+    r"|cannot read "  # the system's reason follows
+    r"|the environment variable \w+ is not set"  # as above
+    r"|no environment variable has this name|expected "  # what was found may be a secret
+    r"|found '\w+', an example; put "  # what is expected stands behind it
+)
+
+
+def test_a_text_says_what_was_found_and_what_is_expected():
+    texts = [*SINGLE, *ROUTES, *(file.read_text() for file in FILES)]
+    said = [said for text in texts for _, _, said in marked(text)]
+    assert len(said) > 300
+    assert [each for each in said if not re.match(r"found .*expected ", each)] == [
+        each for each in said if UNLIKE.match(each)
+    ]
+
+
 def test_there_are_enough_of_them():
     assert len(FILES) == 20
     assert len(SINGLE) + len(ROUTES) >= 60

@@ -269,7 +269,7 @@ def test_variables_are_replaced_in_every_text_and_can_be_written_literally(tmp_p
         (
             'api_key = "x"\napi_key_env = "THE_KEY"',
             ".api_key_env",
-            "gives api_key a second time; keep one of the settings",
+            "found api_key beside it, expected one of the two",
         ),
         ('api_key = ["sk-canary"]', ".api_key", "found something else, expected text"),
         ('api_kye = "sk-canary"', ".api_kye", "there is no setting 'api_kye'; did you mean 'api_k"),
@@ -368,6 +368,7 @@ def test_mistakes_in_items_of_a_list_leave_the_other_items_and_their_numbers(tmp
     )
     assert list(found) == [
         "line 3, routes[0].chanels",
+        "line 6, routes[1].adapter",
         "line 7, routes[1].channels",
         "line 13, routes[2].team",
         "line 15, adapters.slack.bot_token_env",
@@ -425,7 +426,7 @@ agents.b = {}
         pytest.param(
             ("agents.b", "agents.b-c"),
             "agents.b-c",
-            "an agent's name is letters, digits and underscores",
+            "found 'b-c', expected a name of letters, digits and underscores",
             id="name",
         ),
         pytest.param(
@@ -438,7 +439,7 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = ['json:dumps'], workbench = ['json:dumps'] }"),
             "agents.b",
-            "has tools and a workbench; keep one of them",
+            "found tools and a workbench, expected one of the two",
             id="tools-and-workbench",
         ),
         pytest.param(
@@ -518,7 +519,7 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
         (
             "models.m = { model = 'gpt-4o', options = { seed = 'x' } }",
             "models.m.options.seed",
-            "Input should be a valid integer",
+            "found 'x', expected a valid integer",
         ),
         (
             "policies.approvals = ['slack:C1']",
@@ -548,12 +549,12 @@ def test_a_mistake_in_a_team_is_said_at_its_place(tmp_path, change, path, said):
         (
             "policies.tools.pay = { action = 'ask', quorum = 3, approvers = ['asker', 'x:1'] }",
             "policies.tools.pay.quorum",
-            "3 people have to approve, but only 2 may; name more approvers or operators",
+            "found 3, expected at most 2, as many as may approve; name more approvers or operators",
         ),
         (
             "policies.tools.pay = { action = 'ask', quorum = 2 }",
             "policies.tools.pay.quorum",
-            "2 people have to approve, but only 1 may",
+            "found 2, expected at most 1, as many as may approve",
         ),
         (
             "policies.missed_days = inf",
@@ -662,11 +663,15 @@ BUDGET = '[[budgets]]\nper = "person"\n'
     ("text", "place", "said"),
     [
         (BUDGET, "budgets[0].tokens", "is missing: a budget limits tokens, cost, turns or seconds"),
-        (BUDGET + "seconds = 5", "budgets[0].seconds", 'is the length of a turn: set window = "'),
+        (
+            BUDGET + "seconds = 5",
+            "budgets[0].seconds",
+            'found 5, expected window = "turn" with it: ',
+        ),
         (
             BUDGET + 'turns = 1\nwindow = "turn"',
             "budgets[0].turns",
-            'can\'t be counted in one turn: set window = "day"',
+            'found 1, expected window = "day": one turn has no number',
         ),
         (
             BUDGET + "tokens = 0",
@@ -686,7 +691,7 @@ BUDGET = '[[budgets]]\nper = "person"\n'
         (
             BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
             "models.m.model",
-            "has no price, but a budget limits the cost; add gpt-4o to [prices]",
+            "found no price, expected gpt-4o in [prices]: a budget limits the cost",
         ),
     ],
 )

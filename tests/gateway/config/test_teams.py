@@ -159,7 +159,7 @@ factory = "parts:choose"
         pytest.param(
             ('"round_robin"', '"magentic_one"'),
             "teams.t.participants[1]",
-            "'inner' is a team; here it must be in an agent: type = 'society_of_mind'",
+            "found the team 'inner', expected an agent: type = 'society_of_mind' makes one of it",
             id="team-led-by-an-orchestrator",
         ),
         pytest.param(
@@ -197,6 +197,12 @@ factory = "parts:choose"
         ),
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ agnt = 'd' }] }"),
+            "teams.t.agents.a.tools[0].agnt",
+            "there is no setting 'agnt'; did you mean 'agent'?",
+            id="tool-of-a-misspelt-kind",
+        ),
+        pytest.param(
+            ("agents.a = {}", "agents.a = { tools = [{ it = 'd' }] }"),
             "teams.t.agents.a.tools[0]",
             "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
             id="tool-of-no-kind",
@@ -204,7 +210,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.b = {}\n", ""),
             "teams.inner.participants",
-            "has one participant; a selector needs at least two",
+            "found one participant, expected at least two for a selector",
             id="selector-of-one",
         ),
         pytest.param(
@@ -253,7 +259,7 @@ factory = "parts:choose"
             id="memory-content",
         ),
         pytest.param(
-            ("agents.a = {}", "agents.a = { memory = [{ content = 'x' }] }"),
+            ("agents.a = {}", "agents.a = { memory = [{ text = 'x' }] }"),
             "teams.t.agents.a.memory[0]",
             "has no type, expected the key 'path' or 'contents'",
             id="memory-of-no-kind",
@@ -274,7 +280,7 @@ factory = "parts:choose"
                 "executor = { type = 'local', virtual_env = 'env' } }",
             ),
             "teams.t.agents.a.executor.virtual_env",
-            "there is no virtual environment in FOLDER/env",
+            "found no pyvenv.cfg in FOLDER/env, expected a virtual environment",
             id="environment",
         ),
         pytest.param(
@@ -335,7 +341,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\nparticipants = ['t']\n",
             "teams.t.participants[0]",
-            "'t' contains itself: t -> t",
+            "found t -> t, expected nothing inside of itself",
             id="itself",
         ),
         pytest.param(
@@ -345,7 +351,7 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "[teams.v]\ntype = 'graph'\ndescription = 'v'\n"
             "agents.b = { tools = [{ team = 't', description = 'x' }] }",
             "teams.v.agents.b.tools[0]",
-            "'t' contains itself: t -> u -> a -> v -> b -> t",
+            "found t -> u -> a -> v -> b -> t, expected nothing inside of itself",
             id="long",
         ),
         pytest.param(
@@ -353,14 +359,14 @@ def test_who_can_not_hand_over_can_not_be_the_first_of_a_swarm(tmp_path, kind):
             "agents.a = { tools = [{ agent = 'b' }] }\n"
             "agents.b = { tools = [{ agent = 'a' }] }",
             "teams.t.agents.b.tools[0]",
-            "'a' contains itself: a -> b -> a",
+            "found a -> b -> a, expected nothing inside of itself",
             id="agents",
         ),
         pytest.param(
             "[teams.t]\ntype = 'round_robin'\nmax_turns = 1\n"
             "agents.a = { tools = [{ agent = 'a' }] }\n",
             "teams.t.agents.a.tools[0]",
-            "'a' contains itself: a -> a",
+            "found a -> a, expected nothing inside of itself",
             id="agent",
         ),
     ],
@@ -420,7 +426,7 @@ def graph(edges: str = CHAIN, settings: str = "") -> str:
         pytest.param(
             graph(settings="default_start_node = 'b'"),
             "edges",
-            "no edges lead from b to 'a'",
+            "found no edges from b to 'a', expected a way to each participant",
             id="unreachable",
         ),
         pytest.param(
@@ -455,7 +461,7 @@ def graph(edges: str = CHAIN, settings: str = "") -> str:
                 "condition_function = 'parts:choose' }"
             ),
             "edges[0]",
-            "has a condition and a condition_function; keep one of them",
+            "found a condition and a condition_function, expected one of the two",
             id="two-conditions",
         ),
         pytest.param(

@@ -78,5 +78,5 @@ def test_a_server_has_either_a_command_or_a_url(tmp_path: Path, server: str) -> 
         '[teams.desk]\ntype = "round_robin"\nparticipants = ["clerk"]\n'
         f"[teams.desk.agents.clerk]\nmcp = [{server}]\n"
     )
-    with pytest.raises(ConfigError, match="a command or a url, and not both"):
+    with pytest.raises(ConfigError, match="a url, expected one of the two"):
         load_config(tmp_path / "config.toml")

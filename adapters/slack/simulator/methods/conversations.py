@@ -42,6 +42,20 @@ def list_(call: Call) -> Json:
     }
 
 
+@method("conversations.info", *READ)
+def info(call: Call) -> Json:
+    """A conversation, by its id alone.
+
+    Its kind needs its own scope; a private one that the app is not in is none for the app:
+    https://docs.slack.dev/reference/methods/conversations.info
+    """
+    channel = call.world.channel(call.workspace_id, call.need("channel"))
+    if channel.kind != "channel" and call.bot not in channel.members:
+        raise ApiError("channel_not_found")
+    need_scope(call, channel.kind, "read")
+    return {"channel": channel.json(call.bot)}
+
+
 @method("users.conversations", *READ)
 def of_member(call: Call) -> Json:
     """The conversations that the app is a member of.

@@ -12,10 +12,11 @@ import pytest
 from adapters.discord.connection import event_queue
 from adapters.discord.inbound import catch_up
 from adapters.discord.testing import Delay, DiscordSimulator, Refusal, ServerError
-from gateway.config.routes import Route
+from gateway.config.routes import Mention, Route
 from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
+    EVERYWHERE,
     bot_messages,
     bot_texts,
     config_of,
@@ -24,6 +25,7 @@ from tests.adapters.discord.serving import (
     thread_of,
     wait_accepted,
     wait_caught_up,
+    wait_commands,
     wait_delivered,
     wait_seen_mark,
 )
@@ -242,6 +244,38 @@ async def test_what_others_say_to_each_other_does_not_hide_what_was_missed(
         (offer,) = await discord.until(lambda: bot_messages(discord, general))
         await wait_delivered(gateway)
     assert offer.referenced is asked
+
+
+@pytest.mark.parametrize("mention", ["thread", "always"])
+async def test_what_people_said_to_each_other_is_not_offered(
+    discord: DiscordSimulator, tmp_path: Path, mention: Mention
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    routes = [EVERYWHERE.model_copy(update={"mention": mention})]
+    async with serving(discord, tmp_path, lambda: solo("One."), routes=routes) as gateway:
+        await wait_seen_mark(gateway)
+        await wait_commands(discord)
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        muted = thread_of(asked)
+        await alice.slash(muted, "mute")
+        await discord.until(lambda: "is muted" in str(bot_texts(discord, muted)))
+        await wait_delivered(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    before = len(bot_messages(discord, muted))
+    await alice.says(muted, "lunch?")
+    for_the_team = await alice.mentions(muted, "are you there?")
+    later = partial(lambda ahead: time.time() + ahead, 3600.0)
+    model = ScriptedModel("Late.")
+    async with serving(
+        discord, tmp_path, partial(solo, model), routes=routes, clock=later
+    ) as gateway:
+        await discord.until(lambda: bot_messages(discord, muted)[before:])
+        await wait_delivered(gateway)
+        (offer,) = bot_messages(discord, muted)[before:]
+        assert offer.referenced is for_the_team
+        assert offer.content == "I was offline and missed this."
+        assert model.requests == []
 
 
 async def test_the_newest_is_answered_however_much_was_said_before(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.testing import Delay, DiscordSimulator, ServerError
-from gateway.config.routes import Route
+from gateway.config.routes import Mention, Route
 from gateway.config.settings import Attachments
 from gateway.gateway import Limits
 from tests.adapters.discord.serving import (
@@ -487,12 +487,14 @@ async def test_what_mentions_only_somebody_else_is_not_for_the_team(
     assert "tell @Alice" in str(model.requests)
 
 
+@pytest.mark.parametrize("mention", ["thread", "always"])
 async def test_a_muted_thread_is_silent_until_it_is_unmuted(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator, tmp_path: Path, mention: Mention
 ) -> None:
     general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
     model = ScriptedModel(*["I see."] * 9)
-    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+    routes = [EVERYWHERE.model_copy(update={"mention": mention})]
+    async with serving(discord, tmp_path, partial(solo, model), routes=routes) as gateway:
         await wait_commands(discord)
         asked = await alice.mentions(general, "one")
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))

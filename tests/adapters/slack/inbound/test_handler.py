@@ -659,12 +659,14 @@ async def test_a_question_of_the_team_is_answered_with_somebody_elses_name(tmp_p
         assert await run.inbox() == ["turn", "answer"]
 
 
+@pytest.mark.parametrize("mention", ["thread", "always"])
 async def test_a_muted_thread_is_silent_until_it_is_unmuted_also_after_a_restart(
-    tmp_path: Path,
+    tmp_path: Path, mention: str
 ) -> None:
+    routes = [{**EVERYWHERE, "mention": mention}]
     async with SlackSimulator(rates=False) as slack:
         ann, bob = slack.person("ann"), slack.person("bob")
-        async with served(slack, tmp_path) as run:
+        async with served(slack, tmp_path, routes=routes) as run:
             asked = await ann.asks("general", "one")
             await run.until(lambda: slack.messages("general", asked)[1:])
             await ann.says("general", "!mute", thread=asked)
@@ -675,7 +677,7 @@ async def test_a_muted_thread_is_silent_until_it_is_unmuted_also_after_a_restart
             await run.accepted(3)
             await run.until(lambda: run.asked == 2)
             await run.settled()  # else Slack would deliver it again, minutes later
-        async with served(slack, tmp_path) as run:
+        async with served(slack, tmp_path, routes=routes) as run:
             await bob.says("general", "and this", thread=asked)
             await run.settled()
             assert await run.inbox("text") == ["one", "/mute", "two"]

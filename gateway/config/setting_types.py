@@ -1,0 +1,96 @@
+"""Types of settings: members of unions, types at paths."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from pydantic import Tag
+from pydantic.fields import FieldInfo
+
+from gateway.config.table import Section
+from gateway.config.toml import KeyPath
+
+
+def type_at(kind: Any, location: KeyPath) -> tuple[KeyPath, Any, FieldInfo | None]:
+    """Pydantic's location without unions' tags, and the expected type with its setting."""
+    path: KeyPath = ()
+    field: FieldInfo | None = None
+    for part in location:
+        members = members_of(kind)
+        if len(members) > 1 and part in members:
+            kind = members[part]
+        else:
+            path = (*path, part)
+            parent = single(kind)
+            if isinstance(parent, type) and issubclass(parent, Section):
+                field = parent.model_fields.get(str(part))
+            kind = _child(parent, part)
+    return path, single(kind), field
+
+
+def members_of(kind: Any) -> dict[str | int, Any]:
+    """The types of a union by tag; others under ""."""
+    if get_origin(kind) is Annotated:
+        base, *metadata = get_args(kind)
+        tags = [each.tag for each in metadata if isinstance(each, Tag)]
+        return {tags[0]: base} if tags else members_of(base)
+    if get_origin(kind) in (Union, UnionType):
+        members: dict[str | int, Any] = {}
+        for member in get_args(kind):
+            members |= {} if member is type(None) else members_of(member)
+        return members
+    return {"": kind}
+
+
+def single(kind: Any) -> Any:
+    """The type without wrappers, unless it is a union of several."""
+    members = list(members_of(kind).values())
+    return members[0] if len(members) == 1 else kind
+
+
+def settings_of(kind: Any) -> list[str]:
+    """The keys that a table may have; none for another type."""
+    return kind.settings() if isinstance(kind, type) and issubclass(kind, Section) else []
+
+
+def tag_keys(union: Any) -> list[str]:
+    """The keys by one of which a table names its union's member."""
+    members = members_of(union)
+    keys = [str(tag) for tag, kind in members.items() if not _has_type(kind)]
+    return keys if len(keys) == len(members) else ["type", *keys]
+
+
+def kinds_text(union: Any) -> str:
+    """The ways in which a table names its union's member, in words."""
+    members = members_of(union)
+    types = [repr(tag) for tag, kind in members.items() if _has_type(kind)]
+    keys = [repr(tag) for tag, kind in members.items() if not _has_type(kind)]
+    if not types:
+        return f"the key {_any_of(keys)}"
+    return f"type = {_any_of(types)}" + (f", or the key {_any_of(keys)}" if keys else "")
+
+
+def _any_of(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _has_type(kind: Any) -> bool:
+    return "type" in settings_of(kind)
+
+
+def _child(kind: Any, part: str | int) -> Any:
+    """The type of a table's key or of a list's items."""
+    if isinstance(kind, type) and issubclass(kind, Section):
+        field = kind.model_fields.get(str(part))
+        return field.annotation if field else _free_child(kind)
+    return arguments[-1] if (arguments := get_args(kind)) else object
+
+
+def _free_child(kind: type[Section]) -> Any:
+    """The type of keys that a table has no setting for."""
+    if kind.model_config.get("extra") != "allow":
+        return object
+    hints = get_type_hints(kind, include_extras=True)
+    return get_args(hints["__pydantic_extra__"])[-1]
