@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from adapters.terminal.items import HumanItem
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
 from gateway.client import Answer, ThreadInfo
@@ -19,8 +21,19 @@ if TYPE_CHECKING:
 
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
+STORED = ("turn", "queued")
+"""Outcomes of messages that the thread will tell of."""
 BREATH = 100
 """Events taken in before the rest of the program gets its turn: a replay may never have to wait."""
+
+
+@dataclass(slots=True, eq=False)
+class Outgoing:
+    """A message on its way, until the thread tells of it."""
+
+    item: HumanItem
+    inbox: int = 0
+    """Its number once the gateway has stored it."""
 
 
 class Conversation:
@@ -42,8 +55,9 @@ class Conversation:
         self.client = client
         self.model = ThreadModel()
         self.thread: ThreadInfo | None = None
-        self.outbox: list[str] = []
-        """Messages on their way: not yet stored by the gateway."""
+        self.outbox: list[Outgoing] = []
+        """Messages that the thread does not tell of yet."""
+        self._sent = 0
         self.trouble = ""
         """Why no events come, as a sentence; empty when they do."""
         self._agents: dict[str, str] = {}
@@ -72,6 +86,7 @@ class Conversation:
         """Show a thread from its beginning, or an empty one for `team`."""
         self.thread, self._team = thread, team
         self.model = ThreadModel()
+        self.outbox = []
         self.model.title = _clean(thread.title) if thread else ""
         self.trouble = ""
         self._opened()
@@ -137,18 +152,29 @@ class Conversation:
 
     async def send(self, text: str) -> Receipt:
         """Send a message or command to the gateway. Raises GatewayError."""
-        self.outbox.append(text)
+        self._sent += 1
+        item = HumanItem(key=f"sending-{self._sent}", author="", text=sanitize(text), sending=True)
+        self.outbox.append(outgoing := Outgoing(item))
         self._changed()
         try:
             async with self._sending:
-                return await self._send(text)
+                receipt = await self._send(text)
         except GatewayClosed as error:
             self.trouble = sanitize(str(error))
             self._lost()
             raise
+        else:
+            if receipt.outcome in STORED:
+                outgoing.inbox, outgoing.item = receipt.inbox, replace(item, sending=False)
+            return receipt
         finally:
-            self.outbox.remove(text)
+            self.outbox = [each for each in self.outbox if each is not outgoing or each.inbox]
+            self._drop_shown()
             self._changed()
+
+    def _drop_shown(self) -> None:
+        """Forget messages that are a part of the thread now."""
+        self.outbox = [each for each in self.outbox if not self.model.has_message(each.inbox)]
 
     async def withdraw_newest(self) -> str | None:
         """Withdraw the newest queued message; its text, or None."""
@@ -200,6 +226,7 @@ class Conversation:
             async for event in events:
                 self.trouble = ""
                 if model.apply(event):
+                    self._drop_shown()
                     self._changed()
                 taken += 1
                 if taken % BREATH == 0:

@@ -37,10 +37,11 @@ class _Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanItem(_Item):
-    """A person's message in a turn."""
+    """A person's message in a turn, or `sending` on its way there."""
 
     author: str
     text: str
+    sending: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,6 +136,10 @@ class ThreadModel:
         """True while the team is done or waits for an answer."""
         return self.activity == "idle" or (self.activity == "waiting" and bool(self.requests))
 
+    def has_message(self, inbox: int) -> bool:
+        """True if the message of this number is in a turn or the queue."""
+        return inbox in self.queued or f"human-{inbox}" in self.items
+
     def last_reply(self) -> str:
         """The newest message of an agent, or ""."""
         texts = (self.items[key] for key in reversed(self.keys))

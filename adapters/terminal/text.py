@@ -12,6 +12,7 @@ from gateway.render.sanitize import sanitize
 if TYPE_CHECKING:
     from gateway.client import ThreadInfo
 
+SENDING = "  sending…"
 MOST_LINES = 200
 """Drawn lines of an open code fence or table: each further one draws all of them again."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")

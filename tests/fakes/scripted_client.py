@@ -51,6 +51,7 @@ class ScriptedClient:
         self.team_agents: dict[str, str] = {}
         self.pid: int | None = None
         self.fail: Exception | None = None
+        self.refuse = ""
         self.refuse_answer: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -121,8 +122,10 @@ class ScriptedClient:
         await self.gate.wait()
         self._maybe_fail()
         entry = self._entry(thread)
-        self.sent.append((thread, text))
         self._inbox += 1
+        if self.refuse:
+            return Receipt(inbox=0, thread=thread, outcome="refused", reply=self.refuse)
+        self.sent.append((thread, text))
         if text.startswith("/"):
             return Receipt(inbox=self._inbox, thread=thread, outcome="command", reply=f"did {text}")
         message = HumanText(inbox=self._inbox, author="you", text=text)

@@ -88,6 +88,7 @@ class ChatScreen(Screen[None]):
         yield view.head
         with self._main, Vertical(id="thread"):
             with view.place:
+                yield view.unsent
                 yield view.welcome
             yield view.new_below
             yield self._card
@@ -215,12 +216,18 @@ class ChatScreen(Screen[None]):
     @work(group="send")
     async def _send(self, text: str) -> None:
         """Send a message; what could not be sent is a draft again."""
-        await self._connected.wait()
         if self.conversation is None:
-            return
+            self._view.hold(text)
+            await self._connected.wait()
+            if not self._view.unsent.discard(text):
+                return
+        assert self.conversation is not None
         self._view.follow()
-        if not await self._attempt(self.conversation.send(text)) and not self._composer.text:
-            self._composer.set_draft(text)
+        taken = False
+        with notify_errors(self):
+            taken = (await self.conversation.send(text)).outcome != "refused"
+        if not taken:
+            self._composer.give_back(text)
 
     def writes_in(self, widget: Widget) -> bool:
         """True if without this widget nobody could write."""
@@ -314,6 +321,8 @@ class ChatScreen(Screen[None]):
             self._composer.focus()
         elif self.focused is not self._composer:
             self._composer.focus()
+        elif unsent := self._view.take_back():
+            self._composer.give_back(unsent)
         elif self.conversation and self.conversation.model.activity != "idle":
             self._press_stop()
 

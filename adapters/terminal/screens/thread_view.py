@@ -9,7 +9,14 @@ from textual.containers import Vertical
 
 from adapters.terminal.items import is_shown_for
 from adapters.terminal.key_guard import SecondPress
-from adapters.terminal.widgets.bars import HeadBar, NewItemsBar, QueueBar, StatusBar, Welcome
+from adapters.terminal.widgets.bars import (
+    HeadBar,
+    NewItemsBar,
+    QueueBar,
+    StatusBar,
+    UnsentMessages,
+    Welcome,
+)
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -30,6 +37,7 @@ class ThreadView:
     def __init__(self, *, time: Callable[[], float], now: Callable[[], float]) -> None:
         self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
         self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
+        self.unsent = UnsentMessages()
         self.transcript: Transcript | None = None
         self.only = ""
         """The agent that alone is shown; all, where it is empty."""
@@ -38,6 +46,18 @@ class ThreadView:
         """True until a team that was told to stop has stopped."""
         self._now = now
         self._drawn: tuple[ThreadModel, str] | None = None
+
+    def hold(self, text: str) -> None:
+        """Show a message that the gateway is not there for yet."""
+        self.unsent.add(text)
+        self.welcome.display = False
+
+    def take_back(self) -> str:
+        """Take back the newest message that was held; empty without one."""
+        text = self.unsent.take_back()
+        if text and not self.unsent.display:
+            self.welcome.display = True
+        return text
 
     async def begin(self) -> None:
         """Make room for what is said."""
@@ -62,14 +82,19 @@ class ThreadView:
             self._drawn = model, self.only
             await transcript.clear()
         items = [model.items[key] for key in model.keys]
+        idle, outbox = model.activity == "idle", conversation.outbox
+        if idle:  # else it waits, which is shown above the composer
+            items += [each.item for each in outbox]
         if self.only:
             items = [item for item in items if is_shown_for(item, self.only)]
         await transcript.draw(items)
+        self.unsent.display = False
         transcript.display, self.welcome.display = bool(items), not items
         if not items:
             self.welcome.show(conversation.models)
         self.head.show(model, conversation.agents, only=self.only)
-        self.queue.show(list(model.queued.values()), conversation.outbox)
+        on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
+        self.queue.show(list(model.queued.values()), on_the_way)
         usage = model.prompt_tokens, model.completion_tokens
         self.status.show_usage(conversation.models, *usage)
 

@@ -11,7 +11,8 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Static
 
-from adapters.terminal.text import format_duration, format_tokens, one_line, shorten
+from adapters.terminal.text import SENDING, format_duration, format_tokens, one_line, shorten
+from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.model import AgentState, ThreadModel
@@ -40,6 +41,38 @@ class Welcome(Static):
     def show(self, models: Sequence[str]) -> None:
         """Draw it for a team on these models."""
         self.update(Content.assemble(WELCOME, *(DEMO if list(models) == [DEMO_MODEL] else ())))
+
+
+class UnsentMessages(Static):
+    """Messages that wait for the gateway, in an empty transcript's place."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self.display = False
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Show a message at once."""
+        self._texts.append(text)
+        self._draw()
+
+    def discard(self, text: str) -> bool:
+        """Forget a message that can be sent now; False if it was taken back."""
+        found = text in self._texts
+        if found:
+            self._texts.remove(text)
+        return found
+
+    def take_back(self) -> str:
+        """Take the newest one back; empty if there is none."""
+        text = self._texts.pop() if self._texts else ""
+        self._draw()
+        return text
+
+    def _draw(self) -> None:
+        author = Content.assemble(("you", "bold $primary"), (SENDING, MUTED), "\n")
+        self.display = bool(self._texts)
+        self.update(Content("\n\n").join(author + sanitize(text) for text in self._texts))
 
 
 class HeadBar(Horizontal):

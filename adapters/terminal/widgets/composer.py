@@ -95,6 +95,13 @@ class Composer(TextArea):
             if not self.purpose:
                 self.placeholder = self._usual
 
+    def give_back(self, text: str) -> None:
+        """Put a text that was not sent before what was written since."""
+        if self.purpose:
+            self._aside = f"{text}\n{self._aside}".rstrip("\n")
+        else:
+            self.set_draft(f"{text}\n{self.text}".rstrip("\n"))
+
     def put_aside(self) -> bool:
         """Clear the draft, which up restores; False if it is empty."""
         if not self.text:

@@ -29,7 +29,7 @@ from adapters.terminal.items import (
     ToolItem,
     ToolState,
 )
-from adapters.terminal.text import drawable_length, first_lines, format_duration, one_line
+from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration, one_line
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -82,7 +82,8 @@ class HumanEntry(TextEntry[HumanItem]):
     def draw(self) -> None:
         """The author, and the text below."""
         author = (self.item.author or "you", "bold $primary")
-        self.update(Content.assemble(author, "\n", self.item.text))
+        state = (SENDING if self.item.sending else "", MUTED)
+        self.update(Content.assemble(author, state, "\n", self.item.text))
 
 
 class AgentEntry(Vertical):

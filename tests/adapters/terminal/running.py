@@ -110,12 +110,18 @@ async def chatting(
     *,
     size: tuple[int, int] = (80, 24),
     mistakes: bool = False,
+    there: asyncio.Event | None = None,
     **settings: Any,
 ) -> AsyncGenerator[Chat, None]:
-    """Run the chat until the block ends, without mistakes of its own."""
+    """Run the chat until the block ends, without mistakes of its own.
+
+    With `mistakes` it may make some. The gateway is `there` at once, or when that event is set.
+    """
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[ScriptedClient, None]:
+        if there is not None:
+            await there.wait()
         try:
             yield client
         finally:
@@ -128,7 +134,8 @@ async def chatting(
         try:
             async with app.run_test(size=size, notifications=True) as pilot:
                 chat = Chat(pilot, app, client, clock)
-                await chat.until(lambda: chat.screen.conversation is not None)
+                if there is None:
+                    await chat.until(lambda: chat.screen.conversation is not None)
                 await pilot.pause()
                 try:
                     yield chat

@@ -55,7 +55,11 @@ async def test_messages_are_sent_in_order_also_when_the_gateway_is_slow():
         client.gate.set()
     assert [text for _, text in client.sent] == list("01234")
     assert len(client.all) == 1
-    assert conversation.outbox == []
+    assert [each.item.sending for each in conversation.outbox] == [False] * 5
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    await until(lambda: not conversation.outbox)  # the thread tells of all of them
+    following.cancel()
+    await asyncio.wait([following])
 
 
 async def test_a_message_that_was_not_stored_is_not_in_the_outbox_any_more():

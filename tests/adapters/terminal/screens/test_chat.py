@@ -1,5 +1,6 @@
 """The chat under a Pilot: writing, stopping, threads and resizing."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -120,9 +121,32 @@ async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
     client.gate.clear()
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.type("hello")
-        await chat.until_shown("sending: hello")
+        await chat.until_shown("you  sending…", "hello")
         client.gate.set()
         await chat.until(lambda: "sending" not in chat.text())
+        assert chat.text().count("hello") == 1
+        client.gate.clear()
+        await chat.type("more")
+        await chat.until_shown("sending: more")
+        client.gate.set()
+        await chat.until_shown("queued: more")
+
+
+async def test_a_message_is_shown_before_there_is_a_gateway_and_can_be_taken_back(tmp_path: Path):
+    client, there = ScriptedClient(), asyncio.Event()
+    async with chatting(client, tmp_path, new=True, there=there) as chat:
+        await chat.type("first")
+        await chat.until_shown("you  sending…", "first", "connecting")
+        await chat.type("sec\x1b[31mond")
+        await chat.until_shown("second")
+        await chat.press("escape")
+        assert chat.composer.text == "sec\x1b[31mond"
+        await chat.until(lambda: "second" not in chat.text())
+        there.set()
+        await chat.until_shown("working", "first")
+        await chat.until(lambda: "sending" not in chat.text())
+        assert chat.text().count("first") == 1
+        assert [text for _, text in client.sent] == ["first"]
 
 
 async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
@@ -130,9 +154,22 @@ async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
     client.add_thread("a")
     async with chatting(client, tmp_path) as chat:
         client.fail = StoreFull()
+        client.gate.clear()
         await chat.type("precious words")
-        await chat.until(lambda: chat.composer.text == "precious words")
+        chat.composer.insert("and more")
+        client.gate.set()
+        await chat.until(lambda: chat.composer.text == "precious words\nand more")
         await chat.until_shown("The disk is full")
+        assert "sending" not in chat.text()
+
+
+async def test_what_was_refused_is_a_draft_again(tmp_path: Path):
+    client = ScriptedClient()
+    client.refuse = "Only Ann may write here."
+    async with chatting(client, tmp_path, new=True) as chat:
+        await chat.type("precious words")
+        await chat.until_shown("Only Ann may write here.")
+        assert chat.composer.text == "precious words"
 
 
 async def test_a_mistake_in_the_gateway_does_not_end_the_chat(tmp_path: Path):
