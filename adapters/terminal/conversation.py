@@ -40,8 +40,9 @@ class Conversation:
     """The open thread, or none until the first message creates it.
 
     `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
-    another thread is shown, whose events somebody must `follow()` then; `lost()` when the gateway
-    is gone, and only `replace_client` helps.
+    another thread is shown, whose events somebody must `follow()` then; `deleted()` with a thread
+    that is no more, before that; `lost()` when the gateway is gone, and only `replace_client`
+    helps.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Conversation:
         changed: Callable[[], None],
         opened: Callable[[], None],
         lost: Callable[[], None],
+        deleted: Callable[[str], None] = lambda thread: None,
     ) -> None:
         self.client = client
         self.model = ThreadModel()
@@ -64,6 +66,7 @@ class Conversation:
         self._team = ""
         self._changed = changed
         self._opened = opened
+        self._deleted = deleted
         self._lost = lost
         self._sending = asyncio.Lock()
 
@@ -201,6 +204,7 @@ class Conversation:
     async def delete(self, thread: str) -> None:
         """Delete a thread; an empty one replaces it. Raises GatewayError."""
         await self.client.delete_thread(thread)
+        self._deleted(thread)
         if self.thread is not None and thread == self.thread.id:
             self.open(None)
 

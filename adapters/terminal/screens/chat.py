@@ -23,6 +23,7 @@ from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.redraw_pace import Pace
 from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
+from adapters.terminal.screens.draft_keeper import DraftKeeper
 from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
@@ -72,6 +73,7 @@ class ChatScreen(Screen[None]):
         self._main = Horizontal(id="main")
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
+        self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
         self._card = RequestCard(self._guard, self._clock)
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
         self._commands = CommandRunner(self, self, settings)
@@ -103,6 +105,10 @@ class ChatScreen(Screen[None]):
         self._draw_status()
         self.call_after_refresh(self._settings.painted.set)
 
+    def on_unmount(self) -> None:
+        """Leave nothing unsaved."""
+        self._draft.close()
+
     def on_resize(self) -> None:
         """Where there is room for the threads beside the chat, fetch them."""
         self.call_after_refresh(self._refresh_side)
@@ -124,7 +130,11 @@ class ChatScreen(Screen[None]):
         offered = [(command.name, command.description) for command in client.commands()]
         self._palette.commands = Commands(offered)
         conversation = Conversation(
-            client, changed=self._pace.changed, opened=self._on_opened, lost=self._settings.lost
+            client,
+            changed=self._pace.changed,
+            opened=self._on_opened,
+            deleted=self._draft.deleted,
+            lost=self._settings.lost,
         )
         await conversation.start(thread=self._settings.thread, new=self._settings.new)
         self.conversation = conversation
@@ -147,6 +157,7 @@ class ChatScreen(Screen[None]):
     def _on_opened(self) -> None:
         """Another thread is shown: follow its events instead."""
         if self.conversation is not None:
+            self._draft.opened(self.conversation)
             self.run_worker(self.conversation.follow, group="events", exclusive=True)
             self._refresh_side()
 
@@ -197,6 +208,7 @@ class ChatScreen(Screen[None]):
     @on(Composer.Changed)
     def _draft_changed(self, event: Composer.Changed) -> None:
         if event.text_area is self._composer:
+            self._draft.changed()
             if self._composer.purpose is None:
                 self._palette.suggest(self._composer.text)
             if not self._composer.text:

@@ -112,6 +112,18 @@ class Composer(TextArea):
         return True
 
     @property
+    def unsent(self) -> str:
+        """All that was written and not sent, be it a draft, an answer or both."""
+        return "\n".join(filter(None, (self._aside, self.text))) if self.purpose else self.text
+
+    def restore(self, draft: str) -> None:
+        """Bring a draft back; under one that is being written, up has it."""
+        if self.text or self.purpose:
+            self._history.add(draft)
+        else:
+            self.set_draft(draft)
+
+    @property
     def _usual(self) -> str:
         return TAKES_BACK if self.takes_back else PLACEHOLDER
 

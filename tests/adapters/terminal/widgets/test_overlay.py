@@ -37,6 +37,8 @@ async def test_a_dialog_closes_once_whatever_keys_come_twice(tmp_path: Path, key
         chat.at_once(*keys)
         await chat.pilot.pause()
         await chat.escape_to_composer()
+        assert chat.screen.conversation is not None
+        chat.screen.conversation.open(client.all["t1"].info)
         assert chat.composer.text == "a draft"
         assert list(client.all) == ["t1"]
 

@@ -1,0 +1,74 @@
+"""Drafts: unsent text of each thread, kept over restarts and kill -9."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+MOST_TERMINALS = 9
+
+
+class Drafts:
+    """Files in a private folder, one for each thread.
+
+    Each running terminal has a folder of its own, so that two terminals on one thread keep both
+    drafts. The operating system frees it at the end of the process, however that comes.
+    Drafts that can't be read or written are those of this run alone: they never get in the way.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lock: int | None = None
+        self._folder = self._taken_in(folder)
+
+    def read(self, thread: str) -> str:
+        """The thread's draft; "" is the thread that the next message creates."""
+        if self._folder is not None:
+            with suppress(OSError):
+                return self._path(self._folder, thread).read_text("utf-8", errors="replace")
+        return ""
+
+    def write(self, thread: str, text: str) -> None:
+        """Keep a draft; without text, none.
+
+        Not synced to the disk: the process may be killed at any time, the machine keeps the file.
+        """
+        if self._folder is None:
+            return
+        path = self._path(self._folder, thread)
+        with suppress(OSError):
+            if not text:
+                path.unlink(missing_ok=True)
+                return
+            new = path.with_suffix(".new")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with open(os.open(new, flags, 0o600), "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            new.replace(path)
+
+    def close(self) -> None:
+        """Leave the folder to the next terminal."""
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = self._folder = None
+
+    def _taken_in(self, folder: Path) -> Path | None:
+        """The first folder that no other terminal has."""
+        for number in range(1, MOST_TERMINALS + 1):
+            own = folder / str(number)
+            with suppress(OSError):
+                own.mkdir(parents=True, exist_ok=True, mode=0o700)
+                lock = os.open(own / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    os.close(lock)
+                    continue
+                self._lock = lock
+                return own
+        return None
+
+    def _path(self, folder: Path, thread: str) -> Path:
+        return folder / f"{quote(thread, safe='') or 'new thread'}.draft"
