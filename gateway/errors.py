@@ -160,9 +160,10 @@ def report(
     """Log an error under a new incident id; a sentence for people.
 
     Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
-    has to know what is wrong with a team. An `operator` is told the setting to change.
+    has to know what is wrong with a team. An `operator` elsewhere is told the setting to change; the
+    terminal has the whole advice besides (`Notice.for_operator`).
     """
-    told = _explain(error, local=local, operator=operator or local)
+    told = _explain(error, local=local, operator=operator)
     failed = f"thread {thread}, turn {turn} failed ({told.category}): {told.kind}"
     incident = log_incident(error, failed)
     return Failure(text=told.text, incident=incident, category=told.category, retry=told.retry)
@@ -220,7 +221,8 @@ def _explain(error: BaseException, *, local: bool, operator: bool) -> _Explanati
             case _:
                 for kind, told in kinds.items():
                     if isinstance(cause, kind):
-                        return _with_remedy(_with_status(told, cause), cause, operator=operator)
+                        told = _with_status(told, cause)
+                        return told if local else _with_remedy(told, cause, operator=operator)
     return _Explanation("our fault", type(error).__name__, OUR_FAULT, retry=True)
 
 
