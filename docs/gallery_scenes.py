@@ -175,7 +175,10 @@ SCENES = (
     ),
     Scene(
         title="An error",
-        about="The model's server refuses the key.",
+        about=(
+            "The model's server refuses the key. Alice is an operator, so she is told the setting; "
+            "others are told that only the operator can correct it."
+        ),
         asks="Fail, please.",
         answers=(
             when("Fail, please", Fail(status=401, code="invalid_api_key", message="Wrong key.")),

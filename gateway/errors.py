@@ -36,6 +36,10 @@ OUR_FAULT = (
 )
 
 
+NOT_YOURS = "Only this bot's operator can correct that; tell them the id."
+"""Below what people can't mend themselves: the id is that of the log."""
+
+
 class GatewayError(Exception):
     """Base of all errors of the gateway."""
 
@@ -150,13 +154,16 @@ class Failure:
     retry: bool
 
 
-def report(error: BaseException, *, thread: str, turn: str, local: bool = False) -> Failure:
+def report(
+    error: BaseException, *, thread: str, turn: str, local: bool = False, operator: bool = False
+) -> Failure:
     """Log an error under a new incident id; a sentence for people.
 
     Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
-    has to know what is wrong with a team.
+    has to know what is wrong with a team. An `operator` elsewhere is told the setting to change; the
+    terminal has the whole advice besides (`Notice.for_operator`).
     """
-    told = _explain(error, local=local)
+    told = _explain(error, local=local, operator=operator)
     failed = f"thread {thread}, turn {turn} failed ({told.category}): {told.kind}"
     incident = log_incident(error, failed)
     return Failure(text=told.text, incident=incident, category=told.category, retry=told.retry)
@@ -189,16 +196,18 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 class _Explanation:
     """Kind of an error for the log, and its sentence for people.
 
-    `retry`: trying again makes sense.
+    `retry`: trying again makes sense. `remedy`: what an operator can do, where `{of}` stands for
+    the model's table.
     """
 
     category: Category
     kind: str
     text: str
     retry: bool
+    remedy: str = ""
 
 
-def _explain(error: BaseException, *, local: bool) -> _Explanation:
+def _explain(error: BaseException, *, local: bool, operator: bool) -> _Explanation:
     kinds = _model_failures()
     for cause in causes(error):
         match cause:
@@ -212,13 +221,24 @@ def _explain(error: BaseException, *, local: bool) -> _Explanation:
             case _:
                 for kind, told in kinds.items():
                     if isinstance(cause, kind):
-                        return _with_status(told, cause)
+                        told = _with_status(told, cause)
+                        return told if local else _with_remedy(told, cause, operator=operator)
     return _Explanation("our fault", type(error).__name__, OUR_FAULT, retry=True)
 
 
 def _with_status(told: _Explanation, error: BaseException) -> _Explanation:
     status = getattr(error, "status", None)
     return told if status is None else replace(told, kind=f"{told.kind}, status {status}")
+
+
+def _with_remedy(told: _Explanation, error: BaseException, *, operator: bool) -> _Explanation:
+    """The sentence with what its reader can do."""
+    if operator and told.remedy:
+        model = str(getattr(error, "model", ""))
+        of = f" of the model {model!r} in `[models]`" if model else " of its table in `[models]`"
+        return replace(told, text=f"{told.text} {told.remedy.format(of=of)}")
+    mendable = told.retry or not told.remedy
+    return told if mendable else replace(told, text=f"{told.text} {NOT_YOURS}")
 
 
 def _model_failures() -> dict[type[BaseException], _Explanation]:
@@ -242,20 +262,23 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         BadCredentials: _Explanation(
             "settings",
             "the model's key was refused",
-            "The model's key is missing or was refused. Correct it and try again.",
+            "The model's key is missing or was refused.",
             retry=False,
+            remedy="Give another `api_key`{of}.",
         ),
         OutOfQuota: _Explanation(
             "limit reached",
             "the model's account has no credit",
-            "The model's account has no credit left. Top it up and try again.",
+            "The model's account has no credit left.",
             retry=False,
+            remedy="Top it up with the provider, or give the `api_key` of another account{of}.",
         ),
         UnknownModel: _Explanation(
             "settings",
             "the model is unknown",
-            "The provider does not know the model. Correct its name and try again.",
+            "The provider does not know the model.",
             retry=False,
+            remedy="Change `model`{of}.",
         ),
         ContextOverflow: _Explanation(
             "limit reached",
@@ -268,6 +291,7 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
             "the model's provider rejected the request",
             "The model's provider rejected the request.",
             retry=False,
+            remedy="The log has the provider's reason.",
         ),
         ModelRefused: _Explanation(
             "model refused",
@@ -290,14 +314,15 @@ def _model_failures() -> dict[type[BaseException], _Explanation]:
         ModelDisconnected: _Explanation(
             "model busy",
             "the model's answer broke off",
-            "The model can't be reached. Check the network and try again.",
+            "The model's answer broke off. Try again.",
             retry=True,
         ),
         ModelUnreachable: _Explanation(
             "model busy",
             "no connection to the model",
-            "The model can't be reached. Check the network and try again.",
+            "The model can't be reached. Try again in a few minutes.",
             retry=True,
+            remedy="Check the network, and `base_url`{of}.",
         ),
         ModelUnavailable: _Explanation(
             "model busy",

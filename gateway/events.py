@@ -149,6 +149,8 @@ class ToolStarted(_Event):
     tool: str
     arguments: str
     """JSON text as the model wrote it."""
+    asks: bool = False
+    """It only asks people: they see its question, not the call."""
 
 
 @value
@@ -166,6 +168,8 @@ class ToolFinished(_Event):
     failed: bool = False
     unknown: bool = False
     duration: float = 0.0
+    asks: bool = False
+    """As in ToolStarted."""
 
 
 @value
@@ -210,6 +214,12 @@ class InputRequested(_Event):
     def reason(self) -> str:
         """Reason of an approval that the policy alone does not ask for."""
         return self.prompt.partition(f" wants to use {self.tool}.")[2].strip()
+
+    @property
+    def explanation(self) -> str:
+        """The prompt of an approval, without asker and tool."""
+        said = not self.tool or f" wants to use {self.tool}." not in self.prompt
+        return self.prompt if said else self.reason
 
 
 @value

@@ -145,6 +145,8 @@ class Speech:
     resuming: bool = False
     written: int = 0
     """Characters of the whole text while it grows beyond what is shown of it; 0 otherwise."""
+    rest_in: str = ""
+    """Name of the file below that has the whole text, if messages show only its beginning."""
 
 
 @value
@@ -162,6 +164,16 @@ class Card:
     mentions: tuple[str, ...] = ()
     away: bool = False
     link: str = ""
+
+    def ending(self, outcome: str, by: str) -> str:
+        """The outcome in words; both are given as the platform writes them."""
+        verdict, colon, note = outcome.partition(":")
+        if by and self.request.request_kind != "approval":
+            return f"{by} answered: {outcome}"
+        first = outcome[:1].upper()
+        if by and " by " not in verdict:
+            return f"{first}{verdict[1:]} by {by}{colon}{note}"
+        return first + outcome[1:]
 
 
 @value

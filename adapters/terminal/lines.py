@@ -1,4 +1,7 @@
-"""The transcript of the line mode: plain lines, each printed once."""
+"""The transcript of the line mode: plain lines, each printed once.
+
+Only lines of our own begin at column 0: what anybody says goes on indented (`text.indented`).
+"""
 
 from adapters.terminal.items import (
     AgentItem,
@@ -11,7 +14,7 @@ from adapters.terminal.items import (
     ToolItem,
 )
 from adapters.terminal.model import ThreadModel
-from adapters.terminal.text import first_lines, format_duration, one_line, shorten
+from adapters.terminal.text import INDENT, first_lines, format_duration, one_line, shorten
 from gateway.render.arguments import plain_text
 
 RECENT = 100
@@ -68,6 +71,8 @@ class LineTranscript:
                 return _tool_lines(item, before if isinstance(before, ToolItem) else None)
             case HumanItem() if not self.echo:
                 return []
+            case RequestItem(outcome=""):
+                return []  # `request_lines` say it
             case _:
                 return [_item_line(item)]
 
@@ -80,7 +85,7 @@ class LineTranscript:
         self._printed[item.key] = end
         text = item.text[printed:end]
         text = text.removesuffix("\n") if item.open else text.rstrip("\n")
-        return [text if printed else f"{item.agent.name}: {text}"]
+        return [f"{INDENT}{text}" if printed else f"{item.agent.name}: {text}"]
 
 
 def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
@@ -93,7 +98,7 @@ def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | Notic
             message = f": {one_line(text)}" if text else ""
             line = f"hand-off: {agent.name} to {target.name}{message}"
         case RequestItem(outcome=outcome, agent=agent):
-            line = f"answered {agent.name}: {outcome}" if outcome else f"{agent.name} asks you"
+            line = f"answered {agent.name}: {outcome}"
         case NoticeItem(text=text, level=level, incident=incident):
             log = f" (parley log {incident})" if incident else ""
             line = f"{'note' if level == 'info' else level}: {text}{log}"

@@ -151,6 +151,8 @@ class ThreadModel:
                 self._apply_to_turn(event)
             case TextDelta() | MessageFinished() | Thought() | WorkHandedOff():
                 self._apply_message(event)
+            case ToolStarted(asks=True) | ToolFinished(asks=True):
+                self._add_agent(event.agent)  # its question tells of it
             case ToolStarted() | ToolFinished():
                 self._apply_tool_call(event)
             case InputRequested() | InputResolved():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
-from adapters.terminal.text import format_age, thread_title
+from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
 
@@ -287,7 +287,14 @@ class PlainChat:
     def _print_line(self, text: str) -> None:
         start = "\n" if self._prompted else ""
         self._prompted = False
-        self._write(self._out, f"{start}{text}\n")
+        self._write(self._out, f"{start}{indented(text, self._width())}\n")
+
+    def _width(self) -> int:
+        """Cells of the terminal's lines; 0 without a terminal."""
+        try:
+            return os.get_terminal_size(self._out.fileno()).columns
+        except (OSError, ValueError):
+            return 0
 
     def _print_error(self, problem: str | Exception) -> None:
         text = describe_error(problem) if isinstance(problem, Exception) else sanitize(problem)

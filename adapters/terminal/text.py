@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,12 @@ SENDING = "  sending…"
 MOST_LINES = 200
 """Drawn lines of an open code fence or table: each further one draws all of them again."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+INDENT = "  "
+WIDE = "\u1100"
+"""From here on a character may take two cells."""
+NARROWEST = 10
+"""Cells below which no line is cut."""
+_WORDS = re.compile(r" *[^ ]+| +")
 _TENTHS_BELOW = 10
 _SHORTEST = 0.05
 # What may begin something longer than one character: escapes, C1 controls, a carriage return.
@@ -108,6 +115,42 @@ def first_lines(text: str, lines: int) -> tuple[str, int]:
     """The first lines of a text, and how many more it has."""
     every = text.splitlines()
     return "\n".join(every[:lines]), max(0, len(every) - lines)
+
+
+def indented(text: str, width: int = 0) -> str:
+    """The text with all lines but the first indented.
+
+    With `width`, lines fit so many cells: what a terminal cuts by itself begins at column 0.
+    """
+    first, *others = text.split("\n")
+    said = [first, *(f"{INDENT}{line}" for line in others)]
+    lines = [line if line.strip() else "" for line in said]
+    if width < NARROWEST:
+        return "\n".join(lines)
+    return "\n".join(piece for line in lines for piece in _fitted(line, width))
+
+
+def _fitted(line: str, width: int) -> Iterator[str]:
+    """The line in pieces that fit, cut between words if possible."""
+    if _cells(line) < width:
+        yield line
+        return
+    piece, used = "", 0
+    for word in _WORDS.findall(line.expandtabs()):
+        if used + _cells(word) >= width > len(INDENT) + _cells(word.lstrip()):
+            yield piece.rstrip()
+            piece, used, word = INDENT, len(INDENT), word.lstrip()
+        for char in word:
+            if used + _cells(char) >= width:
+                yield piece
+                piece, used = INDENT, len(INDENT)
+            piece, used = piece + char, used + _cells(char)
+    yield piece.rstrip()
+
+
+def _cells(text: str) -> int:
+    """Cells that a text takes at most, but for tabs."""
+    return len(text) + sum(char >= WIDE for char in text) + 7 * text.count("\t")
 
 
 def format_tokens(count: int) -> str:

@@ -180,6 +180,11 @@ class DesiredMessage:
             return ""
         return self.content.text[self.before :][: self.last - self.first]
 
+    def continued_in(self, file: str) -> DesiredMessage:
+        """This message, which says that a file has the rest."""
+        assert isinstance(self.content, Speech)
+        return replace(self, content=replace(self.content, rest_in=file))
+
     def closed_after(self, shown: str) -> DesiredMessage:
         """This message, closed with the text `shown` and what that holds."""
         assert isinstance(self.content, Speech)
@@ -287,18 +292,21 @@ def _speech(
         pieces = [Piece(first=0, last=0, body="")]
     closed = {n for n, row in rows.items() if row.closed}
     told = len(item.text) // TOLD * TOLD if long and limits.tells_length else 0
+    name = f"{label(item.agent, NAME)}.md"
     parts = [
         _part(item, n, piece, last=n == len(pieces) - 1, closed=n in closed, written=told)
         for n, piece in enumerate(pieces)
     ]
+    if long and not item.growing:
+        parts[-1] = parts[-1].continued_in(name)
     shown = [part for part in parts if _says_something(part)]
     if item.growing:
         return shown
     said = {part.n for part in shown}
     shown += [_left_over(item, n) for n in sorted(rows) if n not in said and n < WHOLE]
     if long:
-        what = f"The whole answer, {len(item.text)} characters:"
-        file = File(name=f"{label(item.agent, NAME)}.md", data=b"")
+        what = f"The whole answer, {len(item.text):,} characters:"
+        file = File(name=name, data=b"")
         whole = Document(files=(file,), text=surface.neutral(what), agent=item.agent)
         shown.append(DesiredMessage(n=WHOLE, content=whole))
     return shown

@@ -232,6 +232,8 @@ class ThreadView:
                 self._current.pop(event.agent, None)
             case SpeakerStarted():
                 self._start(event.agent)
+            case ToolStarted(asks=True) | ToolFinished(asks=True):
+                self._maker = event.agent  # its card tells of it
             case ToolStarted():
                 self._maker = event.agent
                 self._of_call[event.call] = item = self._acting(event.agent, f"a:{event.call}")

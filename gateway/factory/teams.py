@@ -33,7 +33,7 @@ from gateway.config.teams import (
 )
 from gateway.conversation import Author
 from gateway.demo.team import DEMO_AGENTS, build_demo_team, demo_rule
-from gateway.errors import GatewayError, TeamUnusable
+from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
 from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
@@ -54,7 +54,7 @@ class TeamBuildError(TeamUnusable):
     @property
     def for_people(self) -> str:
         """Nothing of the reason: it may name files and settings."""
-        return "The team can't be built as it is configured. The log says why."
+        return f"The team can't be built as it is configured. {NOT_YOURS}"
 
 
 class TeamFactory:

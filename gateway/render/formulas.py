@@ -34,6 +34,10 @@ _NAMES = (
     "leftarrow Rightarrow Leftarrow iff mapsto ldots cdots dots circ degree ell hbar langle rangle "
     "mid parallel perp angle therefore sqrt"
 )
+_RELATIONS = (
+    "times cdot div leq le geq ge neq ne approx equiv sim propto in notin subset subseteq cup cap "
+    "land lor to rightarrow leftarrow Rightarrow Leftarrow iff mapsto mid parallel perp"
+)
 _SAME = "sin cos tan log ln exp lim max min sup inf det mod gcd"
 _SIZES = "left right displaystyle big Big bigg Bigg limits"
 _WORDS = {
@@ -47,9 +51,10 @@ _WORDS = {
     ),
     **{word: word for word in _SAME.split()},
     **dict.fromkeys(_SIZES.split(), ""),
-    "quad": "  ",
-    "qquad": "    ",
+    "quad": "\u2003",
+    "qquad": "\u2003\u2003",
 }
+_SPACED = frozenset(_RELATIONS.split())
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _STYLED = re.compile(
     r"\\(?:text|mathrm|mathbf|mathit|mathbb|mathcal|operatorname|boxed)\s*\{([^{}]*)\}"
@@ -61,6 +66,7 @@ _RAISED = re.compile(r"\^(?:\{([^{}]*)\}|(\S))")
 _LOWERED = re.compile(r"_(?:\{([^{}]*)\}|(\S))")
 _UP = dict(zip("0123456789+-=()nixTabcdekmt", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣᵀᵃᵇᶜᵈᵉᵏᵐᵗ", strict=True))
 _DOWN = dict(zip("0123456789+-=()aeijkmnoprstx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑᵢⱼₖₘₙₒₚᵣₛₜₓ", strict=True))
+_SPACES = re.compile(" {2,}")
 _NESTED = 4
 
 
@@ -86,10 +92,10 @@ def plain_formula(formula: str) -> str:
         if formula == before:
             break
     formula = _MARK.sub(lambda found: found[1] or " ", formula.replace("\\\\", "\n"))
-    formula = _COMMAND.sub(lambda found: _WORDS.get(found[1], found[0]), formula)
+    formula = _COMMAND.sub(_command, formula)
     formula = _RAISED.sub(lambda found: _set(found, "^", _UP), formula)
     formula = _LOWERED.sub(lambda found: _set(found, "_", _DOWN), formula)
-    return formula.strip()
+    return _SPACES.sub(" ", formula).strip()
 
 
 def _shown(found: re.Match[str], kept: list[str]) -> str:
@@ -107,6 +113,12 @@ def _shown(found: re.Match[str], kept: list[str]) -> str:
 
 def _fraction(found: re.Match[str]) -> str:
     return "/".join(part if part.isalnum() else f"({part})" for part in found.groups())
+
+
+def _command(found: re.Match[str]) -> str:
+    """The character for a command; relations and operations stand between spaces."""
+    shown = _WORDS.get(found[1], found[0])
+    return f" {shown} " if found[1] in _SPACED else shown
 
 
 def _set(found: re.Match[str], mark: str, letters: dict[str, str]) -> str:

@@ -36,7 +36,8 @@ _OPENER = re.compile(
 _CLOSER = re.compile(r"(?P<before>[ \t>]*+)(?P<marks>`{3,}+|~{3,}+)[ \t]*")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,20}")
 _TASK = re.compile(
-    r"^(?P<item>[ \t>\u2502]*+(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)\[(?P<box>[ xX])\](?=[ \t])",
+    r"^(?P<before>[ \t>\u2502]*+)(?:[-*+][ \t]++|(?P<number>[0-9]{1,9}[.)][ \t]++))"
+    r"\[(?P<box>[ xX])\](?=[ \t])",
     re.MULTILINE,
 )
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
@@ -60,6 +61,8 @@ class Dialect:
     """Levels of headings; lower ones are bold lines."""
     rules: bool = True
     """It draws a line for `---`."""
+    tasks: bool = False
+    """It draws boxes for `- [ ]`, and no bullets before them."""
     long_fences: bool = True
     """A fence may have more than three marks, and ends with as many."""
 
@@ -93,7 +96,8 @@ def _prose(text: str, kept: list[str], dialect: Dialect) -> str:
     text = open_links(text, kept)
     text = EVERYBODY.sub(AT, dialect.acts.sub(dialect.instead, text))
     text = _QUOTATION.sub(_quotation, text)
-    text = _TASK.sub(lambda found: f"{found['item']}{BOXES[found['box']]}", text)
+    if not dialect.tasks:
+        text = _TASK.sub(_task, text)
     if not dialect.rules:
         text = _RULE.sub(RULE, text)
     if dialect.own is not None:
@@ -123,6 +127,11 @@ def _fence(text: str, dialect: Dialect) -> str:
 def _quotation(found: re.Match[str]) -> str:
     depth = found[0].count(">")
     return found[0] if depth == 1 and found[0] == "> " else f"> {BAR * (depth - 1)}"
+
+
+def _task(found: re.Match[str]) -> str:
+    """A box instead of a bullet; a number stays."""
+    return f"{found['before']}{found['number'] or ''}{BOXES[found['box']]}"
 
 
 def _heading(found: re.Match[str], levels: int) -> str:

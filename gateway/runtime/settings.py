@@ -71,5 +71,6 @@ class ActiveSettings:
             expire=limits.requests_expire,
             largest_file=limits.attachments.file_mb * MB,
             may_answer=self.access.operators.who_may_answer,
+            is_operator=self.access.operators.include,
             clock=clock,
         )

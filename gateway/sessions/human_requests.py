@@ -24,6 +24,10 @@ from teams.messages import UserInputRequestedEvent
 if TYPE_CHECKING:
     from teams.core import CancellationToken
 
+AT_A_PROMPT = "Your response:"
+"""The words with which a UserProxyAgent asks: they suit a prompt, and no card."""
+QUESTION = "What is your answer?"
+
 
 def arguments_hash(arguments: str) -> str:
     """Hash of arguments, to which an approval is bound."""
@@ -39,6 +43,11 @@ def _binding(call: ToolCall) -> str:
 def _approval_prompt(call: ToolCall, rule: ToolRule) -> str:
     because = f" It needs approval because {rule.because}." if rule.because else ""
     return f"{call.agent[-1]} wants to use {call.full_name}.{because}"
+
+
+def _on_card(prompt: str) -> str:
+    said = prompt.strip()
+    return f"{said[: -len(AT_A_PROMPT)]}{QUESTION}" if said.endswith(AT_A_PROMPT) else said
 
 
 def input_requested(request: Request, may_answer: tuple[str, ...]) -> InputRequested:
@@ -99,7 +108,7 @@ class HumanRequests:
             request_id=engine_id,
             agent=(agent,) if agent else (),
             kind="text",
-            prompt=prompt.strip(),
+            prompt=_on_card(prompt),
         )
         request = self._requests.get(engine_id)
         if request is not None and request.answer is not None:
@@ -155,6 +164,11 @@ class HumanRequests:
             if request.call == call.key and request.kind != "approval" and request.answer:
                 return request.answer.text
         return None
+
+    def has_asked(self, call: str) -> bool:
+        """True if this tool call itself asked a question."""
+        asked = self._requests.values()
+        return any(each.call == call and each.kind != "approval" for each in asked)
 
     async def record_questions(
         self, call: ToolCall, row: CallRow, shown: Sequence[SessionEvent], required: InputRequired

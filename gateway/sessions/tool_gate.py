@@ -155,6 +155,7 @@ class ToolGate:
             result=bounded(result.to_text()),
             failed=result.is_error,
             duration=duration,
+            asks=call.asks,
         )
         await self._log.write(TurnUpdate(calls=(row,), events=(*started, finished)))
         return result
@@ -205,6 +206,7 @@ class ToolGate:
             result=bounded(ToolResult.model_validate_json(row.result).to_text()),
             failed=True,
             unknown=True,
+            asks=self._humans.has_asked(row.key),
         )
 
     def _started(self, call: ToolCall) -> list[SessionEvent]:
@@ -220,6 +222,7 @@ class ToolGate:
                 call=call.key,
                 tool=call.full_name,
                 arguments=bounded(call.arguments),
+                asks=call.asks,
             )
         ]
 

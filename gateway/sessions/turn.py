@@ -385,8 +385,13 @@ class Turn:
             await self._log.write(TurnUpdate(shown=shown, end=TurnEnd(status="paused")))
 
     async def _end_failed(self, live: LiveTeam | None, error: Exception) -> bool:
-        local = self._work.thread.key.is_local
-        failure = report(error, thread=self._log.thread, turn=self._log.turn, local=local)
+        failure = report(
+            error,
+            thread=self._log.thread,
+            turn=self._log.turn,
+            local=self._work.thread.key.is_local,
+            operator=self._terms.is_operator(self._work.asker),
+        )
         calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
             replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from gateway.conversation import Author
 from gateway.store.records import Request
 from gateway.values import value
 
@@ -13,6 +14,10 @@ DAY = 86400.0
 
 def _nobody(request: Request) -> tuple[str, ...]:
     return ()
+
+
+def _not(person: Author) -> bool:
+    return False
 
 
 @value
@@ -32,5 +37,7 @@ class TurnSettings:
     expire: float | None = DAY
     largest_file: float = 20_000_000
     may_answer: Callable[[Request], tuple[str, ...]] = _nobody
+    is_operator: Callable[[Author], bool] = _not
+    """True for those who can be told which setting to change."""
     clock: Callable[[], float] = time.time
     """By which requests last: it does not jump when the time of day is set."""

@@ -100,7 +100,7 @@ FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
     "slack settled": (slack_text.settled, MARKDOWN),
     "slack opening": (slack_text.opening, MARKDOWN),
     "slack fence": (slack_text.fence_end, MARKDOWN),
-    "slack table": (slack_text.has_table, MARKDOWN),
+    "slack table": (slack_text.needs_block, MARKDOWN),
     "slack cut": (slack_text.cut, MARKDOWN),
     "discord message": (lambda text: _read(text), DISCORD),
     "discord tables": (render_tables, MARKDOWN),

@@ -42,6 +42,7 @@ Discord puts the bot's name above all of its messages.
 """
 UNSURE = "-# This message may appear twice."
 RESUMING = "-# \u2026 interrupted; the answer starts again"
+REST = "-# The rest is in {name} below."
 WRITING = "-# \u2026 still writing, {count:,} characters"
 ARROW = "\u2192"
 MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
@@ -96,12 +97,14 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
             _small_text([f"{MARKS[each.status]} {_activity_text(each)}" for each in tools], TOOLS)
         )
     if speech.text.strip():
-        text = with_closed_fence(speech.text) if speech.growing else speech.text
+        text = with_closed_fence(speech.text) if speech.growing else speech.text.rstrip()
         lines.append(without_small_print(text))
     elif speech.growing and not speech.activity:
         lines.append("-# \u2026")
     if outgoing:
         lines.append(_small_text([_outgoing_hand_off(each) for each in outgoing], HAND_OFF))
+    if speech.rest_in:
+        lines.append(REST.format(name=escape_markdown(file_name(speech.rest_in))))
     if speech.written:
         lines.append(WRITING.format(count=speech.written))
     if speech.resuming:
@@ -161,15 +164,14 @@ def _render_card(card: Card) -> Message:
     head = f"{_pings(users)}**{escape_markdown(label(request.agent or 'The team', 64))}** "
     if card.away:
         return _render_away_card(card, head, users)
-    text, files = _question(request)
+    asks = "asked" if card.outcome else "asks"
+    text, files = _question(request, asks)
     text = head + text
     if request.request_kind == "approval" and (request.tool or request.arguments):
         shown, files = _arguments(request)
         text = f"{text}\n{shown}"
     if card.outcome:
-        by = f" \u2014 {escape_markdown(label(card.by, 64))}" if card.by else ""
-        outcome = clip(neutral(card.outcome), 300)
-        return Message(content=f"{clip(text, 1600)}\n-# {outcome}{by}", files=files)
+        return Message(content=f"{clip(text, 1600)}\n{_ending(card)}", files=files)
     return Message(
         content=clip(text, CONTENT - 100),
         components=tuple(_form(request)),
@@ -180,7 +182,7 @@ def _render_card(card: Card) -> Message:
 
 def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
     if card.outcome:
-        return Message(content=f"{head}waited for a decision: {clip(neutral(card.outcome), 300)}")
+        return Message(content=f"{head}waited for a decision.\n{_ending(card)}")
     return Message(
         content=f"{head}waits for a decision in another conversation: {card.link}",
         components=tuple(_form(card.request)),
@@ -188,24 +190,29 @@ def _render_away_card(card: Card, head: str, users: tuple[str, ...]) -> Message:
     )
 
 
-def _question(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
+def _ending(card: Card) -> str:
+    """The outcome in small print."""
+    outcome = clip(neutral(card.outcome), 300)
+    words = card.ending(outcome, escape_markdown(label(card.by, 64)))
+    return "\n".join(f"-# {line}" for line in words.splitlines() if line.strip())
+
+
+def _question(request: InputRequested, asks: str) -> tuple[str, tuple[Upload, ...]]:
     if request.request_kind == "approval" and request.tool:
-        return f"asks to run `{_code(label(request.tool, 80))}`", ()
+        return f"{asks} to run `{_code(label(request.tool, 80))}`", ()
     prompt = neutral(request.prompt)
     if length(prompt) <= QUESTION:
-        return f"asks:\n{_closed(prompt)}", ()
+        return f"{asks}:\n{_closed(prompt)}", ()
     file = Upload(name="question.md", data=sanitize(request.prompt).encode("utf-8", "replace"))
     return (
-        f"asks:\n{_closed(clip(prompt, QUESTION))}\n-# The whole question is in the file below.",
+        f"{asks}:\n{_closed(clip(prompt, QUESTION))}\n-# The whole question is in the file below.",
         (file,),
     )
 
 
 def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     """The exact arguments, with what can't be seen in them written out."""
-    # The card does not repeat what it says already.
-    repeated = not request.tool or request.prompt.endswith(f" wants to use {request.tool}.")
-    told = request.reason or ("" if repeated else request.prompt)
+    told = request.explanation if request.tool else ""  # without a tool, it stands above
     prompt = _closed(clip(neutral(told), 300)) if told else ""
     shown, files = (
         show_arguments(read_arguments(request.arguments)) if request.arguments else ("", ())

@@ -11,12 +11,13 @@ from typing import Any, TypeAlias
 
 from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
-from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file
-from adapters.slack.outbound.text import length, mentions
+from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
+from adapters.slack.outbound.text import length, mentions, neutral
 from gateway.events import InputRequested, NoticeLevel
-from gateway.render.arguments import Argument, read_arguments
-from gateway.render.sanitize import label
-from gateway.surface import Activity, ActivityStatus, Card, Line, Part, Speech
+from gateway.render.arguments import plain_text, read_arguments
+from gateway.render.sanitize import label, sanitize
+from gateway.render.split import split
+from gateway.surface import Activity, ActivityStatus, Card, File, Line, Part, Speech
 
 Block: TypeAlias = dict[str, Any]
 Own: TypeAlias = Callable[[str], str]
@@ -24,6 +25,8 @@ Own: TypeAlias = Callable[[str], str]
 
 SECTION = 2900
 CONTEXT = 1900
+QUESTION = 8_000
+"""Characters of a question on its card; a longer one comes as a file."""
 BUTTONS = 5
 """Options shown as buttons; more of them come as a menu."""
 OPTION = 75
@@ -68,6 +71,7 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
         blocks.append(context(activity_lines(before)))
     if speech.text:
         blocks.append({"type": "markdown", "text": speech.text})
+    blocks += rest(speech)
     if after := [each for each in speech.activity if each.after]:
         blocks.append(context(activity_lines(after)))
     if speech.resuming:
@@ -83,6 +87,12 @@ def heading(speech: Speech, *, named: bool) -> list[Block]:
     In small print, which no text of an agent's can be in.
     """
     return [] if named else [context(f"*{_mrkdwn(label(speech.agent, 80))}*")]
+
+
+def rest(speech: Speech) -> list[Block]:
+    """The line that says where the rest of a text is."""
+    name = _mrkdwn(label(speech.rest_in, 80))
+    return [context(f"The rest is in {name} below.")] if name else []
 
 
 def activity_lines(activity: Sequence[Activity]) -> str:
@@ -152,25 +162,35 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
     blocks: list[Block] = [context(UNSURE)] if part.unsure else []
     whom = mentions(_users(card.mentions)) if not card.outcome else ""
     request = card.request
-    head = f":raised_hand: {whom} ".rstrip() if not card.outcome else ":ballot_box_with_check:"
-    if card.away:
-        where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
-        blocks.append(section(f"{head} A team is waiting for a decision.{where}"))
+    mark = "" if card.outcome else ":raised_hand:"
+    where = f" <{card.link}|Open the thread>" if _LINK.fullmatch(card.link) else ""
+    blocks.append(section(" ".join(filter(None, (mark, whom, _asking(card) + where)))))
+    if request.request_kind != "approval":
+        blocks += [] if card.away else _question(request, attached)
     else:
-        prompt = own(request.prompt) or "The team is waiting for an answer."
-        blocks += [section(piece) for piece in pieces(f"{head} {prompt}", SECTION)]
-    blocks.append(context(f"asked by *{_mrkdwn(label(request.agent or 'the team', 80))}*"))
-    if request.tool or request.arguments:
-        blocks += _call(request, attached)
+        told = "" if card.away else own(request.explanation)
+        blocks += [section(piece) for piece in pieces(told, SECTION)]
+        blocks += _arguments(request, attached)
     if card.outcome:
         return [*blocks, *_settled(card, own)]
     can_tell = not card.away or request.request_kind == "approval"
     return [*blocks, *(_buttons(request) if can_tell else ())]
 
 
-def card_arguments(request: InputRequested) -> tuple[Argument, ...]:
-    """A tool's arguments, with invisible characters written out."""
-    return read_arguments(request.arguments) if request.arguments else ()
+def attachment(request: InputRequested) -> File | None:
+    """The part of a request that is too long for its card, as a file."""
+    match request.request_kind:
+        case "approval" if request.arguments:
+            arguments = read_arguments(request.arguments)
+            if not is_too_long(arguments):
+                return None
+            data = plain_text(arguments).encode()
+            return File(name=f"arguments-{request.request}.txt", data=data)
+        case "text" | "choice" if length(neutral(request.prompt)) > QUESTION:
+            data = sanitize(request.prompt).encode("utf-8", "replace")
+            return File(name=f"question-{request.request}.md", data=data)
+        case _:
+            return None
 
 
 def pieces(text: str, longest: int) -> list[str]:
@@ -184,13 +204,36 @@ def pieces(text: str, longest: int) -> list[str]:
     return [*found, text] if text else found
 
 
-def _call(request: InputRequested, attached: str) -> list[Block]:
-    """A tool's name with all its arguments."""
-    blocks: list[Block] = [section(f"Tool: `{_mrkdwn(label(request.tool or '?', 150))}`")]
-    arguments = card_arguments(request)
+def _asking(card: Card) -> str:
+    """The asker and the request in mrkdwn."""
+    request, over = card.request, bool(card.outcome)
+    agent = f"*{_mrkdwn(label(request.agent or 'The team', 80))}*"
+    if request.request_kind == "approval" and request.tool:
+        tool = _mrkdwn(label(request.tool, 150))
+        return f"{agent} {'asked' if over else 'asks'} to run `{tool}`."
+    if card.away:
+        return f"{agent} {'waited' if over else 'waits'} for a decision."
+    return f"{agent} {'asked' if over else 'asks'}:"
+
+
+def _question(request: InputRequested, attached: str) -> list[Block]:
+    """A question as its agent wrote it."""
+    text = neutral(request.prompt) or "The team is waiting for an answer."
+    if not attached:
+        return [{"type": "markdown", "text": text}]
+    beginning = split(text, limit=SECTION, length=length)[0].text
+    rest = f"The whole question is in {_mrkdwn(label(attached, 150))} above."
+    return [{"type": "markdown", "text": beginning}, context(rest)]
+
+
+def _arguments(request: InputRequested, attached: str) -> list[Block]:
+    """All arguments of a tool."""
+    if not (request.tool or request.arguments):
+        return []
+    arguments = read_arguments(request.arguments) if request.arguments else ()
     if attached:
-        return [*blocks, *blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))]
-    return [*blocks, *argument_blocks(arguments)]
+        return blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))
+    return argument_blocks(arguments)
 
 
 def _buttons(request: InputRequested) -> list[Block]:
@@ -246,8 +289,8 @@ def _menu(request: InputRequested) -> Block:
 
 
 def _settled(card: Card, own: Own) -> list[Block]:
-    by = f" by {_mrkdwn(label(card.by, 80))}" if card.by else ""
-    return [context(piece) for piece in pieces(f"*{own(card.outcome)}*{by}", CONTEXT)]
+    words = card.ending(own(card.outcome), _mrkdwn(label(card.by, 80)))
+    return [context(piece) for piece in pieces(words, CONTEXT)]
 
 
 def _users(authors: Sequence[str]) -> list[str]:

@@ -1,6 +1,9 @@
 """Files in a thread: uploaded, then shown in one message.
 
-Slack lets no mark be put on the message of a file, so the file's own name bears that of its part.
+Slack takes no metadata for the message of a file, but blocks: the id of its first one bears the
+mark of its part, by which it is found again
+(https://docs.slack.dev/reference/methods/files.completeUploadExternal and
+https://docs.slack.dev/reference/block-kit/blocks/section-block).
 With the scope chat:write.customize it has the agent's name: docs.slack.dev says so on the page of
 that scope (reference/scopes/chat.write.customize), and files.completeUploadExternal takes username.
 """
@@ -9,11 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from adapters.slack.outbound.blocks import UNSURE
+from adapters.slack.outbound.blocks import SECTION, UNSURE, context, section
 from adapters.slack.outbound.rate_limits import PacedCalls
 from adapters.slack.outbound.text import name_of
 from gateway.render.sanitize import label
@@ -32,19 +34,21 @@ PREFIX = "file:"
 
 UPLOAD = "files.getUploadURLExternal"
 COMPLETE = "files.completeUploadExternal"
-MARK = 10
 NAME = 80
+_MARK = "files:"
 
 
-def marked_name(name: str, key: str) -> str:
-    """A file's name with the mark of its part."""
-    path = PurePosixPath(label(name, NAME).replace("/", "_") or "file")
-    return f"{path.stem}-{key[:MARK]}{path.suffix}"
+def has_mark(blocks: Sequence[Mapping[str, Any]], key: str) -> bool:
+    """True if a message's blocks have the mark of this part."""
+    return any(block.get("block_id") == f"{_MARK}{key}" for block in blocks)
 
 
-def has_mark(name: str, key: str) -> bool:
-    """True if a file's name has the mark of this part."""
-    return PurePosixPath(name).stem.endswith(f"-{key[:MARK]}")
+def format_size(count: int) -> str:
+    """A size in words: 33 bytes, 12 kB, 3.4 MB."""
+    for unit, name in ((1_000_000, "MB"), (1000, "kB")):
+        if count >= unit:
+            return f"{count / unit:.{1 if count < 10 * unit else 0}f} {name}"
+    return f"{count} byte{'s' if count != 1 else ''}"
 
 
 class Files:
@@ -85,24 +89,28 @@ class Files:
         """
         if not files:
             raise CallRejected("Slack accepts no empty files.")
-        idents = [await self._send(place, key, file) for file in files]
+        idents = [await self._send(place, file) for file in files]
         titles = [label(file.name, NAME) for file in files]
         shown = [{"id": id, "title": title} for id, title in zip(idents, titles, strict=True)]
+        sizes = [format_size(len(file.data)) for file in files]
+        told = [f"{title}, {size}" for title, size in zip(titles, sizes, strict=True)]
+        block = section(comment[:SECTION]) if comment else context(self._calls.own("\n".join(told)))
         arguments: dict[str, Any] = {
             "files": json.dumps(shown),
             "channel_id": place.key.channel,
             "thread_ts": place.key.root or None,
-            "initial_comment": comment or None,
+            "blocks": json.dumps([block | {"block_id": f"{_MARK}{key}"}]),
             **looks,
         }
         await self._calls.write_form(place, COMPLETE, **arguments)
         return f"{PREFIX}{idents[0]}"
 
-    async def _send(self, place: Place, key: str, file: File) -> str:
+    async def _send(self, place: Place, file: File) -> str:
         """Send the bytes of a file that nobody sees yet; its id."""
+        name = label(file.name, NAME).replace("/", "_") or "file"
         try:
             given = await self._calls.write_form(
-                place, UPLOAD, filename=marked_name(file.name, key), length=len(file.data)
+                place, UPLOAD, filename=name, length=len(file.data)
             )
         except OutcomeUnknown as error:
             raise PlatformUnreachable(str(error)) from error

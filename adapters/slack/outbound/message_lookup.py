@@ -105,9 +105,9 @@ class MessageLookup:
         """The message's id if it bears the key."""
         if _key(message) == key:
             return self._messages.id_of(place, place.key.channel, str(message["ts"]))
-        for file in cast("list[dict[str, Any]]", message.get("files") or []):
-            if has_mark(str(file.get("name", "")), key):
-                return f"{PREFIX}{file.get('id', '')}"
+        files = cast("list[dict[str, Any]]", message.get("files") or [])
+        if files and has_mark(message.get("blocks") or [], key):
+            return f"{PREFIX}{files[0].get('id', '')}"
         return None
 
     def _is_unknown(self, place: Place, message: Mapping[str, Any]) -> bool:

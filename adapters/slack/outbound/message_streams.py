@@ -2,8 +2,8 @@
 
 A stream is appended to only while it is known what it shows. After anything else (no answer came,
 Slack has ended it, the text was changed) it is stopped, and one chat.update sets it right. So is a
-text with a table: a block of Markdown shows it as one, which nobody promises for streamed text
-(https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
+text with a table or a task list: a block of Markdown shows them, which nobody promises for streamed
+text (https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adapters.slack.outbound.messages import MessageRef, Messages
 from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
-from adapters.slack.outbound.text import fence_end, has_table, name_of, opening
+from adapters.slack.outbound.text import fence_end, name_of, needs_block, opening
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
@@ -287,7 +287,7 @@ class MessageStreams:
         except OutcomeUnknown:
             stream.phase = "broken"
         else:
-            redone = has_table(speech.text) or stream.has_dead_links
+            redone = needs_block(speech.text) or stream.has_dead_links
             if extended and not speech.resuming and not redone:
                 self._forget(stream)
                 return
@@ -308,7 +308,7 @@ class MessageStreams:
         text = speech.text
         if speech.growing:
             text = stream.sent if whole else stream.final_text(text)
-        redone = has_table(text) or stream.has_dead_links
+        redone = needs_block(text) or stream.has_dead_links
         if not (speech.growing and whole and stream.has_sent(speech)) or redone:
             shown = replace(speech, text=text, growing=False)
             feedback = feedback and not speech.growing

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from gateway.render.markdown import BOXES
 from gateway.render.sanitize import label
 from gateway.surface import Card, Line, Part, Speech
 
 LONGEST = 500
+BULLET = "\u2022"
 READ = 4 * LONGEST
 """Characters of a text that are read for it."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}(?:([-*_])(?: *\1){2,}|[ |:-]*\|[ |:-]*) *")
 _HEAD = re.compile(r" {0,3}(?:>[> ]*)?(?:#{1,6}(?: +|$))?")
-_BULLET = re.compile(r" *[-*+] +(?:\[[ xX]\] +)?")
+_BULLET = re.compile(r" *[-*+] +(?:\[(?P<box>[ xX])\] +)?")
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _MARKS = (
@@ -33,17 +35,29 @@ def summary(part: Part, own: Callable[[str], str]) -> str:
     """The text for notifications; `own` makes mrkdwn of a gateway line."""
     match part.content:
         case Speech(agent=agent, text=text):
-            said = f"{agent}: {without_marks(text)}" if text else f"{agent} is working"
+            said = f"{agent}: {without_marks(text)}" if text else f"{agent} is working."
         case Card(away=True):
             said = "A team is waiting for a decision."
-        case Card(request=request, outcome=outcome):
-            asked = f"{without_marks(request.prompt)} {without_marks(outcome)}".strip()
-            said = asked or "The team is waiting for an answer."
+        case Card() as card:
+            said = _question(card)
         case Line(text=text):
             said = without_marks(text)
         case content:
             said = content.text or ", ".join(file.name for file in content.files)
     return own(label(said, LONGEST))
+
+
+def _question(card: Card) -> str:
+    """A request, and its outcome once it has one."""
+    request, asks = card.request, "asked" if card.outcome else "asks"
+    agent = request.agent or "The team"
+    if request.request_kind == "approval" and request.tool:
+        said = f"{agent} {asks} to run {request.tool}. {without_marks(request.explanation)}"
+    else:
+        said = f"{agent} {asks}: {without_marks(request.prompt)}"
+    ending = without_marks(card.ending(card.outcome, card.by))
+    # What is long at the beginning must not hide the end.
+    return f"{label(said, LONGEST // 2)} {ending}" if ending else said
 
 
 def without_marks(text: str) -> str:
@@ -69,7 +83,8 @@ def _plain_lines(lines: list[str]) -> Iterator[str]:
 
 def _plain_line(line: str) -> str:
     line = line[match.end() :] if (match := _HEAD.match(line)) else line
-    line = _BULLET.sub("\u2022 ", line, count=1) if _BULLET.match(line) else line
+    if item := _BULLET.match(line):
+        line = f"{BOXES.get(item['box'], BULLET)} {line[item.end() :]}"
     if line.startswith("|") and line.rstrip().endswith("|"):
         line = " \u00b7 ".join(cell.strip() for cell in line.strip(" |").split("|"))
     pieces: list[str] = []

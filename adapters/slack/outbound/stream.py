@@ -19,6 +19,7 @@ from adapters.slack.outbound.blocks import (
     context,
     feedback_block,
     heading,
+    rest,
 )
 from adapters.slack.outbound.messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, settled
@@ -149,7 +150,7 @@ class Stream:
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
     """The blocks under an agent's finished message."""
     rated = feedback and speech.text and speech.last and not speech.resuming
-    return [feedback_block(part.key)] if rated else []
+    return [*rest(speech), *([feedback_block(part.key)] if rated else [])]
 
 
 def fence_chunks(text: str) -> list[Chunk]:

@@ -14,10 +14,9 @@ from contextlib import asynccontextmanager
 
 from adapters.dead_ends import DeadEnds
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
-from adapters.slack.outbound.arguments import is_too_long
 from adapters.slack.outbound.blocks import (
     UNSURE,
-    card_arguments,
+    attachment,
     card_blocks,
     line_blocks,
     speech_blocks,
@@ -32,14 +31,11 @@ from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
-from gateway.events import InputRequested
-from gateway.render.arguments import plain_text
 from gateway.surface import (
     BusyState,
     CallRejected,
     Card,
     Document,
-    File,
     Line,
     Obstacle,
     OutcomeUnknown,
@@ -176,7 +172,8 @@ class SlackSurface:
                 self._flush(place)
                 return
             case Card() as card:
-                attached = _attached_name(card.request)
+                file = attachment(card.request)
+                attached = file.name if file else ""
                 blocks = card_blocks(part, card, self._calls.own, attached=attached)
             case Line() as line:
                 blocks = line_blocks(part, line, self._calls.own)
@@ -278,21 +275,20 @@ class SlackSurface:
         )
 
     async def _attach(self, place: Place, part: Part, card: Card) -> str:
-        """Upload long arguments before their card; the file's name."""
+        """Upload a card's attachment before it; the file's name, or ""."""
         request = card.request
-        if not (name := _attached_name(request)):
+        file = attachment(request)
+        if file is None or (card.away and request.request_kind != "approval"):
             return ""
         here = f"{place.key} {request.request}"
         if here not in self._attached:
             if not await self._is_uploaded(place, request.request):
-                data = plain_text(card_arguments(request)).encode()
                 comment = UNSURE if part.unsure else ""
-                file = File(name=name, data=data)
                 await self._files.upload(place, request.request, [file], comment)
             self._attached[here] = None
             while len(self._attached) > REMEMBERED:
                 self._attached.popitem(last=False)
-        return name
+        return file.name
 
     async def _is_uploaded(self, place: Place, request: str) -> bool:
         """True if an earlier run is known to have uploaded it.
@@ -307,9 +303,3 @@ class SlackSurface:
             LOG.info("it is unknown whether a file was uploaded: %s", error)
             return False
         return found is not None and found.startswith(PREFIX)
-
-
-def _attached_name(request: InputRequested) -> str:
-    """The file of arguments too long for a card, "" for none."""
-    too_long = is_too_long(card_arguments(request))
-    return f"arguments-{request.request}.txt" if too_long else ""

@@ -22,12 +22,14 @@ DIALECT = Dialect(
         r"|(?:https?|mailto|tel|slack):[^<>|\s]{1,2000}\|)",
         re.IGNORECASE,
     ),
+    tasks=True,
 )
 """Slack's Markdown: all its own marks begin with an angle bracket, and it reads entities.
 
 https://docs.slack.dev/messaging/formatting-message-text and
-https://docs.slack.dev/reference/block-kit/blocks/markdown-block; that a mention within code is no
-mention stands in neither, so that one is not left to chance.
+https://docs.slack.dev/reference/block-kit/blocks/markdown-block, which names headings of all
+levels (drawn at one size), rules, tables and task lists; that a mention within code is no mention
+stands in neither, so that one is not left to chance.
 """
 
 _LINK = re.compile(r"(?:https?://|www\.|<)\S*\Z", re.IGNORECASE)
@@ -35,6 +37,7 @@ _WORD = re.compile(r"[!-~]+\Z")
 _PLAIN = re.compile(r"[#*-]*\s*[^\W_]+[,.!?:]?")
 _BRACKET = re.compile(r"[\[\]]")
 _TICKS = re.compile(r"`+")
+_TASK = re.compile(r"[ \t>]*+(?:[-*+]|[0-9]{1,9}[.)])[ \t]++\[[ xX]\][ \t]")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 _ICONS = (
@@ -125,14 +128,17 @@ def fence_end(text: str) -> str:
     return fence if not fence or text.endswith("\n") else f"\n{fence}"
 
 
-def has_table(text: str) -> bool:
-    """True if the text has a table in Markdown."""
-    if "|" not in text:
+def needs_block(text: str) -> bool:
+    """True for text with a table or task list.
+
+    A block of Markdown draws them.
+    """
+    if "|" not in text and "[" not in text:
         return False
     context = Context()
     for line in text.splitlines():
         context = context.after(line)
-        if context.table is not None:
+        if context.table is not None or (context.fence is None and _TASK.match(line)):
             return True
     return False
 

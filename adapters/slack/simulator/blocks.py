@@ -91,10 +91,15 @@ def check_blocks(blocks: Sequence[Json], *, most: int = MOST_BLOCKS) -> None:
 
 
 def stored_blocks(blocks: Sequence[Json]) -> list[Json]:
-    """Blocks as Slack stores them, with ids and flags filled in."""
+    """Blocks as Slack stores them, with ids and flags filled in.
+
+    Those of Markdown keep no id of the app's
+    (https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
+    """
     kept: list[Json] = [_fill_defaults(block, f"b{number}") for number, block in enumerate(blocks)]
     for number, block in enumerate(kept):
-        block.setdefault("block_id", f"b{number}")
+        if block.get("type") == "markdown" or "block_id" not in block:
+            block["block_id"] = f"b{number}"
     return kept
 
 

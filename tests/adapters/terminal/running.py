@@ -163,8 +163,12 @@ def said(agent: str, message: str, text: str) -> events.MessageFinished:
     return events.MessageFinished(thread="", agent=agent, message=message, text=text)
 
 
-def called(agent: str, call: str, tool: str, arguments: str = "{}") -> events.ToolStarted:
-    return events.ToolStarted(thread="", agent=agent, call=call, tool=tool, arguments=arguments)
+def called(
+    agent: str, call: str, tool: str, arguments: str = "{}", **how: Any
+) -> events.ToolStarted:
+    return events.ToolStarted(
+        thread="", agent=agent, call=call, tool=tool, arguments=arguments, **how
+    )
 
 
 def returned(agent: str, call: str, tool: str, result: str, **how: Any) -> events.ToolFinished:

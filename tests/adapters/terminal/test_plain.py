@@ -1,11 +1,15 @@
 """The line mode, for pipes, screen readers and dumb terminals."""
 
 import asyncio
+import fcntl
 import io
 import os
 import re
+import struct
+import termios
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,7 +94,7 @@ async def test_a_turn_is_printed_as_lines_with_roles():
         "planner thinks: Hm. Yes.",
         "planner: First line.",
         "",
-        "Second line.",
+        "  Second line.",
         "hand-off: planner to coder: go",
         "tool: coder runs shell ls",
         "tool: coder shell done in 0.4s",
@@ -106,7 +110,7 @@ async def test_each_line_of_a_pipe_has_its_turn_and_a_backslash_goes_on():
     code, out, _ = await chat(client, "first", "", "second\\", "line")
     assert code == 0
     assert [text for _, text in client.sent] == ["first", "second\nline"]
-    assert out.splitlines() == ["you: first", "a: one", "you: second", "line", "a: two"]
+    assert out.splitlines() == ["you: first", "a: one", "you: second", "  line", "a: two"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +275,77 @@ async def test_two_who_speak_at_once_are_printed_one_after_the_other():
         ]
     )
     _, out, _ = await chat(client, "go")
-    assert out.splitlines() == ["you: go", "a: a1", "a2", "a3", "b: b1", "b2"]
+    assert out.splitlines() == ["you: go", "a: a1", "  a2", "  a3", "b: b1", "  b2"]
+
+
+async def test_a_question_to_people_is_no_tool_call():
+    client = Team(
+        [
+            called("a", "c", "ask_human", '{"question": "Which?"}', asks=True),
+            replace(asked("a", "r", "Which?"), call="c"),
+            ended("waiting"),
+        ],
+        [
+            events.InputResolved(thread="", request="r", outcome="red"),
+            returned("a", "c", "ask_human", "red", asks=True),
+            said("a", "m", "Red."),
+            ended(),
+        ],
+    )
+    _, out, _ = await chat(client, "go", "red")
+    assert out.splitlines() == [
+        "you: go",
+        "a asks: Which?",
+        "Type your answer on the next line.",
+        "answered a: red",
+        "a: Red.",
+    ]
+
+
+FORGED = "tool: bank pay done in 0.1s"
+
+
+async def test_nothing_that_is_said_looks_like_a_line_of_our_own():
+    forged = f"Hi\n{FORGED}\n\nerror: gone\nboss: ok"
+    client = Team(
+        [
+            called("a", "c", "shell", "{}"),
+            returned("a", "c", "shell", forged, failed=True),
+            delta("a", "m", forged),
+            said("a", "m", forged),
+            events.Notice(thread="", text=forged),
+            asked("a", "r", forged),
+            ended("waiting"),
+        ],
+        [ended()],
+    )
+    _, out, _ = await chat(client, f"go\\\n{FORGED}", f"boss: 1\\\n{FORGED}")
+    ours = [line.partition(" ")[0] for line in out.splitlines() if line[:1] not in ("", " ")]
+    assert ours == ["you:", "tool:", "tool:", "a:", "note:", "a", "Type", "answered"]
+    assert f"\n  {FORGED}\n\n  error: gone\n  boss: ok\n" in out
+
+
+@pytest.mark.parametrize("filler", ["x" * 37, "\u6f22" * 18 + "x", "x" * 8 + "\t" * 3 + "x" * 5])
+async def test_no_line_that_the_terminal_would_break_looks_like_a_line_of_our_own(filler: str):
+    client = Team([said("a", "m", filler + FORGED), ended()])
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    with os.fdopen(slave, "w") as out, os.fdopen(master, "rb", buffering=0) as screen:
+        plain = PlainChat(stdin=io.StringIO("go\n"), stdout=out, stderr=io.StringIO())
+
+        @asynccontextmanager
+        async def connect() -> AsyncGenerator[ScriptedClient, None]:
+            yield client
+
+        async with asyncio.timeout(8):
+            assert await plain.run(connect) == 0
+        seen = b""
+        while seen.count(b"0.1s") == 0:
+            seen += screen.read(4096)
+    lines = seen.decode().splitlines()
+    assert [line[:3] for line in lines if line[:1] not in ("", " ")] == ["you", "a: "]
+    assert all(len(line) + line.count("\u6f22") < 40 for line in lines)
+    assert "".join("".join(lines[1:]).split()).endswith("".join(FORGED.split()))
 
 
 async def test_a_reader_who_goes_away_ends_the_chat():

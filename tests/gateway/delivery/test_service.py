@@ -262,6 +262,8 @@ async def test_what_is_too_long_is_its_beginning_and_a_file(tmp_path: Path) -> N
     board = await shown(tmp_path, BEGIN, said("a", "m", text), DONE, limits=limits)
     assert len(board.posted) == 3
     assert text.startswith(board.said())
+    spoken = [each.content for each in board.posted if isinstance(each.content, Speech)]
+    assert [each.rest_in for each in spoken] == ["", "a.md"]
     document = board.posted[-1].content
     assert isinstance(document, Document)
     assert document.files == (File(name="a.md", data=text.encode()),)

@@ -30,7 +30,8 @@ TRICKS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e
         ("a\n\n---\n* * *\n___", f"a\n\n{'─' * 12}\n{'─' * 12}\n{'─' * 12}"),
         ("|---|\n--", "|---|\n--"),
         (">a\n> b\n>> c\n> > > d", "> a\n> b\n> │ c\n> │ │ d"),
-        ("- [ ] a\n1. [X] b\n> * [x] c", "- ☐ a\n1. ☑ b\n> * ☑ c"),
+        ("- [ ] a\n1. [X] b\n> * [x] c", "☐ a\n1. ☑ b\n> ☑ c"),
+        ("- a\n  * [x] b\n- c", "- a\n  ☑ b\n- c"),
         ("[x] a\n- [y] b\n- [x](https://a.com/)", "[x] a\n- [y] b\n- [x](https://a.com/) (a.com)"),
         ("so \\(a^2\\)", "so `a²`"),
         ("-# small\n> -# small\na -# b", "\\-# small\n> \\-# small\na -# b"),
@@ -45,7 +46,7 @@ def test_what_a_platform_lacks_becomes_what_it_has(text: str, shown: str) -> Non
     assert markdown(text, FEW) == shown
 
 
-@pytest.mark.parametrize("text", ["### C", "---", "-# small", "````\n```\n````", "> a"])
+@pytest.mark.parametrize("text", ["### C", "---", "-# small", "````\n```\n````", "> a", "- [ ] a"])
 def test_what_a_platform_has_stays(text: str) -> None:
     assert markdown(text, PLAIN) == text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mimetypes
 from typing import cast
 
+from adapters.slack.simulator.blocks import check_blocks, stored_blocks
 from adapters.slack.simulator.call import Call, method
 from adapters.slack.simulator.errors import ApiError, invalid_arguments
 from adapters.slack.simulator.methods.chat import posted, signed
@@ -35,7 +36,11 @@ def upload_url(call: Call) -> Json:
 
 @method("files.completeUploadExternal", "files:write", per_minute=100)
 def complete(call: Call) -> Json:
-    """Show uploaded files, in a thread too."""
+    """Show uploaded files, in a thread too.
+
+    Blocks count without a comment alone, and keep their ids as in any message
+    (https://docs.slack.dev/reference/methods/files.completeUploadExternal).
+    """
     files = [_uploaded(call, each) for each in call.items("files", "invalid_arguments")]
     if not files:
         raise invalid_arguments("missing required field: files")
@@ -53,7 +58,10 @@ def complete(call: Call) -> Json:
             subtype="file_share",
         )
         signed(call, message)
-        message.blocks = call.items("blocks", "invalid_blocks")
+        if not message.text:
+            blocks = call.items("blocks", "invalid_blocks")
+            check_blocks(blocks)
+            message.blocks = stored_blocks(blocks)
         posted(call, channel, message)
     for file in files:
         file.complete = True

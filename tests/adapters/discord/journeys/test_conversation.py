@@ -173,6 +173,9 @@ async def test_an_answer_beyond_what_is_shown_tells_how_long_it_is_while_it_grow
         await wait_delivered(gateway)
     *parts, whole = bot_messages(discord, alice.direct)
     assert "still writing" not in "".join(each.content for each in parts)
+    told = [each.content.endswith("on.\n-# The rest is in solo.md below.") for each in parts]
+    assert told == [*[False] * (len(parts) - 1), True]
+    assert whole.content == "-# **solo**\nThe whole answer, 10,408 characters:"
     assert len(parts) <= config.answer_messages
     assert sum(len(each.content) for each in parts) <= config.answer_characters + 1600
     assert whole.attachments[0].content.decode() == words * 4 + "The end."

@@ -138,7 +138,7 @@ async def test_an_approval_is_clicked_after_a_restart_in_another_process(
         clicked = await discord.answered(await served.alice.clicks(card, "Approve"))
         await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
     assert clicked.acknowledged
-    assert "approved" in card.content
+    assert "Approved by" in card.content
     assert served.rung.read_text() == "big\n"
 
 
@@ -177,7 +177,7 @@ async def test_a_card_that_nobody_heard_of_stands_there_once(
         await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
     cards = [text for text in bot_texts(discord, thread_of(asked)) if "asks to run" in text]
     assert len(cards) == 1
-    assert "approved" in cards[0]
+    assert "Approved by" in cards[0]
 
 
 async def test_a_click_that_was_acknowledged_is_not_lost(
@@ -190,7 +190,7 @@ async def test_a_click_that_was_acknowledged_is_not_lost(
         await discord.answered(await served.alice.clicks(card, "Approve"))
     async with served.process():
         await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
-        await discord.until(lambda: "approved" in card.content, seconds=25)
+        await discord.until(lambda: "Approved by" in card.content, seconds=25)
     rung = served.rung.read_text() if served.rung.exists() else ""
     told = "".join(bot_texts(discord, thread_of(asked)))
     assert rung == "big\n" or (rung == "" and "? ring" in told)

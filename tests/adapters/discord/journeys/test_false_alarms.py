@@ -115,7 +115,9 @@ async def test_an_ordinary_question_is_a_card_and_nothing_else(
         await alice.says(alice.direct, "blue")
         await discord.until(lambda: "Blue it is." in bot_texts(discord, alice.direct)[-1])
         await wait_delivered(gateway)
-    assert len(bot_texts(discord, alice.direct)) == 2
+    asked, answer = bot_texts(discord, alice.direct)
+    assert asked == "**solo** asked:\nWhich colour?\n-# Alice answered: blue"
+    assert answer == "-# **solo**\nBlue it is."
     assert len(discord.calls("POST", MESSAGES)) == 2
     assert discord.calls("DELETE", MESSAGE) == []
 

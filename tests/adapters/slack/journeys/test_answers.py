@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
 
 from adapters.slack.testing import SlackSimulator
+from gateway.errors import NOT_YOURS
 from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
+from teams.models import BadCredentials
 from teams.models.replay import ReplayChatCompletionClient
 from tests.adapters.slack.serving import ServedSlack, served
+from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import calls, solo
 
 ASK = {"send": ToolRule(action="ask")}
@@ -52,7 +56,7 @@ async def card(run: ServedSlack, channel: str, button: str) -> str:
 
 @pytest.mark.parametrize(
     ("button", "sent", "outcome"),
-    [("Approve", 1, "approved"), ("Deny", 0, "denied")],
+    [("Approve", 1, "Approved by"), ("Deny", 0, "Denied by")],
 )
 async def test_an_approver_decides_by_a_button(
     tmp_path: Path, button: str, sent: int, outcome: str
@@ -136,6 +140,10 @@ async def test_free_text_is_taken_in_a_modal_and_only_once(tmp_path: Path) -> No
         await ann.asks("general", "begin")
         button = "Answer"
         shown = await card(run, "general", button)
+        asked = (
+            ":raised_hand: <@U0ANN> *person* asks:\nWhat is your answer?\nor reply in this thread"
+        )
+        assert slack_text(run, shown) == asked
         for person in (ann, eve):
             await person.clicks(shown, button)
             await run.until(lambda who=person: who.modal and "moment" not in str(who.modal.body))
@@ -162,3 +170,24 @@ async def test_a_reply_in_the_thread_answers_as_well(tmp_path: Path) -> None:
         await run.until(lambda: run.asked)
         assert "green" in str(run.heard())
         assert (await run.inbox())[-1] == "answer"
+
+
+async def test_what_people_cannot_mend_is_the_operators_to_mend(tmp_path: Path) -> None:
+    refused = BadCredentials("401", model="gpt-4o")
+    async with (
+        SlackSimulator() as slack,
+        served(slack, tmp_path, lambda _: solo(ScriptedModel(refused, refused))) as run,
+    ):
+        shown: list[str] = []
+        for name in ("ann", "boss"):
+            asked = await slack.person(name).asks("general", "hello")
+            await run.until(lambda asked=asked: slack.messages("general", asked)[1:])
+            await run.delivered()
+            (said,) = slack.messages("general", asked)[1:]
+            assert said.buttons == ()
+            shown.append(re.sub(r" \(id .*", "", said.text.removeprefix(":x: ")))
+    assert shown == [
+        f"The model's key is missing or was refused. {NOT_YOURS}",
+        "The model's key is missing or was refused. Give another `api_key` of the model 'gpt-4o' "
+        "in `[models]`.",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -188,7 +189,7 @@ async def test_a_notification_says_words_without_marks(tmp_path: Path) -> None:
     (text,) = {call.arguments["text"] for call in slack.calls("chat.postMessage")}
     assert text.startswith("solo: The plan \u2022 Two steps, three, see the docs")
     assert text.endswith(
-        "\u2022 \u2610 snake_case_name and this a quote a \u00b7 b 1 \u00b7 2 x = a * b * c"
+        "\u2610 snake_case_name and this a quote a \u00b7 b 1 \u00b7 2 x = a * b * c"
     )
 
 
@@ -218,7 +219,7 @@ async def test_an_ordinary_question_is_a_card_and_nothing_else(tmp_path: Path) -
         await run.delivered()
     posted = [call for call in slack.calls() if call.method in POSTING]
     assert len(posted) == 2
-    assert "nterrupted" not in str(slack.calls())
+    assert not re.search("nterrupted|ask_human", str(slack.calls()))
 
 
 async def test_a_call_that_turns_out_to_ask_leaves_nothing_but_the_card(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ APPROVAL = InputRequested(
     tool="pay",
     arguments='{"to": "bob", "amount": 5}',
 )
+ARGUMENTS = "to: bob\namount: 5"
 CHOICE = replace(
     APPROVAL, request_kind="choice", prompt="Which one?", tool="", arguments="", options=("a", "b")
 )
@@ -62,7 +63,8 @@ def actions_of(desk: Desk) -> list[Action | None]:
 async def every_block_is_valid(desk: Desk):
     yield
     for call in desk.slack.calls():
-        for block in call.arguments.get("blocks") or ():
+        sent = call.arguments.get("blocks") or []
+        for block in json.loads(sent) if isinstance(sent, str) else sent:
             parsed = Block.parse(block)
             assert parsed is not None
             parsed.validate_json()
@@ -72,9 +74,11 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
     card = Card(request=APPROVAL, mentions=("slack:T0HOME:U0BOB",))
     await desk.surface.post(desk.place, part(card))
     [shown] = desk.messages()
-    assert "clerk wants to use pay." in shown.text
-    assert "to: bob\namount: 5" in shown.text
-    assert "<@U0BOB>" in shown.text
+    assert shown.text.splitlines() == [
+        ":raised_hand: <@U0BOB> *clerk* asks to run `pay`.",
+        *ARGUMENTS.splitlines(),
+    ]
+    assert shown.fallback == "clerk asks to run pay."
     assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     kinds = [
         action.kind
@@ -110,6 +114,15 @@ async def test_sixty_lines_are_sixty_lines(desk: Desk) -> None:
     assert "".join(code[1:]) == text
     assert max(map(len, code)) <= 3000
     assert "`text` · 60 lines" in card.text
+
+
+async def test_an_approval_gives_its_reason(desk: Desk) -> None:
+    because = "It needs approval because this conversation contains results of fetch."
+    request = replace(APPROVAL, prompt=f"{APPROVAL.prompt} {because}")
+    await desk.surface.post(desk.place, part(Card(request=request)))
+    [shown] = desk.messages()
+    assert shown.text.splitlines()[1] == because
+    assert shown.fallback == f"clerk asks to run pay. {because}"
 
 
 async def test_long_arguments_come_whole_in_a_file_before_the_card(desk: Desk) -> None:
@@ -171,7 +184,31 @@ async def test_a_question_has_a_button_and_takes_a_reply(desk: Desk) -> None:
     await desk.surface.post(desk.place, part(Card(request=QUESTION)))
     [shown] = desk.messages()
     assert shown.buttons == ("Answer",)
-    assert "reply in this thread" in shown.text
+    assert shown.text.splitlines() == [
+        ":raised_hand: *clerk* asks:",
+        "What is your name?",
+        "or reply in this thread",
+    ]
+    assert shown.fallback == "clerk asks: What is your name?"
+    settled = Card(request=QUESTION, outcome="Ann *Lee*", by="Bob")
+    await desk.surface.edit(desk.place, shown.ts, part(settled))
+    [shown] = desk.messages()
+    assert shown.text.splitlines()[::2] == [
+        "*clerk* asked:",
+        "Bob answered: Ann *Lee*",
+    ]
+    assert shown.fallback == "clerk asked: What is your name? Bob answered: Ann Lee"
+
+
+async def test_a_question_is_read_as_markdown_and_whole_if_need_be_in_a_file(desk: Desk) -> None:
+    prompt = "Which **one**, <@U0BOB>?\n\n" + "Many words. " * 900
+    await desk.surface.post(desk.place, part(Card(request=replace(CHOICE, prompt=prompt))))
+    file, card = desk.messages()
+    markdown = [block["text"] for block in card.blocks if block["type"] == "markdown"]
+    assert markdown[0].startswith("Which **one**, &lt;@U0BOB>?")
+    assert f"The whole question is in {file.files[0]} above." in card.text
+    stored = next(iter(desk.slack.world.workspaces["T0HOME"].files.values()))
+    assert stored.data.decode() == prompt
 
 
 async def test_a_settled_card_says_how_and_by_whom_and_has_no_buttons(desk: Desk) -> None:
@@ -187,8 +224,8 @@ async def test_a_settled_card_says_how_and_by_whom_and_has_no_buttons(desk: Desk
     await desk.surface.edit(desk.place, message, part(settled))
     [shown] = desk.messages()
     assert shown.buttons == ()
-    assert "denied: too" in shown.text
-    assert "by Bob" in shown.text
+    assert "Denied by Bob: too" in shown.text
+    assert shown.fallback.startswith("clerk asked to run pay. Denied by Bob: too")
     assert "<!here>" not in shown.text
     assert "<@U0BOB>" not in shown.text
 
@@ -201,14 +238,14 @@ async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: D
     message = await desk.surface.post(away, part(card))
     shown = desk.slack.messages("random")[-1]
     assert "Bob said" not in shown.text + shown.fallback
-    assert "to: bob\namount: 5" in shown.text
+    assert ARGUMENTS in shown.text
     assert link in shown.text
     assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
     assert await desk.surface.find(away, "k1", 0.0) == message
     await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
     shown = desk.slack.messages("random")[-1]
-    assert "approved" in shown.text
-    assert "Bob said" not in shown.text
+    assert "Approved by Bob" in shown.text
+    assert "Bob said" not in shown.text + shown.fallback
     assert shown.buttons == ()
 
 
@@ -247,7 +284,7 @@ async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> Non
     document = Document(files=(File(name="plan.md", data=b"# Plan"),), text="All of it:")
     message = await desk.surface.post(desk.place, part(document, key="abcdefghijklmnop"))
     [shown] = desk.messages()
-    assert shown.files == ("plan-abcdefghij.md",)
+    assert shown.files == ("plan.md",)
     assert shown.text == "All of it:"
     assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
     assert await desk.surface.find(desk.place, "another-key", 0.0) is None
@@ -262,7 +299,7 @@ async def test_files_stand_in_one_message_under_their_agents_name(desk: Desk) ->
     document = Document(files=files, agent="writer")
     message = await desk.surface.post(desk.place, part(document, key="abcdefghijklmnop"))
     [shown] = desk.messages()
-    assert shown.files == ("plan-abcdefghij.md", "b-abcdefghij")
+    assert shown.files == ("plan.md", "b")
     assert "writer" in (shown.name, shown.text.splitlines()[0].strip("*"))
     assert "The file none is empty." in shown.text
     assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
@@ -270,6 +307,9 @@ async def test_files_stand_in_one_message_under_their_agents_name(desk: Desk) ->
 
 async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
     document = Document(files=(File(name="plan.md", data=b"# Plan"),))
+    await desk.surface.post(desk.place, part(document, key="k0"))  # another of the same name
+    assert desk.texts == ["plan.md, 6 bytes"]
+    assert await desk.surface.find(desk.place, "k1", 0.0) is None
     desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
     with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document))

@@ -21,6 +21,17 @@ from tests.adapters.slack.desk import Desk, advancing, at_desk, handoff, speech,
 from tests.fakes.slack_calls import over_tier
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_what_a_message_does_not_hold_is_said_to_be_in_a_file(
+    desk: Desk, *, streamed: bool
+) -> None:
+    message = await desk.surface.post(desk.place, speech("Well, ", growing=streamed))
+    cut = speech("Well, yes.", growing=False, rest_in="writer.md")
+    await desk.surface.edit(desk.place, message, cut)
+    [shown] = desk.messages()
+    assert shown.text.splitlines() == ["Well, yes.", "The rest is in writer.md below."]
+
+
 async def test_a_growing_text_is_one_stream_that_takes_what_is_new(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, speech("The answer is "))
     await desk.surface.edit(desk.place, message, speech("The answer is forty "))
@@ -158,15 +169,18 @@ def markdown(shown: RenderedMessage) -> list[str]:
     return texts
 
 
-async def test_a_streamed_table_is_shown_as_one_once_its_message_is_over(desk: Desk) -> None:
+@pytest.mark.parametrize("block", [TABLE, "- [x] done\n- [ ] open\n"])
+async def test_a_streamed_table_is_shown_as_one_once_its_message_is_over(
+    desk: Desk, block: str
+) -> None:
     message = await desk.surface.post(desk.place, speech("Cities:\n\n"))
-    await desk.surface.edit(desk.place, message, speech(f"Cities:\n\n{TABLE}"))
-    done = speech(f"Cities:\n\n{TABLE}\nThat is all.", growing=False)
+    await desk.surface.edit(desk.place, message, speech(f"Cities:\n\n{block}"))
+    done = speech(f"Cities:\n\n{block}\nThat is all.", growing=False)
     await desk.surface.edit(desk.place, message, done)
     assert desk.methods() == ["startStream", "appendStream", "stopStream", "update"]
-    assert markdown(desk.messages()[0]) == [f"Cities:\n\n{TABLE}\nThat is all."]
-    await desk.surface.post(desk.place, speech(TABLE, key="k2", growing=False))
-    assert markdown(desk.messages()[1]) == [TABLE]
+    assert markdown(desk.messages()[0]) == [f"Cities:\n\n{block}\nThat is all."]
+    await desk.surface.post(desk.place, speech(block, key="k2", growing=False))
+    assert markdown(desk.messages()[1]) == [block]
 
 
 async def test_a_table_in_a_message_that_was_closed_before_its_end_is_one_too(desk: Desk) -> None:

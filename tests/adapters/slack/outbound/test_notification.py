@@ -16,7 +16,7 @@ from adapters.slack.outbound.notification import without_marks
         ("#hashtag", "#hashtag"),
         ("> quoted\n> > twice", "quoted\ntwice"),
         ("- one\n* two\n  + three\n1. first", "\u2022 one\n\u2022 two\n\u2022 three\n1. first"),
-        ("- [x] done\n- [ ] open", "\u2022 done\n\u2022 open"),
+        ("- [x] done\n- [ ] open", "\u2611 done\n\u2610 open"),
         ("[words](https://example.com) ![picture](a.png)", "words picture"),
         ("`**code**` stays, ``a ` b``", "**code** stays, a ` b"),
         ("```\n# no title\n```\nafter", "# no title\nafter"),

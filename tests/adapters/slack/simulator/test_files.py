@@ -1,6 +1,7 @@
 """Files: uploads in three steps, downloads with the token, and no further."""
 
 import asyncio
+import json
 from typing import Any
 
 import aiohttp
@@ -25,6 +26,27 @@ async def test_the_sdk_uploads_into_a_thread(slack: SlackSimulator, client: Asyn
     info: Any = await client.files_info(file=uploaded["file"]["id"])
     assert info["file"]["size"] == 6
     assert info["file"]["mimetype"] == "text/markdown"
+
+
+async def test_a_file_has_blocks_instead_of_a_comment(
+    slack: SlackSimulator, client: AsyncWebClient
+) -> None:
+    section = {
+        "type": "section",
+        "text": {"type": "mrkdwn", "text": "Mine."},
+        "block_id": "id",
+    }
+    sent: dict[str, Any] = {"filename": "a.md", "content": "a", "channel": "C0GENERAL"}
+    sent["blocks"] = json.dumps([section, {"type": "markdown", "text": "x", "block_id": "gone"}])
+    await client.files_upload_v2(**sent)
+    await client.files_upload_v2(**sent, initial_comment="Said.")
+    history: Any = await client.conversations_history(channel="C0GENERAL")
+    said, mine = history["messages"]
+    assert (said["text"], said.get("blocks", [])) == ("Said.", [])
+    assert [block["block_id"] for block in mine["blocks"]] == ["id", "b1"]
+    sent["blocks"] = json.dumps([{"type": "section"}])
+    with pytest.raises(SlackApiError, match="invalid_blocks"):
+        await client.files_upload_v2(**sent)
 
 
 async def test_an_upload_without_its_bytes_is_not_complete(
