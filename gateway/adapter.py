@@ -265,6 +265,13 @@ class AdapterHost(Protocol):
         """The conversation's current thread; None if it is unknown."""
         ...
 
+    async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
+        """True if a conversation was muted at a place in the platform's order.
+
+        It may have been unmuted since.
+        """
+        ...
+
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
         ...

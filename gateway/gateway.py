@@ -43,7 +43,7 @@ from gateway.conversation import (
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent
-from gateway.inbound.commands import command_infos, parse_command
+from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
@@ -436,6 +436,12 @@ class Gateway:
         kept = self._using.limits.retention
         since = 0.0 if kept is None else self._clock() - kept
         return HistoryLimit(order_key=await self._store.forgotten(key), since=since)
+
+    async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
+        """True if a conversation was muted there; it may have been unmuted since."""
+        if (thread := await self._store.thread_at(key)) is None:
+            return False
+        return await self._store.last_command(thread.id, order_key, (MUTE, UNMUTE)) == MUTE
 
     async def key_of(self, thread: str) -> ConversationKey:
         """The conversation of a thread. Raises NotFound."""

@@ -51,6 +51,7 @@ MUTED = (
     "it by name. Commands and buttons still work."
 )
 UNMUTED = "This thread is no longer muted."
+MUTE, UNMUTE = "/mute", "/unmute"
 
 HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
@@ -195,7 +196,7 @@ def _mute(situation: Situation, _words: str) -> Decision:
         return CommandReply(reply=NOT_MUTABLE)
     if thread.muted:
         return CommandReply(reply=MUTED)
-    return MuteChange(muted=True, notice=MUTED, command="/unmute", label="Unmute")
+    return MuteChange(muted=True, notice=MUTED, command=UNMUTE, label="Unmute")
 
 
 def _unmute(situation: Situation, _words: str) -> Decision:
@@ -204,7 +205,7 @@ def _unmute(situation: Situation, _words: str) -> Decision:
         return CommandReply(reply=MUTE_IN_THREAD.format(name="unmute"))
     if not thread.muted:
         return CommandReply(reply="This thread is not muted.")
-    return MuteChange(muted=False, notice=UNMUTED, over="/unmute")
+    return MuteChange(muted=False, notice=UNMUTED, over=UNMUTE)
 
 
 # --- approvals ---

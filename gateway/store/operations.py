@@ -109,6 +109,7 @@ class ReadOperations(ABC):
     threads_of = _reads(thread_units.threads_of)
     outdated = _reads(thread_units.outdated)
     accepted_keys = _reads(inbox.accepted_keys)
+    last_command = _reads(inbox.last_command)
     forgotten = _reads(out_of_order.forgotten)
     recent_messages = _reads(thread_units.recent_messages)
     link_of = _reads(thread_units.link_of)

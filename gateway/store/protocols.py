@@ -75,6 +75,10 @@ class SessionReader(Protocol):
         """The conversation's current thread; None if it is unknown."""
         ...
 
+    async def last_command(self, thread: str, order_key: str, commands: Collection[str]) -> str:
+        """The last of these commands before a place in the platform's order; "" without one."""
+        ...
+
     async def accepted_keys(self, keys: Collection[str]) -> frozenset[str]:
         """Those of these dedupe keys whose messages were taken, or deleted."""
         ...

@@ -135,9 +135,13 @@ class MissedMessages:
         return missed, untaken
 
     async def _is_muted(self, message: InboundMessage) -> bool:
-        """True if a muted thread keeps a message from the team."""
+        """True if a thread that is muted, or was then, keeps a message from the team."""
         thread = await self._host.thread_at(message.key)
-        return thread is not None and not thread.is_for_team(mentioned=message.mentioned)
+        if thread is None or message.mentioned:
+            return False
+        if not thread.is_for_team(mentioned=False):
+            return True
+        return await self._host.was_muted(message.key, message.order_key)
 
     async def _prepare_all(
         self, parsed: Iterable[ParsedMessage], me: BotIdentity

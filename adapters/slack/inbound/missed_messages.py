@@ -82,6 +82,8 @@ class MissedMessages:
         thread = await self._host.thread_at(message.key)
         if thread is not None and not thread.is_for_team(mentioned=draft.mentioned):
             return None
+        if not draft.mentioned and await self._host.was_muted(message.key, message.order_key):
+            return None
         limit = await self._host.history_limit(message.key)
         return draft if limit.allows(message.order_key, float(message.message_id)) else None
 

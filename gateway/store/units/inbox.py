@@ -57,6 +57,7 @@ from gateway.store.units.rows import (
     THREAD_COLUMNS,
     THREAD_WIDTH,
     find_request,
+    first,
     listed,
     request_of,
     thread_of,
@@ -307,6 +308,20 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
         case MessageRefusal():
             accepted = outcomes.refuse(acceptance, decision)
     return accepted
+
+
+def last_command(
+    connection: Connection, thread: str, order_key: str, commands: Collection[str]
+) -> str:
+    """The last of these commands before a place in the platform's order; "" without one."""
+    names, parameters = listed("command", commands)
+    row = first(
+        connection,
+        "SELECT text FROM inbox WHERE thread = :thread AND order_key < :order_key"
+        f" AND outcome = 'command' AND text IN {names} ORDER BY order_key DESC LIMIT 1",
+        {"thread": thread, "order_key": order_key, **parameters},
+    )
+    return "" if row is None else row["text"]
 
 
 def accepted_keys(connection: Connection, keys: Collection[str]) -> frozenset[str]:

@@ -278,6 +278,31 @@ async def test_what_people_said_to_each_other_is_not_offered(
         assert model.requests == []
 
 
+async def test_what_was_said_in_a_muted_thread_stays_unanswered_once_it_answers_again(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
+        await wait_commands(discord)
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        thread = thread_of(asked)
+        await alice.slash(thread, "mute")
+        await discord.until(lambda: "is muted" in str(bot_texts(discord, thread)))
+        await bob.says(thread, "lunch?")
+        await discord.until(lambda: gateway.vitals.ignored["not addressed"] == 1)
+        await alice.slash(thread, "unmute")
+        await discord.until(lambda: "no longer muted" in str(bot_texts(discord, thread)))
+        await wait_delivered(gateway)
+    await discord.until(lambda: not discord.gateway.open_sessions)
+    await bob.says(thread, "and now?")  # the time before it is read once more, too
+    model = ScriptedModel("Now.")
+    async with serving(discord, tmp_path, partial(solo, model)) as gateway:
+        await discord.until(lambda: "Now." in str(bot_texts(discord, thread)))
+        await wait_delivered(gateway)
+    assert "lunch?" not in str(model.requests)
+
+
 async def test_the_newest_is_answered_however_much_was_said_before(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -166,6 +166,29 @@ async def test_what_people_said_to_each_other_is_not_offered(tmp_path: Path) -> 
             assert "a message was written here" in cards[0].text
 
 
+async def test_what_was_said_in_a_muted_thread_stays_unanswered_once_it_answers_again(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann, bob = slack.person("ann"), slack.person("bob")
+        async with served(slack, tmp_path) as run:
+            asked = await ann.asks("general", "hello")
+            await run.until(lambda: slack.messages("general", asked)[1:])
+            await ann.says("general", "!mute", thread=asked)
+            await run.until(lambda: "is muted" in str(slack.messages("general", asked)))
+            await bob.says("general", "lunch?", thread=asked)
+            await ann.says("general", "!unmute", thread=asked)
+            await run.until(lambda: "no longer muted" in str(slack.messages("general", asked)))
+            await run.settled()
+        await bob.says("general", "and now?", thread=asked)
+        await away(slack, 120)
+        async with served(slack, tmp_path) as run:
+            await run.until(lambda: run.asked)
+            await run.caught_up()
+            assert "and now?" in await run.inbox("text")
+            assert "lunch?" not in str(await run.inbox("text"))
+
+
 @pytest.mark.parametrize("reason", ["first start", "short gap", "may not read"])
 async def test_nothing_depends_on_what_can_be_read(tmp_path: Path, reason: str) -> None:
     async with SlackSimulator(rates=False) as slack:
