@@ -160,8 +160,8 @@ def report(
     """Log an error under a new incident id; a sentence for people.
 
     Nothing of the error's own text is in it, except for the person at the terminal (`local`), who
-    has to know what is wrong with a team. An `operator` elsewhere is told the setting to change; the
-    terminal has the whole advice besides (`Notice.for_operator`).
+    has to know what is wrong with a team. An `operator` elsewhere is told the setting to change;
+    the terminal has the whole advice besides (`Notice.for_operator`).
     """
     told = _explain(error, local=local, operator=operator)
     failed = f"thread {thread}, turn {turn} failed ({told.category}): {told.kind}"
