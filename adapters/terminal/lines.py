@@ -112,7 +112,9 @@ def request_lines(request: RequestItem) -> list[str]:
         case "approval":
             asked = f"{name} asks to run {request.tool}"
             arguments = plain_text(request.arguments).split("\n")
-            details = [f"  {line}" for line in (request.prompt, *arguments)]
+            told = f"{name} wants to use {request.tool}."  # the line above says it
+            prompt = request.prompt.removeprefix(told).strip()
+            details = [f"  {line}" for line in (prompt, *arguments)]
             how = "Type approve, approve always, deny, or deny and a reason."
             return [asked, *(line for line in details if line.strip()), how]
         case "choice":

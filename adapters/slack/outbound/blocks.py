@@ -178,7 +178,7 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
 
 
 def attachment(request: InputRequested) -> File | None:
-    """The part of a request that is too long for its card, as a file."""
+    """The file of what is too long for a request's card."""
     match request.request_kind:
         case "approval" if request.arguments:
             arguments = read_arguments(request.arguments)

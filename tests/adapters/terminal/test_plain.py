@@ -133,8 +133,10 @@ async def test_an_approval_is_given_by_typed_words(typed: str, answer: Answer):
 
 
 async def test_other_words_are_no_approval():
-    client = Team([approval("coder", "r", "rm"), ended("waiting")])
-    code, _, err = await chat(client, "go", "yes please")
+    ask = approval("coder", "r", "rm", prompt="coder wants to use rm.")
+    client = Team([ask, ended("waiting")])
+    code, out, err = await chat(client, "go", "yes please")
+    assert "wants to use" not in out
     assert client.answers == []
     assert [text for _, text in client.sent] == ["go", "yes please"]
     assert code == 3
