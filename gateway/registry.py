@@ -45,7 +45,7 @@ ToolOutput = Literal["foreign", "trusted"]
 
 @value
 class DiffRule:
-    """Names of the arguments that are shown as a diff: `old` and `new`, or `path` and `content`."""
+    """Arguments shown as a diff: `old` and `new`, or `path` and `content`."""
 
     old: str = ""
     new: str = ""

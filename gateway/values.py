@@ -23,7 +23,7 @@ def value(kind: type[T]) -> type[T]:
 
 @value
 class ArgumentDiff:
-    """The change that arguments make: lines of a unified diff, without its head.
+    """The change that arguments make, as lines of a diff.
 
     It stands in the place of these `arguments`. Without `lines` they are shown as they are, and
     `note` says why.

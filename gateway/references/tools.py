@@ -41,7 +41,7 @@ def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
 
 
 def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
-    """Arguments in rules that their tool does not have, where its schema is known."""
+    """Arguments in rules that their tool is known not to have."""
     schemas = dict(_schemas(config, imports))
     for tool, policy in config.policies.tools.named().items():
         if (known := schemas.get(tool)) is None:

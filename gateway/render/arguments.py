@@ -101,7 +101,7 @@ def read_arguments(arguments: str, *, files: Collection[str] = ()) -> tuple[Argu
 
 
 def read_call(arguments: str, diff: ArgumentDiff | None) -> tuple[Argument, ...]:
-    """The arguments of a call, with the change that they make in their place."""
+    """The arguments of a call, some as the change they make."""
     found = read_arguments(arguments)
     if diff is None:
         return found

@@ -91,7 +91,7 @@ class Request:
     below: Folders = ()
     """Folders of its path arguments, below which it may be approved so."""
     diff: ArgumentDiff | None = None
-    """What its arguments change."""
+    """The change that its arguments make."""
     expires_at: float | None = None
     quorum: int = 1
     """Number of people who have to approve."""

@@ -144,7 +144,7 @@ class RequestCard(Vertical, can_focus=True):
         self._stack_grants()
 
     def _stack_grants(self) -> None:
-        """Put approvals for the thread below each other where a line is too short."""
+        """Stack approvals for the thread where a line is too short."""
         told = self.item.grants if self.item is not None else ()
         width = len(FOR_THREAD) + sum(len(text) + BETWEEN + 2 for _, text in told)
         self._grants.set_class(width > self.content_size.width, "-stacked")

@@ -119,12 +119,19 @@ type = "round_robin"
 max_turns = 1
 agents.a = { tools = ["tools:find_order", "tools:pay_back"] }
 [policies.tools]
-"s/other" = { action = "ask", paths = ["anything"] }
-find_order = { action = "ask", paths = ["id", "idd"] }  #! policies.tools.find_order.paths | found 'idd', expected an argument of find_order; did you mean 'id'?
-pay_back = { action = "ask", diff = { path = "path", content = "id" } }  #! policies.tools.pay_back.diff | found 'path', expected an argument of pay_back; its arguments are id
+find_order = { action = "ask", paths = ["id", "idd"] }
+pay_back = { action = "ask", diff = { path = "path", content = "id" } }
 """
-    assert reported(tmp_path, text) == marked(text)
-    half = text.split("#!")[0].replace('paths = ["id", "idd"]', 'diff = { old = "id" }')
+    ask = "expected an argument of"
+    assert reported(tmp_path, text) == [
+        (
+            8,
+            "policies.tools.find_order.paths",
+            f"found 'idd', {ask} find_order; did you mean 'id'?",
+        ),
+        (9, "policies.tools.pay_back.diff", f"found 'path', {ask} pay_back; its arguments are id"),
+    ]
+    half = text.split("pay_back =")[0].replace('paths = ["id", "idd"]', 'diff = { old = "id" }')
     [(_, keys, said)] = reported(tmp_path, half)
     assert keys == "policies.tools.find_order.diff"
     assert "expected the arguments for old and new, or for path and content" in said

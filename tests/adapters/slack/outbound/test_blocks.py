@@ -86,7 +86,7 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
         *ARGUMENTS.splitlines(),
     ]
     assert shown.fallback == "clerk asks to run pay."
-    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
+    assert shown.buttons == BUTTONS
     assert "clerk wants to use pay." in shown.text
     assert "to: bob\namount: 5" in shown.text
     assert "<@U0BOB>" in shown.text
