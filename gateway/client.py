@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Literal, Protocol, TypeAlias
 
-from gateway.events import InputRequested, SessionEvent
+from gateway.events import GrantKind, InputRequested, SessionEvent
 from gateway.values import value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
-AnswerKind: TypeAlias = Literal["text", "approve", "approve_always", "deny"]
+AnswerKind: TypeAlias = Literal["text", "approve", "deny"] | GrantKind
 Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused"]
 
 
@@ -54,7 +54,7 @@ class Receipt:
 class Answer:
     """A person's answer to a request.
 
-    Text (or the chosen option), approve, approve always, or deny with a note.
+    Text (or the chosen option), approve once or for the rest of the thread, or deny with a note.
     """
 
     kind: AnswerKind

@@ -12,9 +12,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from gateway.values import value
+from gateway.render.arguments import folder_text
+from gateway.values import ArgumentDiff, Folders, value
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
+GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always"]
+"""Approvals for the rest of a thread: of these arguments, below folders, or of any."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 
@@ -191,7 +194,8 @@ class InputRequested(_Event):
     """The team waits for a human.
 
     `options` is for a choice; `tool` and `arguments` are for an approval, and `always`, which says
-    whether it may be given for the rest of the thread. `quorum` people have to approve.
+    whether it may be given for the rest of the thread, for arguments `below` these folders if there
+    are any. `diff` is what they change. `quorum` people have to approve.
     `may_answer` are the people who may (Author.id), as far as they are known by name. It is open
     until `expires_at`, in seconds since the epoch, if that is given.
     """
@@ -206,9 +210,22 @@ class InputRequested(_Event):
     arguments: str = ""
     call: str = ""
     always: bool = True
+    below: Folders = ()
+    diff: ArgumentDiff | None = None
     quorum: int = 1
     may_answer: tuple[str, ...] = ()
     expires_at: float | None = None
+
+    @property
+    def grants(self) -> tuple[tuple[GrantKind, str], ...]:
+        """Approvals for the rest of the thread, with the arguments of each."""
+        if not self.always or self.request_kind != "approval":
+            return ()
+        below: tuple[tuple[GrantKind, str], ...] = ()
+        if self.below:
+            below = (("approve_below", folder_text(self.below)),)
+        same, anything = "exactly these arguments", "any arguments"
+        return (("approve_same", same), *below, ("approve_always", anything))
 
     @property
     def reason(self) -> str:

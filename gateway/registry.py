@@ -44,15 +44,26 @@ ToolOutput = Literal["foreign", "trusted"]
 
 
 @value
+class DiffRule:
+    """Arguments shown as a diff: `old` and `new`, or `path` and `content`."""
+
+    old: str = ""
+    new: str = ""
+    path: str = ""
+    content: str = ""
+
+
+@value
 class ToolRule:
     """Permission of a tool: run, ask an approver first, or never.
 
     `idempotent`: after a crash the call may be repeated. `read_only`: it changes nothing.
     `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
-    rest of the thread at once. `quorum` people have to approve. `expires` is in seconds, after
-    which nobody's approval is a denial; 0 for never, None for what holds for all requests. `output`
-    says whether its results are foreign text. `because` tells people why it is stricter than the
-    policy is for the author of the message.
+    rest of the thread at once, for `paths` below their folders, too. `quorum` people have to
+    approve. `expires` is in seconds, after which nobody's approval is a denial; 0 for never, None
+    for what holds for all requests. `output` says whether its results are foreign text. `because`
+    tells people why it is stricter than the policy is for the author of the message. `diff` are
+    the arguments of which people are shown the change.
     """
 
     action: ToolAction
@@ -61,6 +72,8 @@ class ToolRule:
     reason: str = ""
     approvers: tuple[str, ...] = ()
     always_allowed: bool = True
+    paths: tuple[str, ...] = ()
+    diff: DiffRule | None = None
     quorum: int = 1
     expires: float | None = None
     output: ToolOutput = "foreign"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar, dataclass_transform
+from typing import TypeAlias, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+Folders: TypeAlias = tuple[tuple[str, str], ...]
+"""Names of arguments, each with a folder below a thread's work folder; "" is that itself."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
@@ -16,3 +19,16 @@ def value(kind: type[T]) -> type[T]:
     about seventy.
     """
     return dataclass(slots=True, kw_only=True, unsafe_hash=True)(kind)
+
+
+@value
+class ArgumentDiff:
+    """The change that arguments make, as lines of a diff.
+
+    It stands in the place of these `arguments`. Without `lines` they are shown as they are, and
+    `note` says why.
+    """
+
+    arguments: tuple[str, ...] = ()
+    lines: str = ""
+    note: str = ""

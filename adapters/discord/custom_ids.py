@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 ActionKind: TypeAlias = Literal[
-    "approve", "always", "deny", "note", "choice", "menu", "text", "command", "missed"
+    "approve",
+    "same",
+    "below",
+    "always",
+    "deny",
+    "note",
+    "choice",
+    "menu",
+    "text",
+    "command",
+    "missed",
 ]
 """The effect of a click: answers an approval (`note`: asks for one in a form first), chooses by a
 button or from a menu, asks for text in a form, says a command, or wants an answer to missed

@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 ActionKind: TypeAlias = Literal[
-    "approve", "always", "deny", "note", "choice", "text", "command", "feedback", "missed"
+    "approve",
+    "same",
+    "below",
+    "always",
+    "deny",
+    "note",
+    "choice",
+    "text",
+    "command",
+    "feedback",
+    "missed",
 ]
 """Effect of a click.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from gateway.events import GrantKind
     from gateway.render.arguments import Argument
 
 _LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
@@ -100,6 +101,8 @@ class RequestItem(_Item):
     options: tuple[str, ...] = ()
     tool: str = ""
     arguments: tuple[Argument, ...] = ()
+    grants: tuple[tuple[GrantKind, str], ...] = ()
+    """Approvals for the rest of the thread, with the arguments of each."""
     outcome: str = ""
     by: str = ""
 

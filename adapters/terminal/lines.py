@@ -15,12 +15,19 @@ from adapters.terminal.items import (
 )
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import INDENT, first_lines, format_duration, one_line, shorten
+from gateway.events import GrantKind
 from gateway.render.arguments import plain_text
 
 RECENT = 100
 """Items that may still change; what stands further up is printed and done with."""
 RESULT_LINES = 10
 WIDTH = 200
+WORDS: dict[GrantKind, str] = {
+    "approve_same": "same",
+    "approve_below": "below",
+    "approve_always": "always",
+}
+"""Words after "approve", for the rest of the thread."""
 
 
 class LineTranscript:
@@ -115,13 +122,21 @@ def request_lines(request: RequestItem) -> list[str]:
             told = f"{name} wants to use {request.tool}."  # the line above says it
             prompt = request.prompt.removeprefix(told).strip()
             details = [f"  {line}" for line in (prompt, *arguments)]
-            how = "Type approve, approve always, deny, or deny and a reason."
-            return [asked, *(line for line in details if line.strip()), how]
+            return [asked, *(line for line in details if line.strip()), *_verdicts(request)]
         case "choice":
             options = [f"  {number}. {text}" for number, text in enumerate(request.options, 1)]
             return [f"{name} asks: {request.prompt}", *options, "Type a number, or an answer."]
         case "text":
             return [f"{name} asks: {request.prompt}", "Type your answer on the next line."]
+
+
+def _verdicts(request: RequestItem) -> list[str]:
+    """Lines that say how an approval is given, and for what."""
+    how = "Type approve, deny, or deny and a reason."
+    if not request.grants:
+        return [how]
+    words = (f"approve {WORDS[kind]} ({told})" for kind, told in request.grants)
+    return [how, f"For the rest of this thread: {', '.join(words)}."]
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:

@@ -52,7 +52,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.render.arguments import plain_text, read_arguments
+from gateway.render.arguments import plain_text, read_arguments, read_call
 from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
@@ -292,7 +292,8 @@ class ThreadModel:
                     prompt=sanitize(event.prompt),
                     options=tuple(sanitize(option) for option in event.options),
                     tool=visible(event.tool),
-                    arguments=read_arguments(event.arguments),
+                    arguments=read_call(event.arguments, event.diff),
+                    grants=event.grants,
                 )
                 self.requests[request] = item
                 known = self.items.get(call)

@@ -323,8 +323,11 @@ def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | No
             chosen = 0 < number <= len(request.options)
             return "text", request.options[number - 1] if chosen else text
         case "approval":
-            if text.strip().lower() == "approve always":
-                return "approve_always", ""
+            from adapters.terminal.lines import WORDS  # it loads the gateway
+
+            for kind, words in WORDS.items():
+                if text.strip().lower() == f"approve {words}":
+                    return kind, ""
             if word.lower() == "approve" and not rest:
                 return "approve", ""
             return ("deny", rest.strip()) if word.lower() == "deny" else None

@@ -9,7 +9,7 @@ from typing import Any
 from gateway.base.patterns import matches_whole
 from gateway.config.policies import OPERATORS, Policies, ToolCase
 from gateway.conversation import LOCAL_OPERATOR, Author
-from gateway.registry import ToolOutput, ToolRule
+from gateway.registry import DiffRule, ToolOutput, ToolRule
 from teams.base import ToolCall
 from teams.code_executor import EXECUTE_CODE
 
@@ -47,6 +47,8 @@ def tool_rule(
         output=own.output or _output_of(call),
         approvers=tuple(own.approvers),
         always_allowed=own.always_allowed,
+        paths=tuple(own.paths),
+        diff=None if own.diff is None else DiffRule(**own.diff.model_dump()),
         quorum=own.quorum,
         expires=None if own.expires_hours is None else own.expires_hours * HOUR,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Protocol, TextIO
 
 from gateway.client import Answer
-from gateway.events import InputRequested
-from gateway.render.arguments import plain_text, read_arguments
+from gateway.events import GrantKind, InputRequested
+from gateway.render.arguments import plain_text, read_call
 from gateway.render.sanitize import sanitize, visible
 
 
@@ -34,7 +35,7 @@ class TerminalAsker:
         """Ask until the answer can be understood."""
         self._err.write(question(request))
         while True:
-            self._err.write(_PROMPTS[request.request_kind])
+            self._err.write(_grants(request) + _PROMPTS[request.request_kind])
             self._err.flush()
             if answer := understand(request, await self._line()):
                 return answer
@@ -54,10 +55,15 @@ class TerminalAsker:
         return line.strip()
 
 
+_LETTERS: Mapping[GrantKind, str] = {
+    "approve_same": "e",
+    "approve_below": "f",
+    "approve_always": "a",
+}
 _PROMPTS = {
     "text": "> ",
     "choice": "number> ",
-    "approval": "Allow it? [y]es, [a]lways in this thread, [n]o and why: ",
+    "approval": "Allow it? [y]es, [n]o and why: ",
 }
 
 
@@ -75,7 +81,7 @@ def question(request: InputRequested) -> str:
             return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
         case "approval":
             reason = f"{sanitize(request.reason)}\n" if request.reason else ""
-            arguments = indent(plain_text(read_arguments(request.arguments)), "  ")
+            arguments = indent(plain_text(read_call(request.arguments, request.diff)), "  ")
             return f"{agent} wants to use {visible(request.tool)}:\n{arguments}\n{reason}"
 
 
@@ -89,16 +95,23 @@ def understand(request: InputRequested, line: str) -> Answer | None:
                 return Answer(kind="text", text=request.options[int(line) - 1])
             return Answer(kind="text", text=line) if line in request.options else None
         case "approval":
-            return _verdict(line)
+            return _verdict(line, [kind for kind, _ in request.grants])
 
 
-def _verdict(line: str) -> Answer | None:
+def _grants(request: InputRequested) -> str:
+    """Approvals for the rest of the thread; each names its arguments."""
+    told = (f"[{_LETTERS[kind]}] {arguments}" for kind, arguments in request.grants)
+    return f"For this thread: {', '.join(told)}.\n" if request.grants else ""
+
+
+def _verdict(line: str, granted: Sequence[GrantKind]) -> Answer | None:
     word, _, note = line.partition(" ")
+    for kind in granted:
+        if not note and word.casefold() in (_LETTERS[kind], kind.removeprefix("approve_")):
+            return Answer(kind=kind)
     match word.casefold().rstrip(",:"):
         case "y" | "yes" if not note:
             return Answer(kind="approve")
-        case "a" | "always" if not note:
-            return Answer(kind="approve_always")
         case "n" | "no":
             return Answer(kind="deny", text=note.strip())
         case _:

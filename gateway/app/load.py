@@ -111,7 +111,7 @@ def _wrong_names(
 ) -> Iterator[Problem]:
     """Names and ids that lead nowhere, at their places in the file."""
     from gateway.references.check import check_references  # it loads the engine
-    from gateway.references.tools import check_tool_names
+    from gateway.references.tools import check_tool_arguments, check_tool_names
 
     config = lookup.config
     found = check_references(lookup)
@@ -119,6 +119,7 @@ def _wrong_names(
     found += check_ids(config, platforms)
     if _has_sound_agents(lookup, remains, found):
         found += check_tool_names(config, lookup.imports)
+        found += check_tool_arguments(config, lookup.imports)
     for each in found:
         yield from _placed(each, remains.in_file(each.path), lookup, remains)
     rest = incomplete_routes(remains)

@@ -108,6 +108,36 @@ class ToolCase(Section):
     """Run it, ask an approver before each call, or never run it."""
 
 
+class DiffArguments(Section):
+    """Arguments that an approval shows as a diff.
+
+    `old` and `new`, or `path` and `content`.
+    """
+
+    old: str = ""
+    """The argument with the old text."""
+
+    new: str = ""
+    """The argument with the new text."""
+
+    path: str = ""
+    """The argument with the path of a file in the thread's work folder."""
+
+    content: str = ""
+    """The argument with the file's new text."""
+
+    @model_validator(mode="after")
+    def _check_pair(self) -> Self:
+        given = {name for name in ("old", "new", "path", "content") if getattr(self, name)}
+        if given not in ({"old", "new"}, {"path", "content"}):
+            raise ValueError("expected the arguments for old and new, or for path and content")
+        return self
+
+    def named(self) -> list[str]:
+        """The arguments that it names."""
+        return [name for name in (self.old, self.new, self.path, self.content) if name]
+
+
 class ToolPolicy(Section):
     """The rule for one tool.
 
@@ -151,6 +181,19 @@ class ToolPolicy(Section):
 
     always_allowed: bool = True
     """Approvers may allow the tool for the rest of a thread."""
+
+    paths: list[str] = Field(default_factory=list)
+    """Arguments that name a file or folder in the thread's work folder.
+
+    Approvers may then allow the tool below the folder of these arguments, for the rest of a thread.
+    """
+
+    diff: DiffArguments | None = None
+    """Arguments whose change an approval shows as a diff.
+
+    `{ old = "old_str", new = "new_str" }`, or `{ path = "path", content = "content" }` for the
+    change of a file in the thread's work folder.
+    """
 
     cases: list[ToolCase] = Field(default_factory=list)
     """Exceptions from `action`; the first case that fits decides."""

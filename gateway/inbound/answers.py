@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gateway.access.authority import Operators
-from gateway.client import Answer
+from gateway.access.grants import NARROWEST, grant_scope
+from gateway.client import Answer, AnswerKind
 from gateway.conversation import Author
+from gateway.render.arguments import folder_text
 from gateway.store.decisions import CommandReply, Decision, RequestAnswer, RequestSupport
 from gateway.store.records import Request
 
@@ -17,20 +19,20 @@ def decide_answer(
         return CommandReply(reply="There is no such request.")
     if why := _why_not(author, request, answer, operators, now):
         return CommandReply(reply=why, late=request.state == "open" and is_over(request, now))
-    if answer.kind in ("approve", "approve_always") and request.quorum > 1:
+    if answer.kind in NARROWEST and request.quorum > 1:
         return _supported(author, request, answer)
     return RequestAnswer(
         request=request.id,
         answer=answer,
-        outcome=_outcome(answer),
-        grant=answer.kind == "approve_always",
+        outcome=_outcome(answer, request),
+        grant=grant_scope(answer.kind, request),
     )
 
 
 def answer_in_words(request: Request, text: str) -> RequestAnswer:
     """The answer that a text is to a question."""
     answer = Answer(kind="text", text=_choice(text, request.options))
-    return RequestAnswer(request=request.id, answer=answer, outcome=_outcome(answer))
+    return RequestAnswer(request=request.id, answer=answer, outcome=_outcome(answer, request))
 
 
 def is_approver(author: Author, request: Request | None, operators: Operators) -> bool:
@@ -55,41 +57,54 @@ def _why_not(
         return "The request has expired."
     if not operators.may_answer(author, request):
         return "You may not answer this request."
-    if answer.kind == "approve_always" and not request.always:
-        return "This can't be approved for the whole thread; approve it once."
+    if why := _why_not_granted(request, answer):
+        return why
     if (request.kind == "approval") != (answer.kind != "text"):
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
         return f"This request needs another answer: {wanted}."
     return ""
 
 
+def _why_not_granted(request: Request, answer: Answer) -> str:
+    """Why that can't be approved for the thread, "" if it can."""
+    if answer.kind in NARROWEST[1:] and not request.always:
+        return "This can't be approved for the whole thread; approve it once."
+    if answer.kind == "approve_below" and not request.below:
+        return "This call names no folder that could be approved; approve it once."
+    return ""
+
+
 def _supported(author: Author, request: Request, answer: Answer) -> Decision:
-    """Decision on one of several approvals; always if all say so."""
+    """Decision on one of several approvals; the narrowest holds."""
     approved = len({*request.supporters, author.id})
-    always = answer.kind == "approve_always"
     if author.id in request.supporters:
         return CommandReply(
             reply=f"You have already approved this ({approved} of {request.quorum} so far)."
         )
     if approved < request.quorum:
         return RequestSupport(
-            request=request.id, always=always, approved=approved, quorum=request.quorum
+            request=request.id, kind=answer.kind, approved=approved, quorum=request.quorum
         )
-    everybody = Answer(kind="approve_always" if always and request.always_so_far else "approve")
+    kinds: list[AnswerKind] = [answer.kind, *request.support_kinds]
+    kind = min(kinds, key=NARROWEST.index)
     return RequestAnswer(
         request=request.id,
-        answer=everybody,
-        outcome=f"{_outcome(everybody)} by {approved} people",
-        grant=everybody.kind == "approve_always",
+        answer=Answer(kind=kind),
+        outcome=f"{_outcome(Answer(kind=kind), request)} by {approved} people",
+        grant=grant_scope(kind, request),
     )
 
 
-def _outcome(answer: Answer) -> str:
+def _outcome(answer: Answer, request: Request) -> str:
     match answer.kind:
         case "approve":
             return "approved"
+        case "approve_same":
+            return "approved for this thread, with exactly these arguments"
+        case "approve_below":
+            return f"approved for this thread, with {folder_text(request.below)}"
         case "approve_always":
-            return "approved for this thread"
+            return "approved for this thread, with any arguments"
         case "deny":
             return f"denied: {answer.text}" if answer.text else "denied"
         case "text":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
-from gateway.client import Answer, CommandInfo
+from gateway.client import Answer, AnswerKind, CommandInfo
 from gateway.store.decisions import (
     CommandReply,
     Decision,
@@ -34,6 +35,13 @@ TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke"})
 
 LINE = 80
 """Characters of a waiting message that lists show."""
+
+_GRANTS: Mapping[str, AnswerKind] = {
+    "always": "approve_always",
+    "same": "approve_same",
+    "below": "approve_below",
+}
+"""Words for approvals that hold for the rest of the thread."""
 
 MODES = {
     "queue": "a message waits for its own turn",
@@ -76,7 +84,7 @@ class Command:
         """Answer of one that names no request; None for other commands."""
         if self.request or self.name not in ("approve", "deny"):
             return None
-        if self.name == "approve" and self.words.lower() not in ("", "always"):
+        if self.name == "approve" and self.words.lower() not in ("", *_GRANTS):
             return None
         return _answer(self.name, self.words)
 
@@ -108,7 +116,7 @@ def _verdict(name: str, request: str, rest: str) -> Command:
 def _answer(name: str, rest: str) -> Answer:
     if name == "deny":
         return Answer(kind="deny", text=rest)
-    return Answer(kind="approve_always" if rest.lower() == "always" else "approve")
+    return Answer(kind=_GRANTS.get(rest.lower(), "approve"))
 
 
 def _unknown(name: str) -> str:
@@ -221,7 +229,8 @@ def _which(situation: Situation, _words: str) -> Decision:
 def _grants(situation: Situation, _words: str) -> Decision:
     """`/grants`: what may run without asking, and for whom."""
     lines = [
-        f"{grant.tool}, for {grant.person}; approved by {grant.granted_by}"
+        f"{grant.tool} with {scope_text(grant.scope)}, for {grant.person}; "
+        f"approved by {grant.granted_by}"
         for grant in situation.grants
     ]
     return CommandReply(reply="\n".join(lines) or "No tool is approved for the whole thread.")
@@ -300,7 +309,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
     "forget": ("delete this thread with its messages and files", _forget),
     "usage": ("show usage and budgets", _usage),
     "grants": ("list the tools approved for this thread", _grants),
-    "approve": ("let a tool call run: approve ID, or approve ID always", _which),
+    "approve": ("let a tool call run: approve ID, with always, same or below for more", _which),
     "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
     "help": ("list the commands", _help),
     "queue": ("list waiting messages; queue drop N, queue first N, queue mode NAME", _queue),

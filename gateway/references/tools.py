@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import assert_never
 
 from gateway.access.tool_policy import CODE_TOOLS
@@ -38,6 +38,41 @@ def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
     for tool in config.policies.tools.named():
         if "/" not in tool and tool not in known:
             yield Problem(path=("policies", "tools", tool), text=unknown_tool(tool, known))
+
+
+def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
+    """Arguments in rules that their tool is known not to have."""
+    schemas = dict(_schemas(config, imports))
+    for tool, policy in config.policies.tools.named().items():
+        if (known := schemas.get(tool)) is None:
+            continue
+        path = ("policies", "tools", tool)
+        for name in policy.paths:
+            if name not in known:
+                yield Problem(path=(*path, "paths"), text=_unknown_argument(name, tool, known))
+        for name in policy.diff.named() if policy.diff else ():
+            if name not in known:
+                yield Problem(path=(*path, "diff"), text=_unknown_argument(name, tool, known))
+
+
+def _unknown_argument(name: str, tool: str, known: Collection[str]) -> str:
+    arguments = f"its arguments are {', '.join(known)}" if known else "it has none"
+    return (
+        f"found {name!r}, expected an argument of {tool}; {did_you_mean(name, known) or arguments}"
+    )
+
+
+def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection[str]]]:
+    """Names of functions that are tools, with those of their arguments."""
+    for team in config.teams.values():
+        if not isinstance(team, GroupTeam):
+            continue
+        for agent in map(behind_filters, team.agents.values()):
+            for tool in agent.tools if isinstance(agent, AssistantConfig) else ():
+                if isinstance(tool, ToolConfig):
+                    made = make_tool(tool, imports)
+                    parameters = made.schema.get("parameters")
+                    yield made.name, tuple(parameters["properties"]) if parameters else ()
 
 
 def unknown_tool(tool: str, known: set[str]) -> str:

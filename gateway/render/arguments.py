@@ -15,9 +15,9 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast
 
 from gateway.render.sanitize import visible
-from gateway.values import value
+from gateway.values import ArgumentDiff, Folders, value
 
-Kind: TypeAlias = Literal["value", "text"]
+Kind: TypeAlias = Literal["value", "text", "diff", "note"]
 
 IN_LINE = 72
 """Characters of a value that stands in one line with its name."""
@@ -73,7 +73,8 @@ _LANGUAGES = {
 class Argument:
     """An argument, or a part of one, in visible characters.
 
-    A "value" stands in one line, a "text" in lines of its own. `language` is that of a text, ""
+    A "value" stands in one line, a "text" in lines of its own. A "diff" is the change that several
+    arguments make, a "note" is Parley's own sentence about them. `language` is that of a text, ""
     where nothing names it. Without a `name` it is all that the model wrote.
     """
 
@@ -99,6 +100,19 @@ def read_arguments(arguments: str, *, files: Collection[str] = ()) -> tuple[Argu
     return (Argument(name="", text=visible(_indented(arguments)), kind="text"),)
 
 
+def read_call(arguments: str, diff: ArgumentDiff | None) -> tuple[Argument, ...]:
+    """The arguments of a call, some as the change they make."""
+    found = read_arguments(arguments)
+    if diff is None:
+        return found
+    note = (Argument(name="", text=visible(diff.note), kind="note"),) if diff.note else ()
+    if not diff.lines or not all(each.name for each in found):
+        return (*found, *note)
+    left = tuple(each for each in found if each.name not in diff.arguments)
+    name = f"change of {', '.join(map(visible, diff.arguments))}"
+    return (*left, *note, Argument(name=name, text=visible(diff.lines), kind="diff"))
+
+
 def plain_text(arguments: Iterable[Argument]) -> str:
     """Arguments as a plain text.
 
@@ -116,10 +130,19 @@ def plain_text(arguments: Iterable[Argument]) -> str:
     return "\n".join(lines)
 
 
-def count_lines(text: str) -> str:
-    """The number of a text's lines, for people."""
-    lines = text.removesuffix("\n").count("\n") + 1
-    return f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+def folder_text(folders: Folders) -> str:
+    """Folders of arguments, for people."""
+    told = (f"{name} below {folder}/" if folder else f"any {name} here" for name, folder in folders)
+    return visible(", ".join(told))
+
+
+def size_text(argument: Argument) -> str:
+    """The size of a text or of a change, for people."""
+    lines = argument.text.removesuffix("\n").split("\n")
+    if argument.kind == "diff":
+        new, old = (sum(line.startswith(mark) for line in lines) for mark in "+-")
+        return f"{new:,} new lines, {old:,} old"
+    return f"{len(lines):,} lines" if len(lines) > 1 else f"{len(argument.text):,} characters"
 
 
 def code_parts(text: str) -> Iterator[tuple[str, str]]:

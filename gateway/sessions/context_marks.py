@@ -32,7 +32,7 @@ class ContextMarks:
 
     `people` are those on whose behalf the team works, the asker first; `authors` are all whose
     words it has read. `outputs` are the tools that brought text from outside, and when each first
-    did; `granted` the tools that were approved for the thread, and when.
+    did; `granted` the tools, with scopes, that were approved for the thread, and when.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ContextMarks:
         authors: Iterable[Author] = (),
         untrusted: bool = False,
         outputs: Mapping[str, float] | None = None,
-        granted: Mapping[str, float] | None = None,
+        granted: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         self._rules = rules
         asking = list(people)
@@ -55,8 +55,8 @@ class ContextMarks:
         self._outputs = {tool: "" for tool in known if self._brings_foreign(_named(tool))}
         """The batch of calls from which a tool's first result came; "" for an earlier attempt's."""
         self._granted = {
-            tool
-            for tool, at in (granted or {}).items()
+            (tool, scope)
+            for (tool, scope), at in (granted or {}).items()
             if all(other == tool or known[other] < at for other in self._outputs)
         }
 
@@ -80,7 +80,7 @@ class ContextMarks:
         if not self._brings_foreign(call):
             return False
         if call.full_name not in self._outputs:
-            self._granted &= {call.full_name}
+            self._granted = {each for each in self._granted if each[0] == call.full_name}
             self._outputs[call.full_name] = _batch(call)
         return True
 
@@ -88,13 +88,13 @@ class ContextMarks:
         """Note that a memory has told something; False if that is known."""
         return MEMORY not in self._outputs and self.add_output(_named(MEMORY))
 
-    def is_granted(self, tool: str) -> bool:
-        """True if the tool was approved for the rest of the thread."""
-        return tool in self._granted
+    def granted(self, tool: str) -> list[str]:
+        """Scopes for which the tool was approved for the thread."""
+        return [scope for name, scope in self._granted if name == tool]
 
     def revoke(self, tool: str) -> None:
         """Ask for the tool again."""
-        self._granted.discard(tool)
+        self._granted = {each for each in self._granted if each[0] != tool}
 
     def rule(self, call: ToolCall) -> ToolRule:
         """Strictest rule of all authors for the call.

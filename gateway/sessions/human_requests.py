@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gateway.access.grants import arguments_hash
 from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Request, new_id
 from gateway.store.turn_records import TurnUpdate
+from gateway.values import ArgumentDiff, Folders
 from teams.agents import UserProxyAgent
 from teams.base import InputRequired, PendingInput, ToolCall
 from teams.messages import UserInputRequestedEvent
@@ -27,11 +29,6 @@ if TYPE_CHECKING:
 AT_A_PROMPT = "Your response:"
 """The words with which a UserProxyAgent asks: they suit a prompt, and no card."""
 QUESTION = "What is your answer?"
-
-
-def arguments_hash(arguments: str) -> str:
-    """Hash of arguments, to which an approval is bound."""
-    return hashlib.sha256(arguments.encode()).hexdigest()
 
 
 def _binding(call: ToolCall) -> str:
@@ -64,6 +61,8 @@ def input_requested(request: Request, may_answer: tuple[str, ...]) -> InputReque
         arguments=request.arguments,
         call=request.call,
         always=request.always,
+        below=request.below,
+        diff=request.diff,
         quorum=request.quorum,
         may_answer=may_answer,
         expires_at=request.expires_at,
@@ -121,11 +120,18 @@ class HumanRequests:
         raise InputRequired(asked.prompt, request_id=engine_id, kind=asked.kind)
 
     async def approval(
-        self, call: ToolCall, rule: ToolRule, row: CallRow, shown: Sequence[SessionEvent]
+        self,
+        call: ToolCall,
+        rule: ToolRule,
+        row: CallRow,
+        shown: Sequence[SessionEvent],
+        below: Folders = (),
+        diff: ArgumentDiff | None = None,
     ) -> Request:
         """Request with the verdict on a call. Raises InputRequired without one.
 
-        `row` and `shown` are what the journal adds where the request is new.
+        `row` and `shown` are what the journal adds where the request is new; `below` are folders
+        that may be approved for the thread, `diff` what the call changes.
         """
         asked = PendingInput(
             request_id=f"approve:{call.key}:{_binding(call)}",
@@ -145,6 +151,8 @@ class HumanRequests:
                 request,
                 approvers=rule.approvers,
                 always=rule.always_allowed,
+                below=below,
+                diff=diff,
                 quorum=rule.quorum,
                 expires_at=self._expiry(request.asked_at, rule.expires),
             )

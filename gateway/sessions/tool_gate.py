@@ -9,14 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
+from gateway.access.grants import arguments_hash, covers, offered_folders
 from gateway.base.redaction import REDACTION
+from gateway.content.diffs import argument_diff
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
 from gateway.registry import ToolRule
 from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.event_mapper import bounded
-from gateway.sessions.human_requests import HumanRequests, arguments_hash
+from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, CallStatus
 from gateway.store.turn_records import TurnUpdate
@@ -37,14 +40,21 @@ class ToolGate:
     """Interceptor of one turn's tool calls.
 
     `calls` are the lines that earlier attempts left; `marks` tell how strict their rules are.
+    `folder` is the thread's own.
     """
 
     def __init__(
-        self, log: TurnWriter, humans: HumanRequests, marks: ContextMarks, calls: Iterable[CallRow]
+        self,
+        log: TurnWriter,
+        humans: HumanRequests,
+        marks: ContextMarks,
+        calls: Iterable[CallRow],
+        folder: Path | None = None,
     ) -> None:
         self._log = log
         self._humans = humans
         self._marks = marks
+        self._folder = folder
         self._calls = {call.key: call for call in calls}
         self._unshown: set[str] = set()
         """Calls that ask a person: their cards show them."""
@@ -80,10 +90,14 @@ class ToolGate:
         if rule.action == "deny":
             why = "; ".join(filter(None, (rule.reason, rule.because)))
             return await self._refuse(call, "The policy forbids this", why)
-        granted = rule.always_allowed and self._marks.is_granted(call.full_name)
-        if rule.action == "allow" or granted:
+        if rule.action == "allow" or self._is_granted(call, rule):
             return None
         return await self._ask(call, rule)
+
+    def _is_granted(self, call: ToolCall, rule: ToolRule) -> bool:
+        """True if an approval for the rest of the thread covers it."""
+        scopes = self._marks.granted(call.full_name) if rule.always_allowed else []
+        return any(covers(scope, call, rule.paths, self._folder) for scope in scopes)
 
     async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | None:
         """Result of a call that a person refused; None to run it."""
@@ -91,7 +105,9 @@ class ToolGate:
             return await self._settle(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
         row = self._row(call, "shown")
-        request = await self._humans.approval(call, rule, row, started)
+        below = offered_folders(call, rule.paths, self._folder) if rule.always_allowed else ()
+        diff = await argument_diff(call, rule.diff, self._folder)
+        request = await self._humans.approval(call, rule, row, started, below, diff)
         if request.state == "expired":
             return await self._refuse(call, "Nobody approved this in time", "")
         if request.answer_kind == "deny":

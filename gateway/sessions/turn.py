@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
@@ -84,6 +85,7 @@ class Turn:
         log.unwritable = self._token.cancel
         self._leaving = False
         self._files: OutputFiles | None = None
+        self._folder: Path | None = None
         self._steering = Steering(
             work,
             log,
@@ -106,7 +108,7 @@ class Turn:
     @cached_property
     def _gate(self) -> ToolGate:
         """Gate of the tool calls; most turns need none."""
-        return ToolGate(self._log, self._requests, self._marks, self._work.calls)
+        return ToolGate(self._log, self._requests, self._marks, self._work.calls, self._folder)
 
     @cached_property
     def _marks(self) -> ContextMarks:
@@ -147,6 +149,7 @@ class Turn:
         live: LiveTeam | None = None
         try:
             live = await build()
+            self._folder = live.folder
             self._files = self._files_of(live)
             timer = self._timer()
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from gateway.base.calendar import Scope
-from gateway.client import Answer
+from gateway.client import Answer, AnswerKind
 from gateway.events import SessionEvent
 from gateway.store.records import InboxOutcome
 from gateway.values import value
@@ -42,12 +42,15 @@ class QueueEntry:
 
 @value
 class RequestAnswer:
-    """The message answers this request; `outcome` is for people."""
+    """The message answers this request; `outcome` is for people.
+
+    `grant` is the scope of an approval for the rest of the thread, None without one.
+    """
 
     request: str
     answer: Answer
     outcome: str
-    grant: bool = False
+    grant: str | None = None
 
 
 @value
@@ -55,7 +58,7 @@ class RequestSupport:
     """The message approves a request that needs others' approval, too."""
 
     request: str
-    always: bool
+    kind: AnswerKind
     approved: int
     """Number of people who have approved by now."""
     quorum: int

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from gateway.client import Answer, AnswerKind, ThreadInfo
 from gateway.conversation import ConversationKey
 from gateway.events import RequestKind
-from gateway.values import value
+from gateway.values import ArgumentDiff, Folders, value
 
 TurnStatus: TypeAlias = Literal[
     "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
@@ -88,13 +88,17 @@ class Request:
     """People who may decide about an approval; empty: the operators."""
     always: bool = True
     """It may be approved for the rest of the thread at once."""
+    below: Folders = ()
+    """Folders of its path arguments, below which it may be approved so."""
+    diff: ArgumentDiff | None = None
+    """The change that its arguments make."""
     expires_at: float | None = None
     quorum: int = 1
     """Number of people who have to approve."""
     supporters: tuple[str, ...] = ()
     """People who have approved so far, where several have to."""
-    always_so_far: bool = True
-    """All of them did so for the rest of the thread."""
+    support_kinds: tuple[AnswerKind, ...] = ()
+    """Approvals that they have given."""
 
     @property
     def answer(self) -> Answer | None:
@@ -162,13 +166,14 @@ class WaitingMessage:
 class Grant:
     """A tool that may run for a person in the thread.
 
-    Both people are named by Author.id.
+    Both people are named by Author.id. `scope` says with which arguments (`gateway.access.grants`).
 
     `granted_at`: seconds since the epoch.
     """
 
     tool: str
     person: str
+    scope: str
     granted_by: str
     granted_at: float
 

@@ -86,8 +86,8 @@ class ClaimedTurn:
     """Tools that brought something from outside into the thread, and when each first did."""
     requests: tuple[Request, ...]
     calls: tuple[CallRow, ...]
-    grants: Mapping[str, float]
-    """Tools approved for the rest of the thread, and when: for all people of the turn.
+    grants: Mapping[tuple[str, str], float]
+    """Tools and scopes approved for the rest of the thread, and when: for all people of the turn.
 
     It was known to who approved what everybody else had said.
     """

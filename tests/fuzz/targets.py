@@ -162,7 +162,9 @@ AUTHORS = st.builds(
     groups=st.frozensets(st.sampled_from(["staff", "x"])),
 )
 ANSWERS = st.builds(
-    Answer, kind=st.sampled_from(["text", "approve", "approve_always", "deny"]), text=_TEXTS
+    Answer,
+    kind=st.sampled_from(["text", "approve", "approve_same", "approve_always", "deny"]),
+    text=_TEXTS,
 )
 MESSAGES = st.builds(
     InboundMessage,

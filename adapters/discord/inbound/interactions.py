@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -13,7 +13,7 @@ from adapters.discord.connection.values import BotIdentity, InteractionEvent, Pa
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
-from adapters.discord.custom_ids import Action
+from adapters.discord.custom_ids import Action, ActionKind
 from adapters.discord.inbound.files import awaited_files
 from adapters.discord.inbound.interaction_replies import InteractionReplies, Reply, modal
 from adapters.discord.inbound.messages import InboundContext, MessageHandler
@@ -32,7 +32,7 @@ from adapters.discord.inbound.parse_messages import (
     parse_any_message,
 )
 from gateway.adapter import AdapterHost, AuthError
-from gateway.client import Answer, Receipt
+from gateway.client import Answer, AnswerKind, Receipt
 from gateway.conversation import (
     Author,
     AwaitedFile,
@@ -46,6 +46,14 @@ from gateway.conversation import (
 from gateway.errors import GatewayError, NotFound
 
 LOG = logging.getLogger("adapters.discord")
+
+_VERDICTS: Mapping[ActionKind, AnswerKind] = {
+    "approve": "approve",
+    "same": "approve_same",
+    "below": "approve_below",
+    "always": "approve_always",
+    "deny": "deny",
+}
 
 UNKNOWN = "This question no longer exists."
 NOT_ACCEPTED = "This was not accepted."
@@ -289,21 +297,14 @@ class InteractionHandler:
 
     async def _answer(self, action: Action) -> Answer | None:
         """The answer of a click; None for an unknown request's option."""
-        match action.kind:
-            case "approve":
-                return Answer(kind="approve")
-            case "always":
-                return Answer(kind="approve_always")
-            case "deny":
-                return Answer(kind="deny")
-            case _:
-                try:
-                    request = await self._host.request(action.what)
-                except NotFound:
-                    return None
-                number, options = action.number or 0, request.card.options
-                known = number < len(options)
-                return Answer(kind="text", text=options[number]) if known else None
+        if (verdict := _VERDICTS.get(action.kind)) is not None:
+            return Answer(kind=verdict)
+        try:
+            request = await self._host.request(action.what)
+        except NotFound:
+            return None
+        number, options = action.number or 0, request.card.options
+        return Answer(kind="text", text=options[number]) if number < len(options) else None
 
     async def _settle(
         self, event: InteractionEvent, request: str, answer: Answer, root: str, kind: EventKind

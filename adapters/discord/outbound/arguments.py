@@ -7,7 +7,7 @@ from itertools import groupby
 
 from adapters.discord.connection.message_body import length
 from adapters.discord.connection.rest import Upload
-from gateway.render.arguments import Argument, count_lines, plain_text
+from gateway.render.arguments import Argument, plain_text, size_text
 
 ON_CARD = 1100
 """Characters of arguments that a card shows itself; longer ones are a file."""
@@ -24,8 +24,8 @@ def show_arguments(arguments: Sequence[Argument]) -> tuple[str, tuple[Upload, ..
         return shown, ()
     values = plain_text(each for each in arguments if each.kind == "value")
     beside = _fenced(values) if 0 < length(values) <= VALUES and FENCE not in values else ""
-    long = [each for each in arguments if each.kind == "text" and each.name]
-    told = ", ".join(f"`{each.name}` ({count_lines(each.text)})" for each in long[:5])
+    long = [each for each in arguments if each.kind in ("text", "diff") and each.name]
+    told = ", ".join(f"`{each.name}` ({size_text(each)})" for each in long[:5])
     line = "-# All arguments are in the file below. Read all of it."
     file = Upload(name="arguments.txt", data=whole.encode("utf-8", "replace"))
     return "\n".join(filter(None, (beside, told, line))), (file,)
@@ -34,14 +34,21 @@ def show_arguments(arguments: Sequence[Argument]) -> tuple[str, tuple[Upload, ..
 def _blocks(arguments: Sequence[Argument]) -> str:
     blocks: list[str] = []
     for kind, group in groupby(arguments, key=lambda each: each.kind):
-        if kind == "value":
-            blocks.append(_fenced(plain_text(group)))
-            continue
-        for argument in group:
-            if argument.name:
-                blocks.append(f"`{argument.name}` \u00b7 {count_lines(argument.text)}")
-            blocks.append(_fenced(argument.text, argument.language))
+        match kind:
+            case "value":
+                blocks.append(_fenced(plain_text(group)))
+            case "note":
+                blocks += [f"-# {argument.text}" for argument in group]
+            case _:
+                for argument in group:
+                    blocks += _text(argument)
     return "\n".join(blocks)
+
+
+def _text(argument: Argument) -> list[str]:
+    language = "diff" if argument.kind == "diff" else argument.language
+    name = [f"`{argument.name}` \u00b7 {size_text(argument)}"] if argument.name else []
+    return [*name, _fenced(argument.text, language)]
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -24,7 +24,7 @@ TEXT, BOOLEAN = 3, 5
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),
-        (BOOLEAN, "always", "Approve for the rest of this thread", False),
+        (BOOLEAN, "always", "Approve for the rest of this thread, with any arguments", False),
     ),
     "deny": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),

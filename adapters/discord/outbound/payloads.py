@@ -19,7 +19,7 @@ from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from adapters.discord.outbound.arguments import show_arguments
 from gateway.events import InputRequested
-from gateway.render.arguments import read_arguments
+from gateway.render.arguments import read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
 from gateway.surface import Activity, Card, Document, Line, Part, Speech
@@ -215,7 +215,9 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     told = request.explanation if request.tool else ""  # without a tool, it stands above
     prompt = _closed(clip(neutral(told), 300)) if told else ""
     shown, files = (
-        show_arguments(read_arguments(request.arguments)) if request.arguments else ("", ())
+        show_arguments(read_call(request.arguments, request.diff))
+        if request.arguments
+        else ("", ())
     )
     return f"{prompt}\n{shown}".strip(), files
 
@@ -229,11 +231,18 @@ def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
     match request.request_kind:
         case "approval":
             buttons = [_button(_id("approve", request), "Approve", style=3)]
-            if request.always:
-                buttons.append(_button(_id("always", request), "Approve for this thread"))
             buttons.append(_button(_id("deny", request), "Deny", style=4))
             buttons.append(_button(_id("note", request), "Deny with a note\u2026"))
             yield _row(buttons)
+            if request.grants:
+                yield _row(
+                    [
+                        _button(
+                            _id(kind.removeprefix("approve_"), request), f"For this thread: {told}"
+                        )
+                        for kind, told in request.grants
+                    ]
+                )
         case "choice" if len(request.options) <= BUTTONS:
             yield _row(
                 [

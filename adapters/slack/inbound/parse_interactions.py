@@ -96,6 +96,8 @@ def _pressed(payload: Payload, me: Workspace) -> Inbound:
 
 _ANSWERS: dict[str, AnswerKind] = {
     "approve": "approve",
+    "same": "approve_same",
+    "below": "approve_below",
     "always": "approve_always",
     "deny": "deny",
 }
@@ -104,7 +106,7 @@ _ANSWERS: dict[str, AnswerKind] = {
 def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
     found: Inbound = draft
     match action.kind:
-        case "approve" | "always" | "deny":
+        case "approve" | "same" | "below" | "always" | "deny":
             found = _answering(draft, action.value, _ANSWERS[action.kind])
         case "choice":
             found = OptionChoice(draft=draft, request=action.value, number=action.number)

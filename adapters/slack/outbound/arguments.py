@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from adapters.slack.outbound.text import length
-from gateway.render.arguments import Argument, count_lines, plain_text
+from gateway.render.arguments import Argument, plain_text, size_text
 
 Block: TypeAlias = dict[str, Any]
 
@@ -29,24 +29,30 @@ def argument_blocks(arguments: Sequence[Argument]) -> list[Block]:
     """All arguments: values together, each text under its name."""
     blocks: list[Block] = []
     for kind, group in groupby(arguments, key=lambda each: each.kind):
-        if kind == "value":
-            blocks += _code(plain_text(group))
-            continue
-        for argument in group:
-            if argument.name:
-                blocks.append(_name(f"`{argument.name}` \u00b7 {count_lines(argument.text)}"))
-            blocks += _code(argument.text)
+        match kind:
+            case "value":
+                blocks += _code(plain_text(group))
+            case "note":
+                blocks += [_name(argument.text) for argument in group]
+            case _:
+                for argument in group:
+                    blocks += _text(argument)
     return blocks or [_name("No arguments.")]
 
 
 def blocks_beside_file(arguments: Sequence[Argument], name: str) -> list[Block]:
     """The values of a call whose texts are in a file."""
     values = plain_text(each for each in arguments if each.kind == "value")
-    long = [each for each in arguments if each.kind == "text" and each.name]
-    told = [f"`{each.name}` ({count_lines(each.text)})" for each in long[:5]]
+    long = [each for each in arguments if each.kind in ("text", "diff") and each.name]
+    told = [f"`{each.name}` ({size_text(each)})" for each in long[:5]]
     whole = f"All arguments are in {name} above. Read all of it."
     blocks = _code(values) if 0 < length(values) <= VALUES else []
     return [*blocks, _name(f"{', '.join(told)}: {whole}" if told else whole)]
+
+
+def _text(argument: Argument) -> list[Block]:
+    name = [_name(f"`{argument.name}` \u00b7 {size_text(argument)}")] if argument.name else []
+    return [*name, *_code(argument.text)]
 
 
 def _name(text: str) -> Block:

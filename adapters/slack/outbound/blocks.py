@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from adapters.slack.action_ids import EVENT_TYPE, action_id, numbered
+from adapters.slack.action_ids import EVENT_TYPE, ActionKind, action_id, numbered
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import InputRequested, NoticeLevel
-from gateway.render.arguments import plain_text, read_arguments
+from gateway.events import GrantKind, InputRequested, NoticeLevel
+from gateway.render.arguments import plain_text, read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
 from gateway.surface import Activity, ActivityStatus, Card, File, Line, Part, Speech
@@ -33,6 +33,12 @@ OPTION = 75
 ACTIVITIES = 1500
 """Characters of what an agent did: all blocks of a message together hold about 13,000."""
 DETAIL = 200
+
+_GRANTS: dict[GrantKind, ActionKind] = {
+    "approve_same": "same",
+    "approve_below": "below",
+    "approve_always": "always",
+}
 
 _LINK = re.compile(r"https://[^\s<>|]+")
 
@@ -181,7 +187,7 @@ def attachment(request: InputRequested) -> File | None:
     """The file of what is too long for a request's card."""
     match request.request_kind:
         case "approval" if request.arguments:
-            arguments = read_arguments(request.arguments)
+            arguments = read_call(request.arguments, request.diff)
             if not is_too_long(arguments):
                 return None
             data = plain_text(arguments).encode()
@@ -230,7 +236,7 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
     """All arguments of a tool."""
     if not (request.tool or request.arguments):
         return []
-    arguments = read_arguments(request.arguments) if request.arguments else ()
+    arguments = read_call(request.arguments, request.diff)
     if attached:
         return blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))
     return argument_blocks(arguments)
@@ -240,7 +246,7 @@ def _buttons(request: InputRequested) -> list[Block]:
     """The buttons of a request."""
     match request.request_kind:
         case "approval":
-            return [_actions(*_verdicts(request))]
+            return [_actions(*_verdicts(request)), *_grants(request)]
         case "choice":
             return [_actions(*_options(request))]
         case "text":
@@ -249,13 +255,20 @@ def _buttons(request: InputRequested) -> list[Block]:
 
 
 def _verdicts(request: InputRequested) -> list[Block]:
-    always = _button("Approve for this thread", action_id("always"), request.request)
     return [
         _button("Approve", action_id("approve"), request.request, style="primary"),
-        *([always] if request.always else []),
         _button("Deny", action_id("deny"), request.request, style="danger"),
         _button("Deny with a note", action_id("note"), request.request),
     ]
+
+
+def _grants(request: InputRequested) -> list[Block]:
+    """Approvals for the rest of the thread; each names its arguments."""
+    buttons = [
+        _button(f"For this thread: {told}", action_id(_GRANTS[kind]), request.request)
+        for kind, told in request.grants
+    ]
+    return [_actions(*buttons)] if buttons else []
 
 
 def _options(request: InputRequested) -> list[Block]:

@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from adapters.terminal.widgets.arguments import ArgumentText, heading, text_chunks
+from adapters.terminal.widgets.arguments import IN_LINE, ArgumentText, heading, text_chunks
+from adapters.terminal.widgets.overlay import Overlay
 
 if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
@@ -34,7 +34,7 @@ class _Place:
     end: int
 
 
-class ArgumentsScreen(ModalScreen[None]):
+class ArgumentsScreen(Overlay[None]):
     """Everything that a call was given: to read, not to decide."""
 
     AUTO_FOCUS = ""
@@ -76,7 +76,7 @@ class ArgumentsScreen(ModalScreen[None]):
         """Show all of them; colours are made in a thread."""
         for argument in self._item.arguments:
             self._add(name := heading(argument), name.content)
-            if argument.kind != "value":
+            if argument.kind not in IN_LINE:
                 for chunk in await asyncio.to_thread(text_chunks, argument):
                     self._add(ArgumentText(chunk), chunk)
         await self._scroll.mount_all([widget for widget, _ in self._chunks])
@@ -88,7 +88,7 @@ class ArgumentsScreen(ModalScreen[None]):
         """End the search, or close."""
         if self._search.display:
             self._end_search()
-        elif self.is_current:
+        else:
             self.dismiss()
 
     def action_search(self) -> None:

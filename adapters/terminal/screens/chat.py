@@ -292,8 +292,9 @@ class ChatScreen(Screen[None]):
         """Show all arguments; back from there, keys wait for a moment again."""
         from adapters.terminal.screens.arguments import ArgumentsScreen  # not at the start
 
-        screen = ArgumentsScreen(event.item)
-        self.app.push_screen(screen, lambda _: self._guard.note_focus())
+        if self.is_active:  # a second Enter opens no second one
+            screen = ArgumentsScreen(event.item)
+            self.app.push_screen(screen, lambda _: self._guard.note_focus())
 
     @on(RequestCard.Decided)
     def _on_decided(self, event: RequestCard.Decided) -> None:

@@ -8,7 +8,7 @@ from itertools import accumulate
 from textual.content import Content
 from textual.widgets import Static
 
-from gateway.render.arguments import Argument, code_parts, count_lines
+from gateway.render.arguments import Argument, code_parts, size_text
 
 CARD_LINES = 40
 """Lines of a text on a card; a screen of its own has them all."""
@@ -18,6 +18,8 @@ COLOURED = 200_000
 """Characters of a text that is coloured, and of one line of it: a longer one would hold up keys."""
 COLOURED_LINE = 2_000
 TAB = 8
+IN_LINE = ("value", "note")
+"""Kinds of arguments that are one line."""
 MUTED = "$muted"
 
 
@@ -29,7 +31,7 @@ def card_widgets(arguments: Sequence[Argument]) -> Iterator[Static]:
     """The arguments on a card: of a long text, its first lines."""
     for argument in arguments:
         yield heading(argument)
-        if argument.kind == "value":
+        if argument.kind in IN_LINE:
             continue
         lines = argument.text.removesuffix("\n").split("\n")
         if len(lines) <= CARD_LINES:
@@ -42,13 +44,15 @@ def card_widgets(arguments: Sequence[Argument]) -> Iterator[Static]:
 
 def heading(argument: Argument) -> Static:
     """The argument's name, with its value or its number of lines."""
-    if argument.kind == "value":
-        content = Content.assemble((argument.name, "bold $primary"), f": {argument.text}")
-    else:
-        name = argument.name or "all arguments"
-        content = Content.assemble(
-            (name, "bold $primary"), (f"  {count_lines(argument.text)}", MUTED)
-        )
+    match argument.kind:
+        case "value":
+            content = Content.assemble((argument.name, "bold $primary"), f": {argument.text}")
+        case "note":
+            content = Content.styled(argument.text, "$warning")
+        case "text" | "diff":
+            name = argument.name or "all arguments"
+            size = (f"  {size_text(argument)}", MUTED)
+            content = Content.assemble((name, "bold $primary"), size)
     return Static(content, classes="argument")
 
 
@@ -66,12 +70,27 @@ def coloured(text: str, argument: Argument) -> Content:
     text = text.removesuffix("\n").expandtabs(TAB)
     if len(text) > COLOURED or max(map(len, text.split("\n"))) > COLOURED_LINE:
         return Content(text)
+    if argument.kind == "diff":
+        return Content("\n").join(_changed(line) for line in text.split("\n"))
     if argument.language:
         return _highlighted(text, argument.language)
     parts = [
         _highlighted(part, language) if language else part for part, language in code_parts(text)
     ]
     return Content.assemble(*parts)
+
+
+def _changed(line: str) -> Content:
+    """A line of a diff: red, green, or as it is."""
+    match line[:1]:
+        case "+":
+            return Content.styled(line, "$text-success on $success-muted")
+        case "-":
+            return Content.styled(line, "$text-error on $error-muted")
+        case "@" | "\\":
+            return Content.styled(line, MUTED)
+        case _:
+            return Content(line)
 
 
 def _highlighted(text: str, language: str) -> Content:

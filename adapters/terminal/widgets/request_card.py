@@ -20,9 +20,21 @@ if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
     from adapters.terminal.key_guard import Timer
 
-Choice: TypeAlias = Literal["approve", "approve_always", "deny", "text"]
-KEYS: dict[str, Choice] = {"y": "approve", "a": "approve_always", "n": "deny"}
+Choice: TypeAlias = Literal[
+    "approve", "approve_same", "approve_below", "approve_always", "deny", "text"
+]
+KEYS: dict[str, Choice] = {
+    "y": "approve",
+    "e": "approve_same",
+    "f": "approve_below",
+    "a": "approve_always",
+    "n": "deny",
+}
+LETTERS = {choice: key for key, choice in KEYS.items()}
 MUTED = "$muted"
+FOR_THREAD = "for this thread:"
+BETWEEN = 3
+"""Columns between two keys."""
 DIGITS = "123456789"
 
 
@@ -91,6 +103,7 @@ class RequestCard(Vertical, can_focus=True):
         self._body = Static(markup=False)
         self._arguments = Vertical(classes="arguments")
         self._buttons = Horizontal(classes="buttons")
+        self._grants = Horizontal(classes="buttons")
 
     def compose(self) -> ComposeResult:
         """The title, the scrolling body and the buttons."""
@@ -99,6 +112,7 @@ class RequestCard(Vertical, can_focus=True):
             yield self._body
             yield self._arguments
         yield self._buttons
+        yield self._grants
 
     async def show(self, requests: Sequence[RequestItem]) -> None:
         """Show the oldest of the open requests, or nothing."""
@@ -118,8 +132,22 @@ class RequestCard(Vertical, can_focus=True):
             await self._arguments.remove_children()
             await self._arguments.mount_all(card_widgets(item.arguments))
             self._scroll.scroll_home(animate=False)
+            await self._grants.remove_children()
+            await self._grants.mount_all(_grants(item))
+            self._grants.display = bool(item.grants)
+            self._stack_grants()
             await self._buttons.remove_children()
             await self._buttons.mount_all(_buttons(item))
+
+    def on_resize(self) -> None:
+        """Have all that may be granted in sight."""
+        self._stack_grants()
+
+    def _stack_grants(self) -> None:
+        """Stack approvals for the thread where a line is too short."""
+        told = self.item.grants if self.item is not None else ()
+        width = len(FOR_THREAD) + sum(len(text) + BETWEEN + 2 for _, text in told)
+        self._grants.set_class(width > self.content_size.width, "-stacked")
 
     def take_focus(self, *, by_itself: bool) -> None:
         """Listen to keys, in a moment."""
@@ -215,7 +243,8 @@ class RequestCard(Vertical, can_focus=True):
             return False
         match self.item.kind:
             case "approval":
-                return key in KEYS
+                granted = {LETTERS[kind] for kind, _ in self.item.grants}
+                return key in {"y", "n", *granted}
             case "choice":
                 return key in DIGITS[: len(self.item.options)]
             case "text":
@@ -270,7 +299,6 @@ def _buttons(item: RequestItem) -> list[Static]:
         case "approval":
             return [
                 KeyButton("y", "approve once"),
-                KeyButton("a", "always in this thread"),
                 KeyButton("n", "deny with a note"),
                 *([KeyButton("enter", "open")] if item.arguments else []),
             ]
@@ -278,3 +306,11 @@ def _buttons(item: RequestItem) -> list[Static]:
             return [Static(Content.styled("type a digit, or write an answer", MUTED))]
         case "text":
             return [Static(Content.styled("your next message answers", MUTED))]
+
+
+def _grants(item: RequestItem) -> list[Static]:
+    """Approvals for the rest of the thread; each names its arguments."""
+    if not item.grants:
+        return []
+    head = Static(Content.styled(FOR_THREAD, MUTED))
+    return [head, *(KeyButton(LETTERS[kind], told) for kind, told in item.grants)]

@@ -9,17 +9,18 @@ from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
 
 
-def grant(connection: Connection, request: Request, by: Author, now: float) -> None:
-    """Let a request's tool run for its asker from now on."""
+def grant(connection: Connection, request: Request, scope: str, by: Author, now: float) -> None:
+    """Let a request's tool run for its asker, with these arguments."""
     connection.execute(
-        "INSERT INTO grants (thread, tool, person, granted_by, granted_at)"
-        " VALUES (:thread, :tool, :person, :granted_by, :now)"
-        " ON CONFLICT (thread, tool, person) DO UPDATE"
+        "INSERT INTO grants (thread, tool, person, scope, granted_by, granted_at)"
+        " VALUES (:thread, :tool, :person, :scope, :granted_by, :now)"
+        " ON CONFLICT (thread, tool, person, scope) DO UPDATE"
         " SET granted_by = excluded.granted_by, granted_at = excluded.granted_at",
         {
             "thread": request.thread,
             "tool": request.tool,
             "person": request.asker,
+            "scope": scope,
             "granted_by": by.id,
             "now": now,
         },
@@ -29,7 +30,7 @@ def grant(connection: Connection, request: Request, by: Author, now: float) -> N
 def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
     """The tools that may run for the rest of the thread."""
     rows = connection.fetch(
-        "SELECT tool, person, granted_by, granted_at FROM grants WHERE thread = :thread"
+        "SELECT tool, person, scope, granted_by, granted_at FROM grants WHERE thread = :thread"
         " ORDER BY granted_at, tool",
         {"thread": thread},
     )
@@ -37,6 +38,7 @@ def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
         Grant(
             tool=row["tool"],
             person=row["person"],
+            scope=row["scope"],
             granted_by=row["granted_by"],
             granted_at=row["granted_at"],
         )
@@ -51,8 +53,8 @@ def granted_to_all(
     since: float,
     others: Mapping[str, float],
     now: float,
-) -> Mapping[str, float]:
-    """Tools approved for each of the people, and the times.
+) -> Mapping[tuple[str, str], float]:
+    """Tools and scopes approved for each of the people, and the times.
 
     Who approved a tool before foreign text came did not know what it would do now. The same holds
     for words of others: they have the approval, too, or wrote last, at this time, before it. What
@@ -60,20 +62,20 @@ def granted_to_all(
     came before it.
     """
     rows = connection.fetch(
-        "SELECT tool, person, granted_at FROM grants WHERE thread = :thread"
+        "SELECT tool, person, scope, granted_at FROM grants WHERE thread = :thread"
         " AND granted_at > :since AND granted_at <= :now",
         {"thread": thread, "since": since, "now": now},
     )
-    given: dict[str, dict[str, float]] = {}
+    given: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
-        given.setdefault(row["tool"], {})[row["person"]] = row["granted_at"]
+        given.setdefault((row["tool"], row["scope"]), {})[row["person"]] = row["granted_at"]
     persons = {person.id for person in people}
-    found: dict[str, float] = {}
-    for tool, times in given.items():
+    found: dict[tuple[str, str], float] = {}
+    for granted, times in given.items():
         if persons <= times.keys():
             at = min(times[person] for person in persons)
             if all(other in times or last < at for other, last in others.items()):
-                found[tool] = at
+                found[granted] = at
     return found
 
 

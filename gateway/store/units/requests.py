@@ -21,10 +21,11 @@ REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 
 _ASK = """
     INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,
-     arguments, arguments_hash, call, approvers, always, quorum, created_at, expires_at, due_at)
+     arguments, arguments_hash, call, approvers, always, below, diff, quorum, created_at,
+     expires_at,     due_at)
     VALUES (:id, :engine_id, :thread, :turn, :kind, :agent, :prompt, :options, :tool,
-     :arguments, :arguments_hash, :call, :approvers, :always, :quorum, :asked_at, :expires_at,
-     :due_at)
+     :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :quorum, :asked_at,
+     :expires_at, :due_at)
 """
 _AUDIT = """
     INSERT INTO audit (thread, at, person, what, request, kind, tool, arguments_hash, outcome,
@@ -36,6 +37,7 @@ _AUDIT = """
 
 def ask(connection: Connection, request: Request, now: float) -> None:
     """Note a new request."""
+    diff = request.diff
     parameters: dict[str, Any] = {
         "id": request.id,
         "engine_id": request.engine_id,
@@ -51,6 +53,8 @@ def ask(connection: Connection, request: Request, now: float) -> None:
         "call": request.call,
         "approvers": json.dumps(request.approvers),
         "always": request.always,
+        "below": json.dumps(request.below),
+        "diff": json.dumps([diff.arguments, diff.lines, diff.note]) if diff else "",
         "quorum": request.quorum,
         "asked_at": request.asked_at,
         "expires_at": request.expires_at,
@@ -70,8 +74,8 @@ def resolve(
     """Answer a request; it, and the events this adds. Raises NotFound."""
     request = existing_request(connection, decision.request)
     settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
-    if decision.grant:
-        grant(connection, request, author, now)
+    if decision.grant is not None:
+        grant(connection, request, decision.grant, author, now)
     outcome = decision.outcome if request.kind == "approval" else ""
     note(connection, request, "answered", now, person=author.id, outcome=outcome, place=place)
     event = resolved(request, decision.outcome, author.name)
@@ -91,9 +95,15 @@ def support(
     """
     request = existing_request(connection, decision.request)
     connection.execute(
-        "INSERT INTO supports (request, person, always, at)"
-        " VALUES (:request, :person, :always, :now)",
-        {"request": request.id, "person": author.id, "always": decision.always, "now": now},
+        "INSERT INTO supports (request, person, always, kind, at)"
+        " VALUES (:request, :person, :always, :kind, :now)",
+        {
+            "request": request.id,
+            "person": author.id,
+            "always": decision.kind != "approve",
+            "kind": decision.kind,
+            "now": now,
+        },
     )
     outcome = f"approved, {decision.approved} of {decision.quorum}"
     note(connection, request, "supported", now, person=author.id, outcome=outcome, place=place)

@@ -12,6 +12,7 @@ from gateway.errors import NotFound
 from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
 from gateway.store.decisions import NewThread
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
+from gateway.values import ArgumentDiff
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
 
@@ -42,10 +43,11 @@ MESSAGE_COLUMNS = """
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
     r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
-    r.approvers, r.always, r.created_at AS asked_at, r.expires_at, r.quorum,
+    r.approvers, r.always, r.below, r.diff, r.created_at AS asked_at, r.expires_at, r.quorum,
     t.author AS asker,
     (SELECT json_group_array(person) FROM supports WHERE request = r.id) AS supporters,
-    NOT EXISTS (SELECT 1 FROM supports WHERE request = r.id AND NOT always) AS always_so_far
+    (SELECT json_group_array(CASE WHEN always THEN kind ELSE 'approve' END) FROM supports
+     WHERE request = r.id) AS support_kinds
     FROM requests r JOIN turns t ON t.id = r.turn
 """
 
@@ -136,8 +138,17 @@ def request_of(row: Row) -> Request:
     values["approvers"] = tuple(json.loads(values["approvers"]))
     values["always"] = bool(values["always"])
     values["supporters"] = tuple(json.loads(values["supporters"]))
-    values["always_so_far"] = bool(values["always_so_far"])
+    values["support_kinds"] = tuple(json.loads(values["support_kinds"]))
+    values["diff"] = _diff(values["diff"])
+    values["below"] = tuple((name, folder) for name, folder in json.loads(values["below"]))
     return Request(**values)
+
+
+def _diff(text: str) -> ArgumentDiff | None:
+    if not text:
+        return None
+    arguments, lines, note = json.loads(text)
+    return ArgumentDiff(arguments=tuple(arguments), lines=lines, note=note)
 
 
 def author_of(row: Row) -> Author:

@@ -118,6 +118,7 @@ async def test_each_line_of_a_pipe_has_its_turn_and_a_backslash_goes_on():
     [
         ("approve", Answer(kind="approve")),
         ("Approve always", Answer(kind="approve_always")),
+        ("approve same", Answer(kind="approve_same")),
         ("deny", Answer(kind="deny")),
         ("deny too risky", Answer(kind="deny", text="too risky")),
     ],

@@ -403,7 +403,7 @@ async def test_a_session_that_waits_asks_before_it_takes_the_message():
     await client.happen(thread, TurnStarted(thread=""), approval, ended("waiting"))
     nobody = await run(client, Task(text="Hi", session="trip"))
     assert nobody.code == ExitCode.WAITING
-    assert 'front wants to use rm:\n  {"path": "x"}\n' in nobody.err
+    assert "front wants to use rm:\n  path: x\n" in nobody.err
 
 
 # --- understanding what a person types ---
@@ -435,7 +435,7 @@ def test_a_line_is_understood_as_an_answer_or_asked_for_again(request_, line, an
 
 def test_a_question_shows_what_can_not_be_seen():
     approval = asked(kind="approval", tool="rm", arguments='{"path": "a\u202eb"}')
-    assert question(approval) == 'front wants to use rm:\n  {"path": "a⟨U+202E⟩b"}\n'
+    assert question(approval) == "front wants to use rm:\n  path: a⟨U+202E⟩b\n"
     because = replace(approval, prompt="front wants to use rm. It needs approval because I say so.")
     assert question(because) == f"{question(approval)}It needs approval because I say so.\n"
     choice = asked("Which\x1b[2J?", kind="choice", options=("red", "blue"))

@@ -108,3 +108,30 @@ def test_a_text_says_what_was_found_and_what_is_expected():
 def test_there_are_enough_of_them():
     assert len(FILES) == 20
     assert len(SINGLE) + len(ROUTES) >= 60
+
+
+def test_a_rule_names_arguments_that_its_tool_has(tmp_path):
+    text = """\
+[models.m]
+provider = "demo"
+[teams.t]
+type = "round_robin"
+max_turns = 1
+agents.a = { tools = ["tools:find_order", "tools:pay_back"] }
+[policies.tools]
+find_order = { action = "ask", paths = ["id", "idd"] }
+pay_back = { action = "ask", diff = { path = "path", content = "id" } }
+"""
+    ask = "expected an argument of"
+    assert reported(tmp_path, text) == [
+        (
+            8,
+            "policies.tools.find_order.paths",
+            f"found 'idd', {ask} find_order; did you mean 'id'?",
+        ),
+        (9, "policies.tools.pay_back.diff", f"found 'path', {ask} pay_back; its arguments are id"),
+    ]
+    half = text.split("pay_back =")[0].replace('paths = ["id", "idd"]', 'diff = { old = "id" }')
+    [(_, keys, said)] = reported(tmp_path, half)
+    assert keys == "policies.tools.find_order.diff"
+    assert "expected the arguments for old and new, or for path and content" in said

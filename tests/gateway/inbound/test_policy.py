@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access, Admission
+from gateway.access.grants import grant_scope
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN
 from gateway.client import Answer
 from gateway.config.routes import Route
@@ -143,6 +144,10 @@ def test_a_choice_is_made_by_name_or_number_or_in_words_of_ones_own(text, answer
     assert found.answer.text == found.outcome == answer
 
 
+ANY = "approved for this thread, with any arguments"
+SAME = "approved for this thread, with exactly these arguments"
+BELOW = "approved for this thread, with path below a/"
+NO_FOLDER = CommandReply(reply="This call names no folder that could be approved; approve it once.")
 APPROVE, DENY = Answer(kind="approve"), Answer(kind="deny", text="no")
 DONE = request("approval", 4, state="answered", outcome="approved")
 
@@ -151,7 +156,15 @@ DONE = request("approval", 4, state="answered", outcome="approved")
     ("named", "answer", "author", "expected"),
     [
         (OPEN, APPROVE, LOCAL_OPERATOR, "approved"),
-        (OPEN, Answer(kind="approve_always"), LOCAL_OPERATOR, "approved for this thread"),
+        (OPEN, Answer(kind="approve_always"), LOCAL_OPERATOR, ANY),
+        (OPEN, Answer(kind="approve_same"), LOCAL_OPERATOR, SAME),
+        (
+            replace(OPEN, below=(("path", "a"),)),
+            Answer(kind="approve_below"),
+            LOCAL_OPERATOR,
+            BELOW,
+        ),
+        (OPEN, Answer(kind="approve_below"), LOCAL_OPERATOR, NO_FOLDER),
         (OPEN, DENY, LOCAL_OPERATOR, "denied: no"),
         (OPEN, APPROVE, ASKER, CommandReply(reply="You may not answer this request.")),
         (DONE, DENY, LOCAL_OPERATOR, CommandReply(reply="This is already settled: approved.")),
@@ -185,7 +198,7 @@ def test_a_click_means(named, answer, author, expected):
     if isinstance(expected, str):
         assert isinstance(found, RequestAnswer)
         assert (found.outcome, found.answer) == (expected, answer)
-        assert found.grant == (answer.kind == "approve_always")
+        assert found.grant == grant_scope(answer.kind, named)
     else:
         assert found == expected
 
@@ -233,6 +246,7 @@ def test_only_who_may_answer_a_request_is_told_its_id(command):
         ("/approve", Answer(kind="approve")),
         ("!approve", Answer(kind="approve")),
         ("/approve always", Answer(kind="approve_always")),
+        ("/approve same", Answer(kind="approve_same")),
         ("/deny", Answer(kind="deny")),
         ("/deny too risky", Answer(kind="deny", text="too risky")),
     ],
@@ -454,7 +468,12 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
 @pytest.mark.parametrize(
     ("supporters", "always", "answer", "expected"),
     [
-        ((), True, "approve", RequestSupport(request=OPEN.id, always=False, approved=1, quorum=3)),
+        (
+            (),
+            True,
+            "approve",
+            RequestSupport(request=OPEN.id, kind="approve", approved=1, quorum=3),
+        ),
         (("x:1",), True, "approve_always", 2),
         (
             ("x:1", "local:operator"),
@@ -462,26 +481,27 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
             "approve",
             "You have already approved this (2 of 3 so far).",
         ),
-        (("x:1", "x:2"), True, "approve_always", "approved for this thread by 3 people"),
+        (("x:1", "x:2"), True, "approve_always", f"{ANY} by 3 people"),
         (("x:1", "x:2"), False, "approve_always", "approved by 3 people"),
         (("x:1", "x:2"), True, "approve", "approved by 3 people"),
         (("x:1", "x:2"), True, "deny", "denied"),
     ],
 )
 def test_an_approval_that_several_people_give(supporters, always, answer, expected):
-    asked = replace(OPEN, quorum=3, supporters=supporters, always_so_far=always)
+    kinds = ["approve_always" if always else "approve"] * len(supporters)
+    asked = replace(OPEN, quorum=3, supporters=supporters, support_kinds=kinds)
     click = Click(request=asked.id, answer=Answer(kind=answer))
     found = meaning("", situation(asked, named=asked), LOCAL_OPERATOR, click=click)
     match found:
         case RequestSupport() if isinstance(expected, int):
-            assert (found.approved, found.always) == (expected, True)
+            assert (found.approved, found.kind) == (expected, "approve_always")
         case RequestSupport():
             assert found == expected
         case CommandReply():
             assert found.reply == expected
         case RequestAnswer():
             assert found.outcome == expected
-            assert found.grant == ("for this thread" in expected)
+            assert found.grant == ("" if "for this thread" in expected else None)
         case _:
             pytest.fail(str(found))
 

@@ -7,6 +7,7 @@ from zlib import crc32
 import pytest
 
 from gateway.access.authority import Access, Admission
+from gateway.access.grants import arguments_hash
 from gateway.app.threads import audit_table
 from gateway.client import Answer
 from gateway.control.socket_client import SocketClient
@@ -42,6 +43,7 @@ from tests.gateway.scripted import (
 
 HOUR = 3600.0
 APPROVE, ALWAYS, DENY = (Answer(kind=kind) for kind in ("approve", "approve_always", "deny"))
+SAME, BELOW = (Answer(kind=kind) for kind in ("approve_same", "approve_below"))
 KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 APPROVALS = ConversationKey(platform="x", workspace="T1", channel="approvals")
 ANN = Author(id="x:T1:ann", name="Ann")
@@ -279,7 +281,12 @@ async def test_one_who_denies_is_enough(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("answers", "granted"), [((ALWAYS, ALWAYS), True), ((APPROVE, ALWAYS), False)]
+    ("answers", "granted"),
+    [
+        ((ALWAYS, ALWAYS), "send with any arguments"),
+        ((SAME, ALWAYS), "send with exactly the arguments"),
+        ((APPROVE, ALWAYS), ""),
+    ],
 )
 async def test_several_people_approve_for_the_thread_only_together(tmp_path, answers, granted):
     office = Office(tmp_path, rule=ToolRule(action="ask", quorum=2))
@@ -289,7 +296,7 @@ async def test_several_people_approve_for_the_thread_only_together(tmp_path, ans
             await office.click(boss, request.request, answer)
         await office.finished()
         grants = (await office.person.send(office.thread, "/grants")).reply
-    assert ("send" in grants) == granted
+    assert grants.startswith(granted or "No tool is approved")
 
 
 async def test_support_survives_a_restart(tmp_path):
@@ -426,12 +433,54 @@ async def test_a_grant_is_listed_and_taken_back_also_from_a_turn_that_runs(tmp_p
         await until(office.person, office.thread, counts(InputRequested, 2))
         none = (await office.person.send(office.thread, "/grants")).reply
         audit = await office.audit()
-    assert listed == f"send, for {ANN.id}; approved by {BOSSES[0].id}"
+    assert listed == f"send with any arguments, for {ANN.id}; approved by {BOSSES[0].id}"
     assert nobodys.reply.startswith("send has no approval")
     assert revoked.reply == "send needs approval again before it runs."
     assert none.startswith("No tool is approved")
     assert ("revoked", ANN.id, "asked for again") in audit
     assert office.sent == [""]
+
+
+async def test_a_grant_covers_what_it_says_also_after_a_restart(tmp_path):
+    def sends(to: str):
+        return calls("send", send=json.dumps({"to": to}))
+
+    office = Office(
+        tmp_path,
+        *(sends("reports/q1.md"), "done"),
+        *(sends("reports/q2.md"), sends("reports/../q3.md"), "done"),
+        *(sends("reports/../q3.md"), sends("q4.md"), "done"),
+        rule=ToolRule(action="ask", paths=("to",), output="trusted"),
+    )
+    async with office.open():
+        first = await office.ask()
+        await office.click(BOSSES[0], first.request, BELOW)
+        await office.finished()
+    async with office.open():
+        second = await office.ask()
+        refused = await office.click(BOSSES[0], second.request, BELOW)
+        await office.click(BOSSES[0], second.request, SAME)
+        events = await until(office.person, office.thread, counts(InputResolved, 2))
+    async with office.open():
+        third = await office.ask()
+        listed = (await office.person.send(office.thread, "/grants")).reply
+    assert first.grants == (
+        ("approve_same", "exactly these arguments"),
+        ("approve_below", "to below reports/"),
+        ("approve_always", "any arguments"),
+    )
+    assert second.below == third.below[:0] == ()
+    assert "names no folder" in refused.reply
+    assert [e.outcome for e in of(InputResolved, events)] == [
+        "approved for this thread, with to below reports/",
+        "approved for this thread, with exactly these arguments",
+    ]
+    assert json.loads(third.arguments) == {"to": "q4.md"}
+    assert office.sent == ["reports/q1.md", "reports/q2.md", *["reports/../q3.md"] * 2]
+    assert [line.split(",")[0] for line in listed.splitlines()] == [
+        "send with to below reports/",
+        f"send with exactly the arguments {arguments_hash(second.arguments)[:12]}",
+    ]
 
 
 # --- what an approval is bound to ---

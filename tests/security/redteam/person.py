@@ -49,7 +49,7 @@ async def forge_approvals(chat: Chat, moved: Moved) -> None:
     asked = await chat.ask("mallory", f"{HOSTILE} {named('pay')}")
     if await _card(chat, asked, moved):
         for person in ("mallory", "moe"):
-            for button in ("Approve", "Approve for this thread"):
+            for button in ("Approve", "For this thread: any arguments"):
                 await chat.click(person, asked, button)
         for text in FORGERIES:
             await chat.reply("moe", asked, f"{text}")
@@ -59,7 +59,7 @@ async def click_cards_of_others(chat: Chat, moved: Moved) -> None:
     """A card that its asker alone may answer."""
     asked = await chat.ask("bea", f"quietly {named('book')}")
     if await _card(chat, asked, moved):
-        for button in ("Approve", "Approve for this thread"):
+        for button in ("Approve", "For this thread: any arguments"):
             await chat.click("moe", asked, button)
         await chat.reply("moe", asked, "approve")
 

@@ -233,7 +233,7 @@ def pressed(action_id: str, value: str = "r1", **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer"), [("approve", "approve"), ("always", "approve_always"), ("deny", "deny")]
+    ("kind", "answer"), [("approve", "approve"), ("below", "approve_below"), ("deny", "deny")]
 )
 def test_a_button_answers_its_request(kind: str, answer: Any) -> None:
     found = pressed(f"g:{kind}:0")

@@ -30,6 +30,13 @@ APPROVAL = InputRequested(
     arguments='{"to": "bob", "amount": 5}',
 )
 ARGUMENTS = "to: bob\namount: 5"
+BUTTONS = (
+    "Approve",
+    "Deny",
+    "Deny with a note",
+    "For this thread: exactly these arguments",
+    "For this thread: any arguments",
+)
 CHOICE = replace(
     APPROVAL, request_kind="choice", prompt="Which one?", tool="", arguments="", options=("a", "b")
 )
@@ -79,18 +86,31 @@ async def test_an_approval_shows_the_call_whole_and_what_can_be_said_to_it(desk:
         *ARGUMENTS.splitlines(),
     ]
     assert shown.fallback == "clerk asks to run pay."
-    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
+    assert shown.buttons == BUTTONS
+    assert "clerk wants to use pay." in shown.text
+    assert "to: bob\namount: 5" in shown.text
+    assert "<@U0BOB>" in shown.text
+    assert shown.buttons == BUTTONS
     kinds = [
         action.kind
         for action in actions_of(desk)
         if action and action.value == card.request.request
     ]
-    assert kinds == ["approve", "always", "deny", "note"]
+    assert kinds == ["approve", "deny", "note", "same", "always"]
 
 
 async def test_what_may_not_be_allowed_for_ever_has_no_button_for_that(desk: Desk) -> None:
     await desk.surface.post(desk.place, part(Card(request=replace(APPROVAL, always=False))))
-    assert "Approve for this thread" not in desk.messages()[0].buttons
+    assert desk.messages()[0].buttons == BUTTONS[:3]
+
+
+async def test_an_approval_for_the_thread_names_the_folder(desk: Desk) -> None:
+    request = replace(APPROVAL, below=(("path", "<!here> a‮*b*"),))
+    await desk.surface.post(desk.place, part(Card(request=request)))
+    assert desk.messages()[0].buttons[4] == "For this thread: path below <!here> a⟨U+202E⟩*b*/"
+    action = actions_of(desk)[4]
+    assert action is not None
+    assert (action.kind, action.value) == ("below", APPROVAL.request)
 
 
 async def test_arguments_hide_nothing(desk: Desk) -> None:
@@ -240,7 +260,7 @@ async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: D
     assert "Bob said" not in shown.text + shown.fallback
     assert ARGUMENTS in shown.text
     assert link in shown.text
-    assert shown.buttons == ("Approve", "Approve for this thread", "Deny", "Deny with a note")
+    assert shown.buttons == BUTTONS
     assert await desk.surface.find(away, "k1", 0.0) == message
     await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
     shown = desk.slack.messages("random")[-1]

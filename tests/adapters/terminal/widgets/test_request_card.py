@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +66,34 @@ async def test_a_card_says_why_the_tool_is_asked_for(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("key", "answer"),
-    [("y", Answer(kind="approve")), ("a", Answer(kind="approve_always"))],
+    [
+        ("y", Answer(kind="approve")),
+        ("e", Answer(kind="approve_same")),
+        ("f", Answer(kind="approve_below")),
+        ("a", Answer(kind="approve_always")),
+    ],
 )
 async def test_a_key_approves_once_or_always(tmp_path: Path, key: str, answer: Answer):
-    async with asking(tmp_path, SHELL) as chat:
+    async with asking(tmp_path, replace(SHELL, below=(("cwd", "src"),))) as chat:
+        await chat.until_shown(
+            "for this thread:", "e exactly these arguments", "f cwd below src/", "a any arguments"
+        )
         await chat.press("ctrl+t")
         chat.clock.advance(INERT)
         await chat.press(key)
         await chat.until(lambda: not chat.card.display)
         assert chat.client.answers == [("r1", answer)]
         assert chat.composer.has_focus
+
+
+async def test_what_is_not_offered_has_no_key(tmp_path: Path):
+    async with asking(tmp_path, replace(SHELL, always=False)) as chat:
+        await chat.press("ctrl+t")
+        chat.clock.advance(INERT)
+        await chat.press("e")
+        assert chat.client.answers == []
+        assert "for this thread" not in chat.text()
+        assert chat.composer.text == "e"
 
 
 async def test_a_denial_takes_a_note(tmp_path: Path):
