@@ -54,6 +54,7 @@ from gateway.config.allowances import (
     AllowedVariable,
 )
 from gateway.config.budgets import Budget, Price
+from gateway.config.descriptions import described_fields
 from gateway.config.models import ModelConfig, ModelInfoConfig
 from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
@@ -169,8 +170,8 @@ def _table(title: str, kinds: list[type[Section]]) -> Iterator[str]:
     yield "| key | value | default | |\n|---|---|---|---|"
     rows: dict[str, list[FieldInfo]] = {}
     for kind in kinds:
-        inherited = GroupTeam.model_fields if kind is not GroupTeam else {}
-        for name, field in kind.model_fields.items():
+        inherited = described_fields(GroupTeam) if kind is not GroupTeam else {}
+        for name, field in described_fields(kind).items():
             if issubclass(kind, GroupTeam) and _same(inherited.get(name), field):
                 continue
             if not (kind in (Config, Policies) and name in SUBTABLES):

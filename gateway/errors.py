@@ -23,7 +23,7 @@ GatewayError
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -171,7 +171,7 @@ def report(
 
 def log_incident(error: BaseException, failed: str) -> str:
     """Log an error, and say under which new id."""
-    incident = secrets.token_hex(3)
+    incident = os.urandom(3).hex()
     LOG.error("incident %s: %s", incident, failed, exc_info=error)
     return incident
 

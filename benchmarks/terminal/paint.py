@@ -39,17 +39,14 @@ def first_paints(runs: int) -> tuple[Paints, Paints]:
     return ours, empty
 
 
-def idle(seconds: float) -> tuple[float, float, int]:
-    """An idle `parley chat`: start in seconds, CPU share, resident bytes.
-
-    It has started once it is ready for a message; the share is of one CPU.
-    """
+def idle(seconds: float) -> tuple[float, int]:
+    """An idle `parley chat`: its share of one CPU, its resident bytes."""
     with (
         tempfile.TemporaryDirectory() as place,
         Screen(*CHAT, folder=Path(place)) as screen,
     ):
-        ready = screen.until_shown(READY) - screen.started
+        screen.until_shown(READY)
         screen.rest(2.0)
         before = screen.cpu()
         screen.rest(seconds)
-        return ready, (screen.cpu() - before) / seconds, screen.resident()
+        return (screen.cpu() - before) / seconds, screen.resident()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.measure import Figures
 from benchmarks.report import Row, Table, Target
+from benchmarks.terminal.awake import starts
 from benchmarks.terminal.paint import first_paints, idle
 from benchmarks.terminal.streaming import long_thread, streamed
 
@@ -11,7 +12,7 @@ OURS, EMPTY = "parley chat", "empty Textual app"
 
 
 def run(*, quick: bool) -> Table:
-    """Measure. Takes about ten seconds, or a minute and a half."""
+    """Measure. Takes about twenty seconds, or two minutes."""
     table = Table(title="Terminal", columns=(OURS, EMPTY), ratio="ratio")
     ours, empty = first_paints(3 if quick else 15)
     table.rows += [
@@ -27,10 +28,10 @@ def run(*, quick: bool) -> Table:
             ("  CPU until then", ours.cpu, empty.cpu),
         )
     ]
+    table.rows += _awake(3 if quick else 9)
     seconds = 3.0 if quick else 10.0
-    ready, share, resident = idle(seconds)
+    share, resident = idle(seconds)
     table.rows += [
-        _row("ready for a message", "s", ready),
         _row("CPU while idle, of one core", "%", 100 * share, "below 1"),
         _row("resident memory", "bytes", resident),
     ]
@@ -39,6 +40,34 @@ def run(*, quick: bool) -> Table:
             table.rows += _streaming(name, streamed(scene))
         table.rows += _long(long_thread())
     return table
+
+
+def _awake(runs: int) -> list[Row]:
+    demo, sdk, empty = starts(runs)
+    rows: list[Row] = []
+    for chat, model in ((demo, "demo team"), (sdk, "OpenAI's SDK")):
+        rows += [
+            Row(
+                name=f"{name}, {model}",
+                unit="s",
+                cells={OURS: Figures.of(measured), EMPTY: Figures.of(empty.paint)},
+                over=[(OURS, EMPTY)],
+                target=Target(at_most=at_most),
+                note="empty: its first paint",
+            )
+            for name, measured, at_most in (
+                ("first key echoed", chat.key, 1.3),
+                ("ready for a message", chat.ready, 4.0),
+            )
+        ]
+        rows += [
+            Row(name=name, unit="s", cells={OURS: Figures.of(stalls)}, target=Target(at_most=0.1))
+            for name, stalls in (
+                ("  longest stall until the end of the first answer", chat.stall),
+                ("  most CPU in one of these stalls", chat.stall_cpu),
+            )
+        ]
+    return rows
 
 
 def _streaming(what: str, figures: dict[str, float]) -> list[Row]:

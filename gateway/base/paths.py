@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,10 +40,7 @@ def first_screen(source: Path | None) -> FirstScreen:
 
     Its mistakes are reported when it is loaded.
     """
-    try:
-        data = tomllib.loads(source.read_text(encoding="utf-8")) if source else {}
-    except (OSError, ValueError):
-        data = {}
+    data = _read(source) if source else {}
     folder = source.absolute().parent if source else Path.cwd()
     stored, theme, mouse = (
         _setting(data, *keys)
@@ -56,6 +52,15 @@ def first_screen(source: Path | None) -> FirstScreen:
         theme=theme if isinstance(theme, str) else "",
         mouse=mouse is not False,
     )
+
+
+def _read(source: Path) -> dict[str, Any]:
+    import tomllib  # a chat without a config starts without it
+
+    try:
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def _setting(data: dict[str, Any], table: str, key: str) -> Any:

@@ -140,6 +140,8 @@ def ask_about(named: Path | None, *, trust: bool) -> None:
 
     Raises ConfigNotTrusted.
     """
+    if named is not None or not Path("config.toml").exists():
+        return  # nothing was only found here; the rest costs start-up time
     from gateway.app.trust import ConfigNotTrusted, remember, untrusted_config
 
     found = untrusted_config(named)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from pydantic import Tag
 from pydantic.fields import FieldInfo
 
+from gateway.config.descriptions import described_fields
 from gateway.config.table import Section
 from gateway.config.toml import KeyPath
 
@@ -24,7 +25,7 @@ def type_at(kind: Any, location: KeyPath) -> tuple[KeyPath, Any, FieldInfo | Non
             path = (*path, part)
             parent = single(kind)
             if isinstance(parent, type) and issubclass(parent, Section):
-                field = parent.model_fields.get(str(part))
+                field = described_fields(parent).get(str(part))
             kind = _child(parent, part)
     return path, single(kind), field
 

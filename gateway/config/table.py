@@ -64,9 +64,7 @@ class Section(BaseModel):
     Each of its secrets may be given as NAME, NAME_env (a variable) or NAME_file.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_default=False
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
 
     strangers_add_it: ClassVar[bool] = False
     """True for a platform where anybody may add the bot to a workspace of their own.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from adapters.terminal.items import is_shown_for
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.widgets.bars import (
     HeadBar,
@@ -86,6 +85,8 @@ class ThreadView:
         if idle:  # else it waits, which is shown above the composer
             items += [each.item for each in outbox]
         if self.only:
+            from adapters.terminal.items import is_shown_for  # not at the start
+
             items = [item for item in items if is_shown_for(item, self.only)]
         await transcript.draw(items)
         self.unsent.display = False

@@ -1,0 +1,49 @@
+"""Descriptions of settings: the docstrings below them in the source.
+
+Pydantic reads them, too, but for every table as it is imported, which takes longer than the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from copy import copy
+from functools import cache
+
+from pydantic.fields import FieldInfo
+
+from gateway.config.table import Section
+
+
+@cache
+def described_fields(table: type[Section]) -> dict[str, FieldInfo]:
+    """The fields of a table with their descriptions."""
+    texts: dict[str, str] = {}
+    for kind in reversed(table.__mro__):
+        if issubclass(kind, Section):
+            texts |= dict(_docstrings(kind))
+    fields = {name: copy(field) for name, field in table.model_fields.items()}
+    for name, field in fields.items():
+        field.description = texts.get(name)
+    return fields
+
+
+def _docstrings(kind: type) -> Iterator[tuple[str, str]]:
+    """Names and docstrings of a class's attributes."""
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):  # the source is not there
+        return
+    (definition,) = ast.parse(textwrap.dedent(source)).body
+    assert isinstance(definition, ast.ClassDef)
+    for field, below in zip(definition.body, definition.body[1:], strict=False):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, inspect.cleandoc(text)
+            case _:
+                pass
