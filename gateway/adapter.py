@@ -266,7 +266,7 @@ class AdapterHost(Protocol):
         ...
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if a conversation was muted at a place in the platform's order.
+        """True if a conversation was muted at a place in its order.
 
         It may have been unmuted since.
         """

@@ -137,7 +137,7 @@ class ThreadModel:
         return self.activity == "idle" or (self.activity == "waiting" and bool(self.requests))
 
     def has_message(self, inbox: int) -> bool:
-        """True if the message of this number is in a turn or the queue."""
+        """True if this numbered message is in a turn or queued."""
         return inbox in self.queued or f"human-{inbox}" in self.items
 
     def last_reply(self) -> str:

@@ -1,4 +1,4 @@
-"""From the start to the end of the first answer: is the chat awake?"""
+"""Wakefulness of the chat, from its start to the first answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Starts:
     stall_cpu: list[float] = field(default_factory=list[float])
 
     def add_chat(self, *options: str) -> None:
-        """Start the chat, type at once, and send a message when it is ready."""
+        """Start the chat, type at once, send when it is ready."""
         with tempfile.TemporaryDirectory() as place:
             stalls = Path(place) / "stalls.json"
             arguments = CHAT, str(stalls), "chat", "--new", *options
@@ -83,7 +83,7 @@ class Starts:
 
 
 def starts(runs: int) -> tuple[Starts, Starts, Starts]:
-    """The demo team's, those on OpenAI's SDK, and the empty application's, in turn."""
+    """Runs of the demo team, OpenAI's SDK, and an empty application."""
     demo, sdk, empty = Starts(), Starts(), Starts()
     with _config(1 + runs) as config:
         Starts().add_chat("--config", config)  # warms the file cache

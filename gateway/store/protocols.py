@@ -76,7 +76,7 @@ class SessionReader(Protocol):
         ...
 
     async def last_command(self, thread: str, order_key: str, commands: Collection[str]) -> str:
-        """The last of these commands before a place in the platform's order; "" without one."""
+        """The last of these commands before a place, or ""."""
         ...
 
     async def accepted_keys(self, keys: Collection[str]) -> frozenset[str]:

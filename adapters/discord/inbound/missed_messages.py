@@ -135,7 +135,7 @@ class MissedMessages:
         return missed, untaken
 
     async def _is_muted(self, message: InboundMessage) -> bool:
-        """True if a thread that is muted, or was then, keeps a message from the team."""
+        """True if a mute, now or then, keeps it from the team."""
         thread = await self._host.thread_at(message.key)
         if thread is None or message.mentioned:
             return False

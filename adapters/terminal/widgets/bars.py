@@ -57,7 +57,7 @@ class UnsentMessages(Static):
         self._draw()
 
     def discard(self, text: str) -> bool:
-        """Forget a message that can be sent now; False if it was taken back."""
+        """Forget a sendable message; False if it was taken back."""
         found = text in self._texts
         if found:
             self._texts.remove(text)

@@ -113,11 +113,11 @@ class Composer(TextArea):
 
     @property
     def unsent(self) -> str:
-        """All that was written and not sent, be it a draft, an answer or both."""
+        """Everything unsent: a draft, an answer, or both."""
         return "\n".join(filter(None, (self._aside, self.text))) if self.purpose else self.text
 
     def restore(self, draft: str) -> None:
-        """Bring a draft back; under one that is being written, up has it."""
+        """Bring a draft back, under one that is being written."""
         if self.text or self.purpose:
             self._history.add(draft)
         else:

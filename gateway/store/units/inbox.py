@@ -313,7 +313,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
 def last_command(
     connection: Connection, thread: str, order_key: str, commands: Collection[str]
 ) -> str:
-    """The last of these commands before a place in the platform's order; "" without one."""
+    """The last of these commands before a place, or ""."""
     names, parameters = listed("command", commands)
     row = first(
         connection,

@@ -1,4 +1,4 @@
-"""Drafts: saved as they are typed, each with its thread, private, never in the way."""
+"""Drafts: saved as they are typed, private, each with its thread."""
 
 import os
 import signal

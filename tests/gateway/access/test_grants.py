@@ -46,7 +46,7 @@ def scope_for(kind: Any, asked: ToolCall, folder: Path, paths: tuple[str, ...] =
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A work folder with a folder, a neighbour of like name, and links."""
+    """A work folder, a neighbour of like name, and links."""
     work = tmp_path / "work"
     for name in ("reports/old", "reports-secret"):
         (work / name).mkdir(parents=True)
