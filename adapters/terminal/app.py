@@ -232,10 +232,18 @@ class ChatApp(App[int]):
             self.notify("Copied.", markup=False)
         elif isinstance(self.screen, ChatScreen) and self.screen.put_draft_aside():
             self.notify("Draft cleared; up restores it.", markup=False)
-        elif self._leave_key.press():
+        else:
+            self._leave_at_second_press("ctrl+c")
+
+    async def action_quit(self) -> None:
+        """Quit when repeated: where ctrl+s stops a terminal, ctrl+q only lets it go on."""
+        self._leave_at_second_press("ctrl+q")
+
+    def _leave_at_second_press(self, key: str) -> None:
+        if self._leave_key.press():
             self.exit(0)
         else:
-            self.notify("Press ctrl+c again to quit.", timeout=SECOND_PRESS, markup=False)
+            self.notify(f"Press {key} again to quit.", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""
