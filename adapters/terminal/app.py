@@ -148,11 +148,11 @@ class ChatApp(App[int]):
 
         What can't be drawn is hidden: nothing else would be drawn with it in the way.
         """
+        if self._exit:
+            return  # what was still drawn on is being taken down
         cause = error.error if isinstance(error, WorkerFailed) else error
         cause = cause if isinstance(cause, Exception) else error
         told = self.incidents.tell(cause)
-        if self._exit:
-            return
         with suppress(Exception):  # what tells of mistakes may have one itself: it was logged
             self._hide_broken(cause)
             if told:
@@ -278,7 +278,7 @@ class ChatApp(App[int]):
 
     def action_command_palette(self) -> None:
         """Search the commands."""
-        show(self.screen, Search(id="--command-palette"))
+        show(self.screen, Search())
 
     def search_themes(self) -> None:
         """Search the themes."""

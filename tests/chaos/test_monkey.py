@@ -12,8 +12,8 @@ EVENTS = 1_000
 SOAKED = 50
 
 
-async def _check(seed: int, seconds: float) -> None:
-    steps = list(steps_of(seed, EVENTS))
+async def _check(seed: int, burst: int, seconds: float) -> None:
+    steps = list(steps_of(seed, EVENTS, burst=burst))
     violation = await violation_of(steps)
     if violation is not None:
         pytest.fail(await explain(steps, violation, seconds=seconds), pytrace=False)
@@ -23,11 +23,11 @@ async def _check(seed: int, seconds: float) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 async def test_no_events_end_the_terminal_or_lose_a_draft(seed: int) -> None:
-    await _check(seed, seconds=90)
+    await _check(seed, burst=100, seconds=90)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", range(3, 3 + SOAKED))
 async def test_no_long_run_of_events_ends_the_terminal_or_loses_a_draft(seed: int) -> None:
-    await _check(seed, seconds=600)
+    await _check(seed, burst=12, seconds=600)

@@ -10,6 +10,7 @@ from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import OptionList
+from textual.worker import Worker
 
 Result = TypeVar("Result")
 
@@ -46,6 +47,10 @@ class Search(CommandPalette):
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close, if this screen is the one on top."""
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
+
+    def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
+        """Search in the background; a search that was closed meanwhile may fail unheard."""
+        return super().run_worker(*work, **{**options, "exit_on_error": False})
 
     def _action_command_list(self, action: str) -> None:
         with suppress(KeyError):  # as above

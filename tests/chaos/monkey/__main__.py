@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="so many, from the first on")
     parser.add_argument("--events", type=int, default=1000)
+    parser.add_argument("--burst", type=int, default=12, help="events without a look at most")
     parser.add_argument("--steps", help="JSON, as a failing seed prints it")
     parser.add_argument("--shrink", type=float, default=120.0, help="seconds for that")
     given = parser.parse_args()
@@ -27,7 +28,7 @@ def main() -> None:
     failed = 0
     for seed in range(given.seed, given.seed + given.seeds):
         began = time.monotonic()
-        steps = list(steps_of(seed, given.events))
+        steps = list(steps_of(seed, given.events, burst=given.burst))
         violation = asyncio.run(violation_of(steps))
         print(f"seed {seed}: {len(steps)} steps in {time.monotonic() - began:.1f} s", flush=True)
         if violation is not None:

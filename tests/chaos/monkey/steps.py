@@ -70,22 +70,25 @@ KEYS = [
     "shift+down",
     "ctrl+q",
 ]
-LONGEST_BURST = 30
+LONGEST_CARE = 12
 
 
-def steps_of(seed: int, events: int) -> Iterator[Step]:
-    """So many events, in bursts, with a look at the chat between them."""
+def steps_of(seed: int, events: int, *, burst: int) -> Iterator[Step]:
+    """So many events in bursts, with a look at the chat between them.
+
+    The longer the longest `burst`, the fewer frames are drawn: it is faster, and sees less.
+    """
     chance = random.Random(seed)
     done = 0
     while done < events:
         kind = chance.choices(("burst", "say", "careful", "kill"), (60, 12, 12, 0.5))[0]
         match kind:
             case "burst":
-                some = [_wild(chance) for _ in range(chance.randint(1, LONGEST_BURST))]
+                some = [_wild(chance) for _ in range(chance.randint(1, burst))]
             case "say":
                 some = [("say", chance.choice(TEXTS)), *(_wild(chance) for _ in range(2))]
             case "careful":
-                quiet = [_quiet(chance) for _ in range(chance.randint(1, LONGEST_BURST))]
+                quiet = [_quiet(chance) for _ in range(chance.randint(1, LONGEST_CARE))]
                 some = [("draft", f"kept{done}"), *quiet, ("drafted",)]
             case _:
                 some = [("kill",)]
