@@ -236,7 +236,10 @@ class ChatApp(App[int]):
             self._leave_at_second_press("ctrl+c")
 
     async def action_quit(self) -> None:
-        """Quit when repeated: where ctrl+s stops a terminal, ctrl+q only lets it go on."""
+        """Quit when repeated.
+
+        Where ctrl+s stops a terminal, ctrl+q lets it go on.
+        """
         self._leave_at_second_press("ctrl+q")
 
     def _leave_at_second_press(self, key: str) -> None:

@@ -111,7 +111,10 @@ class ChatScreen(Screen[None]):
         self._draft.close()
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """The widget there; none where it was removed since it was painted, or a click fails."""
+        """The widget there; none where it was just removed.
+
+        A click on one that was painted and is gone would fail.
+        """
         widget, offset = super().get_widget_and_offset_at(x, y)
         removed = widget is not None and widget.parent is None
         return (None, None) if removed else (widget, offset)

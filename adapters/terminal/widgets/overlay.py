@@ -28,7 +28,7 @@ class Overlay(ModalScreen[ScreenResultType]):
 
 
 class Options(OptionList):
-    """A list that takes a page up or down before it is laid out, where Textual's fails."""
+    """A list that takes page keys before it is laid out."""
 
     def action_page_up(self) -> None:
         """Go a page up."""
@@ -49,7 +49,10 @@ class Search(CommandPalette):
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
 
     def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
-        """Search in the background; a search that was closed meanwhile may fail unheard."""
+        """Search in the background.
+
+        A search that was closed meanwhile may fail unheard.
+        """
         return super().run_worker(*work, **{**options, "exit_on_error": False})
 
     def _action_command_list(self, action: str) -> None:

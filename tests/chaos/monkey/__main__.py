@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.monkey --seed 7`: a seed, or the steps of one that failed."""
+"""`python -m tests.chaos.monkey --seed 7`: one seed, or steps that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failed, as the shortest steps that still do."""
+"""A failure as the shortest steps that still fail."""
 
 from __future__ import annotations
 

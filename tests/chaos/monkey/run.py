@@ -1,4 +1,4 @@
-"""A monkey at the terminal of a live team, and what must hold whatever it does."""
+"""A monkey at the terminal of a live team, and its judge."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class _Terminal:
             raise self._violation(self._errors.texts[0])
 
     async def _settle(self) -> None:
-        """Wait until those who take events have taken them; a key passes them one by one."""
+        """Wait until those who take events have taken them."""
         try:
             async with asyncio.timeout(PATIENCE):
                 for _ in range(ROUNDS):
@@ -305,7 +305,7 @@ class _Terminal:
 
 
 async def violation_of(steps: Sequence[Step]) -> Violation | None:
-    """What did not hold, or None."""
+    """The violation in these steps, or None."""
     try:
         await run_monkey(steps)
     except Violation as violation:

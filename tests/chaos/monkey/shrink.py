@@ -11,7 +11,7 @@ Fails = Callable[[Sequence[Step]], Awaitable[bool]]
 
 
 async def shortest(steps: Sequence[Step], fails: Fails, *, seconds: float) -> list[Step]:
-    """Delta debugging: leave out ever smaller pieces, as long as the rest still fails."""
+    """Leave out ever smaller pieces while the rest still fails (delta debugging)."""
     left, pieces, end = list(steps), 2, time.monotonic() + seconds
     while len(left) > 1 and time.monotonic() < end:
         size = max(1, len(left) // pieces)

@@ -1,4 +1,4 @@
-"""What a monkey does at a terminal, drawn from a seed."""
+"""Steps of a monkey at a terminal, drawn from a seed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ LONGEST_CARE = 12
 
 
 def steps_of(seed: int, events: int, *, burst: int) -> Iterator[Step]:
-    """So many events in bursts, with a look at the chat between them.
+    """Yield events in bursts, with a look at the chat between them.
 
     The longer the longest `burst`, the fewer frames are drawn: it is faster, and sees less.
     """
