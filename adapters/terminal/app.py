@@ -148,11 +148,11 @@ class ChatApp(App[int]):
 
         What can't be drawn is hidden: nothing else would be drawn with it in the way.
         """
+        if self._exit:
+            return  # what was still drawn on is being taken down
         cause = error.error if isinstance(error, WorkerFailed) else error
         cause = cause if isinstance(cause, Exception) else error
         told = self.incidents.tell(cause)
-        if self._exit:
-            return
         with suppress(Exception):  # what tells of mistakes may have one itself: it was logged
             self._hide_broken(cause)
             if told:
@@ -232,10 +232,21 @@ class ChatApp(App[int]):
             self.notify("Copied.", markup=False)
         elif isinstance(self.screen, ChatScreen) and self.screen.put_draft_aside():
             self.notify("Draft cleared; up restores it.", markup=False)
-        elif self._leave_key.press():
+        else:
+            self._leave_at_second_press("ctrl+c")
+
+    async def action_quit(self) -> None:
+        """Quit when repeated.
+
+        Where ctrl+s stops a terminal, ctrl+q lets it go on.
+        """
+        self._leave_at_second_press("ctrl+q")
+
+    def _leave_at_second_press(self, key: str) -> None:
+        if self._leave_key.press():
             self.exit(0)
         else:
-            self.notify("Press ctrl+c again to quit.", timeout=SECOND_PRESS, markup=False)
+            self.notify(f"Press {key} again to quit.", timeout=SECOND_PRESS, markup=False)
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""
@@ -270,7 +281,7 @@ class ChatApp(App[int]):
 
     def action_command_palette(self) -> None:
         """Search the commands."""
-        show(self.screen, Search(id="--command-palette"))
+        show(self.screen, Search())
 
     def search_themes(self) -> None:
         """Search the themes."""

@@ -31,6 +31,7 @@ from adapters.terminal.widgets.request_card import RequestCard
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
+    from textual.geometry import Offset
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -108,6 +109,15 @@ class ChatScreen(Screen[None]):
     def on_unmount(self) -> None:
         """Leave nothing unsaved."""
         self._draft.close()
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """The widget there; none where it was just removed.
+
+        A click on one that was painted and is gone would fail.
+        """
+        widget, offset = super().get_widget_and_offset_at(x, y)
+        removed = widget is not None and widget.parent is None
+        return (None, None) if removed else (widget, offset)
 
     def on_resize(self) -> None:
         """Where there is room for the threads beside the chat, fetch them."""

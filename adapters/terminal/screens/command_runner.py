@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from textual.app import SuspendNotSupported
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.text import delete_question
@@ -69,7 +72,7 @@ class CommandRunner:
             case "sessions":
                 self._chat.action_sessions()
             case "rename":
-                self._screen.run_worker(self._rename(rest), group="dialog")
+                self._screen.run_worker(partial(self._rename, rest), group="dialog")
             case "delete":
                 self._screen.run_worker(self._delete, group="dialog")
             case "stop":
@@ -97,11 +100,14 @@ class CommandRunner:
         if not command:
             self._screen.notify("No editor was found. Set EDITOR to one.", markup=False)
             return
-        with self._screen.app.suspend():
-            try:
-                composer.set_draft(await desktop.edit_text(composer.text, command))
-            except OSError as error:
-                trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
+        try:
+            with self._screen.app.suspend():
+                try:
+                    composer.set_draft(await desktop.edit_text(composer.text, command))
+                except OSError as error:
+                    trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
+        except SuspendNotSupported:
+            self._screen.notify("Parley can't lend this terminal to an editor.", markup=False)
         if trouble:
             self._screen.notify(f"{trouble} Set EDITOR to another editor.", markup=False)
 
@@ -119,7 +125,7 @@ class CommandRunner:
             self._screen.notify("There is no reply to copy yet.", markup=False)
             return
         self._screen.app.copy_to_clipboard(reply)
-        self._screen.run_worker(self._hand_to_desktop(reply), group="copy", exclusive=True)
+        self._screen.run_worker(partial(self._hand_to_desktop, reply), group="copy", exclusive=True)
 
     async def _hand_to_desktop(self, text: str) -> None:
         from adapters.terminal import desktop  # not at the start

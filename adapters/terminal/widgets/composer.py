@@ -132,6 +132,22 @@ class Composer(TextArea):
         self.text = text
         self.move_cursor(self.document.end)
 
+    def undo(self) -> None:
+        """Undo what was typed last."""
+        if self.history.undo_stack:
+            self._go_to_start()
+            super().undo()
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+        if self.history.redo_stack:
+            self._go_to_start()
+            super().redo()
+
+    def _go_to_start(self) -> None:
+        # Textual looks at the cursor's line before it puts the cursor where it was.
+        self.move_cursor((0, 0), record_width=False)
+
     async def _on_key(self, event: events.Key) -> None:
         self.post_message(self.Typed())
         if self._handled(event.key):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import OptionList
+from textual.worker import Worker
 
 Result = TypeVar("Result")
 
@@ -24,12 +27,37 @@ class Overlay(ModalScreen[ScreenResultType]):
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
 
 
+class Options(OptionList):
+    """A list that takes page keys before it is laid out."""
+
+    def action_page_up(self) -> None:
+        """Go a page up."""
+        with suppress(KeyError):
+            super().action_page_up()
+
+    def action_page_down(self) -> None:
+        """Go a page down."""
+        with suppress(KeyError):
+            super().action_page_down()
+
+
 class Search(CommandPalette):
     """Textual's palette of commands or themes; it, too, closes once."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close, if this screen is the one on top."""
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
+
+    def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
+        """Search in the background.
+
+        A search that was closed meanwhile may fail unheard.
+        """
+        return super().run_worker(*work, **{**options, "exit_on_error": False})
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):  # as above
+            super()._action_command_list(action)
 
 
 def show(over: Screen[Any], overlay: Screen[Any]) -> None:

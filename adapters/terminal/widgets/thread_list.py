@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.text import delete_question, format_age, thread_title
 from adapters.terminal.widgets.dialogs import ConfirmDialog, InputDialog
-from adapters.terminal.widgets.overlay import Overlay, ask
+from adapters.terminal.widgets.overlay import Options, Overlay, ask
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -51,7 +51,7 @@ class ThreadList(Vertical):
         self._whole = False
         self._rows: list[Row] = []
         self._search_line = Input(placeholder="search", compact=True)
-        self._options = OptionList(markup=False, compact=True)
+        self._options = Options(markup=False, compact=True)
 
     def compose(self) -> ComposeResult:
         """Search on top, the threads, and what keys do."""
@@ -99,8 +99,9 @@ class ThreadList(Vertical):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self._conversation.open(self.threads[event.option_index])
-        self.post_message(self.Chosen())
+        if event.option_index < len(self.threads):  # a search may have shortened the list
+            self._conversation.open(self.threads[event.option_index])
+            self.post_message(self.Chosen())
 
     def action_new(self) -> None:
         """Start an empty thread."""

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widgets import OptionList
 
 from adapters.terminal.widgets.bars import QueueBar
@@ -60,6 +60,26 @@ async def test_enter_sends_and_ctrl_j_breaks_the_line(tmp_path: Path):
         await chat.until(lambda: client.sent)
         assert client.sent[0][1] == "a\nb"
         assert chat.composer.text == ""
+
+
+async def test_many_lines_are_undone_and_done_again(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("a")
+        chat.app.post_message(Paste("\n" * 40 + "b"))
+        await chat.until(lambda: "b" in chat.composer.text)
+        await chat.press("ctrl+z")
+        assert (chat.composer.text, chat.composer.cursor_location) == ("a", (0, 1))
+        await chat.press("ctrl+y")
+        assert chat.composer.text == "a" + "\n" * 40 + "b"
+
+
+async def test_ctrl_q_quits_when_it_is_repeated_only(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press("ctrl+q")
+        await chat.until_shown("Press ctrl+q again to quit.")
+        chat.clock.advance(3)
+        await chat.press("ctrl+q", "x")
+        assert chat.composer.text == "x"
 
 
 async def test_the_composer_grows_to_a_cap(tmp_path: Path):

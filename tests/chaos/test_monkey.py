@@ -1,0 +1,33 @@
+"""Any keys, clicks, sizes and pastes leave the terminal alive, with its draft."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.monkey.report import explain
+from tests.chaos.monkey.run import violation_of
+from tests.chaos.monkey.steps import steps_of
+
+EVENTS = 1_000
+SOAKED = 50
+
+
+async def _check(seed: int, burst: int, seconds: float) -> None:
+    steps = list(steps_of(seed, EVENTS, burst=burst))
+    violation = await violation_of(steps)
+    if violation is not None:
+        pytest.fail(await explain(steps, violation, seconds=seconds), pytrace=False)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+async def test_no_events_end_the_terminal_or_lose_a_draft(seed: int) -> None:
+    await _check(seed, burst=100, seconds=90)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("seed", range(3, 3 + SOAKED))
+async def test_no_long_run_of_events_ends_the_terminal_or_loses_a_draft(seed: int) -> None:
+    await _check(seed, burst=12, seconds=600)
