@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.timeout(60), pytest.mark.chaos]
 
 @contextmanager
 def openai_config(folder: Path, *, silent: bool = False) -> Generator[str]:
-    """A config for a server of one answer, or none, which runs meanwhile."""
+    """A config for a running server of one answer, or none."""
     script, config = folder / "answers.json", folder / "openai.toml"
     script.write_text(json.dumps([{"text": "It is FINE.", "gate": silent}]))
     command = [sys.executable, "-m", "tests.fakes.openai_server", "--script", script]
