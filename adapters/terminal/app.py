@@ -96,6 +96,10 @@ class ChatApp(App[int]):
         """True while another program, an editor, uses the terminal."""
         return isinstance(self._driver, TerminalDriver) and self._driver.lent
 
+    def is_quiet(self) -> bool:
+        """True while nobody types and no team works."""
+        return isinstance(self.screen_stack[0], ChatScreen) and self.screen_stack[0].is_quiet
+
     async def hold(self, connect: Connect) -> None:
         """Be connected from the first paint until the person has left.
 

@@ -13,6 +13,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from adapters.terminal.collector import collect_rarely, collect_while_quiet
+
 if TYPE_CHECKING:
     from adapters.terminal.app import ChatApp
     from adapters.terminal.plain import PlainChat
@@ -58,6 +60,7 @@ def run_chat(
         chat = PlainChat(thread=thread, new=new)
         return asyncio.run(_by_line(chat, connect))
     gc.disable()  # until the chat has imported what it needs
+    collect_rarely()
     from adapters.terminal.app import ChatApp  # as above: it loads Textual
     from adapters.terminal.settings import Settings
 
@@ -80,8 +83,10 @@ async def _on_screen(app: ChatApp, connect: Connect, *, mouse: bool) -> int:
         leaving.on_signal(app.exit, lent=lambda: app.lent)
         async with asyncio.TaskGroup() as group:
             line = group.create_task(app.hold(connect), name="line to the gateway")
+            collecting = group.create_task(collect_while_quiet(app.is_quiet), name="collector")
             result = await app.run_async(mouse=mouse)
             leaving.begin()
+            collecting.cancel()
             app.disconnect()
             await asyncio.wait([line], timeout=GRACE)
             line.cancel()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.terminal.app import ChatApp
+from adapters.terminal.collector import collect_rarely
 from adapters.terminal.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Watch:
 
 async def main(folder: Path, scene: str) -> None:
     """Chat until it is left."""
+    collect_rarely()
     app = ChatApp(Settings(data_dir=folder))
     watch = Watch(app)
 

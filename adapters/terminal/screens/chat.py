@@ -100,6 +100,12 @@ class ChatScreen(Screen[None]):
             yield self._composer
         yield view.status
 
+    @property
+    def is_quiet(self) -> bool:
+        """True while nobody types and the team does not work."""
+        busy = self.conversation is None or self.conversation.model.activity == "working"
+        return not busy and self._guard.quiet_in() <= 0
+
     def on_mount(self) -> None:
         """Say what happens; tell the app when it is on screen."""
         self._tick = self.set_interval(1.0, self._draw_status, pause=True)

@@ -96,7 +96,7 @@ class Composer(TextArea):
                 self.placeholder = self._usual
 
     def give_back(self, text: str) -> None:
-        """Put a text that was not sent before what was written since."""
+        """Put an unsent text before what was written since."""
         if self.purpose:
             self._aside = f"{text}\n{self._aside}".rstrip("\n")
         else:

@@ -37,10 +37,10 @@ pytestmark = [pytest.mark.timeout(60), pytest.mark.chaos]
 
 
 @contextmanager
-def openai_config(folder: Path) -> Generator[str]:
-    """A config for a server of one answer, which runs meanwhile."""
+def openai_config(folder: Path, *, silent: bool = False) -> Generator[str]:
+    """A config for a running server of one answer, or none."""
     script, config = folder / "answers.json", folder / "openai.toml"
-    script.write_text(json.dumps([{"text": "It is FINE."}]))
+    script.write_text(json.dumps([{"text": "It is FINE.", "gate": silent}]))
     command = [sys.executable, "-m", "tests.fakes.openai_server", "--script", script]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -261,15 +261,30 @@ def test_the_composer_is_painted_first_and_no_import_holds_it_up_later(tmp_path:
         terminal.type("what is 6*7?")  # while everything is imported
         terminal.until("what is 6*7?")
         terminal.type("\r")
+        terminal.until("sending")
         terminal.until(answer)
         terminal.type("/quit\r")
         assert terminal.ended() == 0
     imported = json.loads(out.read_text())
     heavy = {"gateway.events", "gateway.client", "openai", "pydantic", "aiosqlite", "markdown_it"}
-    slow = {"adapters.terminal.items", "gateway.app.trust", "secrets", "tomllib"}
+    slow = {"adapters.terminal.items", "gateway.app.trust", "secrets"}
     assert not (heavy | slow) & set(imported["painted"])
     roots = {name.partition(".")[0] for name in imported["on the loop"]}
     assert roots <= {"concurrent", "importlib"}
+
+
+def test_esc_stops_the_first_message_also_while_the_models_sdk_is_imported(tmp_path: Path):
+    with (
+        openai_config(tmp_path, silent=True) as config,
+        PtyProcess(*PARLEY, "chat", "--config", config, folder=tmp_path) as terminal,
+    ):
+        terminal.until("Message the team")
+        terminal.type("what is 6*7?\r")
+        terminal.until("working")
+        terminal.type("\x1b")
+        terminal.until("esc again to stop")
+        terminal.type("\x1b")
+        terminal.until("! stopped")
 
 
 def test_a_pipe_gets_the_line_mode(tmp_path: Path):
