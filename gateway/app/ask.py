@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import indent
 from typing import Protocol, TextIO
 
@@ -53,6 +53,22 @@ class TerminalAsker:
         if not line:
             raise EOFError
         return line.strip()
+
+
+class AllowingAsker:
+    """Approves calls of these tools; another asker gets the rest."""
+
+    def __init__(self, tools: Collection[str], other: Asker | None) -> None:
+        self._tools = tools
+        self._other = other
+
+    async def ask(self, request: InputRequested) -> Answer:
+        """Approve the call, or pass the question on."""
+        if request.request_kind == "approval" and request.tool in self._tools:
+            return Answer(kind="approve")
+        if self._other is None:
+            raise EOFError
+        return await self._other.ask(request)
 
 
 _LETTERS: Mapping[GrantKind, str] = {

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from gateway.access.authority import Access
 from gateway.app.adapters import AdapterSettings
-from gateway.app.ask import TerminalAsker
+from gateway.app.ask import AllowingAsker, Asker, TerminalAsker
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
-from gateway.app.run_output import JsonOutput, Output, TextOutput
+from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle, TextOutput
 from gateway.base.background import giving_way, in_background
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
@@ -39,12 +39,21 @@ from gateway.errors import GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
 from gateway.missed import MissedRules
+from gateway.references.tools import known_tools, unknown_tool
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
 
 LOG = logging.getLogger(__name__)
 ANYWHERE = "https://unknown.invalid/"
 """Stands for an address on the network that is not known beforehand."""
+
+
+class UnknownTool(GatewayError):
+    """A tool that no team has was to be allowed."""
+
+    exit_code = ExitCode.USAGE
+
+
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
@@ -223,14 +232,17 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
         yield client
 
 
-def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
+def run_once(
+    path: Path | None, task: Task, *, style: OutputStyle = "text", verbose: bool = False
+) -> int:
     """Run one task over the standard streams; the process's exit code.
 
-    Raises GatewayError.
+    Raises GatewayError, UnknownTool for one that is to be allowed among them.
 
     SIGINT, SIGTERM and SIGHUP stop the turn before the process ends.
     """
     loaded = load_config(path)
+    check_allowed(task.allow, loaded)
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
     ended_by: list[signal.Signals] = []
@@ -245,7 +257,7 @@ def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
 
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, end, number)
-        return await _run(loaded, task, as_json=as_json)
+        return await _run(loaded, task, style, verbose=verbose)
 
     try:
         return asyncio.run(main())
@@ -253,14 +265,32 @@ def run_once(path: Path | None, task: Task, *, as_json: bool) -> int:
         return 128 + ended_by[0]
 
 
-async def _run(loaded: LoadedConfig, task: Task, *, as_json: bool) -> ExitCode:
+def check_allowed(tools: Iterable[str], loaded: LoadedConfig) -> None:
+    """Check that the teams have these tools, where their tools are known.
+
+    Raises UnknownTool.
+    """
+    known = known_tools(loaded.config, loaded.imports)
+    for tool in sorted(tools):
+        if known is not None and "/" not in tool and tool not in known:
+            raise UnknownTool(f"--allow: {unknown_tool(tool, known)}")
+
+
+async def _run(loaded: LoadedConfig, task: Task, style: OutputStyle, *, verbose: bool) -> ExitCode:
     out, err = sys.stdout, sys.stderr
-    asker = TerminalAsker(sys.stdin, err) if sys.stdin.isatty() else None
+    asker: Asker | None = TerminalAsker(sys.stdin, err) if sys.stdin.isatty() else None
+    if task.allow:
+        asker = AllowingAsker(task.allow, asker)
 
     def output(thread: ThreadInfo) -> Output:
-        if as_json:
-            return JsonOutput(out)
-        return TextOutput(out, err, names=_several_agents(loaded, thread.team))
+        match style:
+            case "json":
+                return JsonOutput(out)
+            case "final":
+                return FinalOutput(out, err, verbose=verbose)
+            case "text":
+                names = _several_agents(loaded, thread.team)
+                return TextOutput(out, err, names=names, verbose=verbose)
 
     async with AsyncExitStack() as stack:
         if task.session:

@@ -37,12 +37,14 @@ _NOT_KEPT = "The team waits for your answer. Without --session you can't give it
 class Task:
     """A task, with the thread or the team to use.
 
-    `session` names the thread, `team` the team of a new one.
+    `session` names the thread, `team` the team of a new one. Calls of the tools in `allow` are
+    approved.
     """
 
     text: str
     session: str = ""
     team: str = ""
+    allow: frozenset[str] = frozenset()
 
 
 async def run_task(
@@ -211,6 +213,7 @@ class _Run:
 
     def _end(self, event: TurnFinished) -> ExitCode:
         if event.outcome == "done":
+            self.output.finish()
             return ExitCode.DONE
         if not self.failure_shown:
             self._say(f"parley: {event.reason or f'the turn was {event.outcome}'}")

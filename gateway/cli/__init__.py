@@ -10,6 +10,7 @@ import click
 
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
+from gateway.cli.group import global_parameters
 from gateway.cli.log import log
 from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
@@ -45,6 +46,7 @@ __all__ = ["main"]
         secrets,
         simulate,
     ],
+    params=global_parameters(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="parley-gateway", prog_name="parley")
@@ -52,7 +54,8 @@ def main() -> None:
     """Talk to a team of AI agents.
 
     Without a command, parley opens the chat. Without a config and a key, the built-in demo team
-    answers; `parley init` writes a config to start from.
+    answers; `parley init` writes a config to start from. --config and --trust-config may stand
+    before or after the command.
 
     Exit codes: 0 done, 1 failed, 2 wrong command line or config, 3 the team waits for an answer,
     4 the store is damaged, 130 stopped by ctrl+c.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -32,8 +32,11 @@ class ParleyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before options that are not the group's."""
-        if not args or (args[0].startswith("-") and args[0] not in _OWN_OPTIONS):
-            args = [self._default, *args]
+        at = _count_global(args)
+        rest = args[at:]
+        named = rest and (not rest[0].startswith("-") or rest[0] in _OWN_OPTIONS)
+        if not (named or at > len(args) or ctx.resilient_parsing):
+            args = [*args[:at], self._default, *rest]
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -54,6 +57,22 @@ class ParleyGroup(click.Group):
             if errors.split(BrokenPipeError)[1] is not None:
                 raise
             _end_without_output(ctx)
+
+
+def _count_global(args: Sequence[str]) -> int:
+    """Count the leading words of global options.
+
+    One more than there are if the last one lacks its value.
+    """
+    at = 0
+    while at < len(args):
+        if args[at] == "--config":
+            at += 2
+        elif args[at] == "--trust-config" or args[at].startswith("--config="):
+            at += 1
+        else:
+            break
+    return at
 
 
 def _exit_code(error: GatewayError) -> ExitCode:
@@ -105,11 +124,34 @@ _CONFIG_SETTINGS: dict[str, Any] = {
     "metavar": "PATH",
     "help": "The config file. Default: $PARLEY_CONFIG, ./config.toml, or the user's own.",
 }
+_TRUST = ("--trust-config",)
+_TRUST_SETTINGS: dict[str, Any] = {
+    "is_flag": True,
+    "help": "Use the config.toml of this folder without asking, until it changes.",
+}
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, given: Any) -> None:
+    if given:
+        ctx.meta[f"parley.{parameter.name}"] = given
+
+
+def _or_kept(ctx: click.Context, parameter: click.Parameter, given: Any) -> Any:
+    """The value after the command, else the one before it."""
+    return given or ctx.meta.get(f"parley.{parameter.name}", given)
+
+
+def global_parameters() -> list[click.Parameter]:
+    """The options of groups, for the command that follows."""
+    return [
+        click.Option(_CONFIG, callback=_keep, expose_value=False, **_CONFIG_SETTINGS),
+        click.Option(_TRUST, callback=_keep, expose_value=False, **_TRUST_SETTINGS),
+    ]
 
 
 def config_option(command: F) -> F:
     """Let the command take --config."""
-    return click.option(*_CONFIG, **_CONFIG_SETTINGS)(command)
+    return click.option(*_CONFIG, callback=_or_kept, **_CONFIG_SETTINGS)(command)
 
 
 def trusted_config_option(command: F) -> F:
@@ -128,11 +170,7 @@ def trusted_config_option(command: F) -> F:
 
 def trust_option(command: F) -> F:
     """Let the command take --trust-config."""
-    return click.option(
-        "--trust-config",
-        is_flag=True,
-        help="Use the config.toml of this folder without asking, until it changes.",
-    )(command)
+    return click.option(*_TRUST, callback=_or_kept, **_TRUST_SETTINGS)(command)
 
 
 def ask_about(named: Path | None, *, trust: bool) -> None:
@@ -171,6 +209,15 @@ def configured_store(path: Path | None) -> tuple[SqliteStore, Config]:
     return store_of(loaded), loaded.config
 
 
-def config_parameter(given: Callable[[click.Context, click.Parameter, Any], None]) -> click.Option:
-    """The option --config for a command; `given` is told its path."""
-    return click.Option(_CONFIG, callback=given, expose_value=False, **_CONFIG_SETTINGS)
+def config_parameter(
+    given: Callable[[click.Context, Path | None, bool], None],
+) -> click.Option:
+    """The option --config for a command; `given` is told its path.
+
+    It is also told whether --trust-config stood before the command.
+    """
+
+    def callback(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+        given(ctx, _or_kept(ctx, parameter, path), bool(ctx.meta.get("parley.trust_config")))
+
+    return click.Option(_CONFIG, callback=callback, expose_value=False, **_CONFIG_SETTINGS)

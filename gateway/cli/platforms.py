@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import ParleyGroup, ask_about, config_parameter
+from gateway.cli.group import ParleyGroup, ask_about, config_parameter, global_parameters
 
 if TYPE_CHECKING:
     from gateway.adapter import TrustedSettings, WrittenSettings
@@ -58,10 +58,11 @@ def _with_config(command: click.Command, name: str) -> click.Command:
         command.commands = {
             each: _with_config(inner, name) for each, inner in command.commands.items()
         }
+        command.params = [*global_parameters(), *command.params]
         return command
 
-    def given(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
-        ctx.obj = _Reader(name, path)
+    def given(ctx: click.Context, path: Path | None, trust: bool) -> None:
+        ctx.obj = _Reader(name, path, trust)
 
     command.params = [config_parameter(given), *command.params]
     return command
@@ -73,6 +74,8 @@ class _Reader:
 
     name: str
     path: Path | None
+    trust: bool
+    """As said before the command."""
 
     def __call__(self) -> WrittenSettings:
         from gateway.adapter import WrittenSettings  # only for commands that read the config
@@ -88,7 +91,7 @@ class _Reader:
         from gateway.app.load import load_config
         from gateway.inbound.commands import command_infos
 
-        ask_about(self.path, trust=trust)
+        ask_about(self.path, trust=trust or self.trust)
         loaded = load_config(self.path)
         found = loaded.adapters.get(self.name)
         if found is None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gateway.cli.group import trusted_config_option
+
+if TYPE_CHECKING:
+    from gateway.app.run_output import OutputStyle
 
 
 @click.command()
@@ -22,15 +26,34 @@ from gateway.cli.group import trusted_config_option
     metavar="NAME",
     help="Continue or start the thread with this title or id. Without it, nothing is kept.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write each event as a line of JSON.")
-@click.pass_context
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="TOOL",
+    help="Approve calls of TOOL in this run; may be repeated. What the policy denies stays denied.",
+)
+@click.option(
+    "--final",
+    "style",
+    flag_value="final",
+    default=None,
+    help="Write only the answer: the team's last message.",
+)
+@click.option("--json", "style", flag_value="json", help="Write each event as a line of JSON.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Tell on standard error which agent works, each tool call, and the tokens.",
+)
 def run(
-    ctx: click.Context,
     task: str | None,
     config: Path | None,
     team: str,
     session: str,
-    as_json: bool,
+    allow: tuple[str, ...],
+    style: OutputStyle | None,
+    verbose: bool,
 ) -> None:
     """Give the team one TASK and write its answer to standard output.
 
@@ -41,9 +64,11 @@ def run(
 
     \b
     parley run "What time is it?"
-    git diff | parley run --team reviewers
+    git diff | parley run --team reviewers --final > review.md
     parley run --session trip "And by train?"
     """
+    if style == "json" and verbose:
+        raise click.UsageError("--json writes every event; leave out -v.")
     text = _read_input() if task is None or task == "-" else task
     if not text.strip():
         raise click.UsageError("The task is empty.")
@@ -51,7 +76,9 @@ def run(
     from gateway.app.assemble import run_once
     from gateway.app.run import Task
 
-    ctx.exit(run_once(config, Task(text=text, session=session, team=team), as_json=as_json))
+    given = Task(text=text, session=session, team=team, allow=frozenset(allow))
+    code = run_once(config, given, style=style or "text", verbose=verbose)
+    click.get_current_context().exit(code)
 
 
 def _read_input() -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import config_option, configured_store, say
+from gateway.cli.group import config_option, configured_store, global_parameters, say
 
 
-@click.group()
+@click.group(params=global_parameters())
 def secrets() -> None:
     """Make keys for the platforms' tokens, and change them."""
 

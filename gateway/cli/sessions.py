@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import config_option, configured_store, say, say_json
+from gateway.cli.group import config_option, configured_store, global_parameters, say, say_json
 
 if TYPE_CHECKING:
     from gateway.store.sqlite.store import SqliteStore
 
 
-@click.group()
+@click.group(params=global_parameters())
 def sessions() -> None:
     """List, read, export, try again and delete threads."""
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.cli.group import config_option, configured_store, say
+from gateway.cli.group import config_option, configured_store, global_parameters, say
 
 
-@click.group()
+@click.group(params=global_parameters())
 def store() -> None:
     """Back up, restore, check and repair the store."""
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.group import say, say_json, trusted_config_option
+from gateway.cli.group import global_parameters, say, say_json, trusted_config_option
 
 
-@click.group()
+@click.group(params=global_parameters())
 def teams() -> None:
     """List the teams, or print one as component JSON."""
 

@@ -20,8 +20,20 @@ from gateway.factory.parts import make_tool
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
     """Rules for tools that no team has, where all tools are known.
 
-    The agents have to be sound. Tools of workbenches, component files and Python are known only
-    when they are built.
+    The agents have to be sound.
+    """
+    known = known_tools(config, imports)
+    if known is None:
+        return
+    for tool in config.policies.tools.named():
+        if "/" not in tool and tool not in known:
+            yield Problem(path=("policies", "tools", tool), text=unknown_tool(tool, known))
+
+
+def known_tools(config: Config, imports: Imports) -> set[str] | None:
+    """Names of all teams' tools; None if only building shows them.
+
+    So it is with workbenches, component files and Python.
     """
     known = {*CODE_TOOLS}
     for team in config.teams.values():
@@ -29,15 +41,13 @@ def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
             known |= DEMO_TOOLS
             continue
         if not isinstance(team, GroupTeam):
-            return
+            return None
         for agent in team.agents.values():
             names = _names(agent, imports)
             if names is None:
-                return
+                return None
             known |= names
-    for tool in config.policies.tools.named():
-        if "/" not in tool and tool not in known:
-            yield Problem(path=("policies", "tools", tool), text=unknown_tool(tool, known))
+    return known
 
 
 def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:

@@ -168,6 +168,7 @@ def test_the_version_is_that_of_the_package():
         (["run", "--colour"], "No such option"),
         (["run", " "], "The task is empty."),
         (["run", "-"], "The task is empty."),
+        (["run", "--json", "-v", "Hi"], "leave out -v"),
         (["sessions", "list", "--limit", "0"], "Invalid value for '--limit'"),
         (["sessions", "show"], "Missing argument"),
         (["teams", "dump"], "Missing argument"),
@@ -204,6 +205,33 @@ def test_a_config_that_is_named_and_missing_is_exit_code_2(folder):
     result = parley("run", "--config", "none.toml", "Hi")
     assert result.exit_code == 2
     assert "none.toml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--config", "other.toml", "teams", "list"],
+        ["--config=other.toml", "--trust-config", "teams", "list"],
+        ["teams", "--config", "other.toml", "list"],
+        ["teams", "list", "--config", "other.toml"],
+        ["--config", "none.toml", "teams", "list", "--config", "other.toml"],
+    ],
+)
+def test_the_config_is_named_before_or_after_the_command(folder, args):
+    (folder / "other.toml").write_text(HELLO)
+    listed = parley(*args)
+    assert (listed.exit_code, listed.stdout.split()[:2]) == (0, ["*", "solo"]), listed.stderr
+
+
+def test_a_config_before_a_platforms_command_is_read(folder):
+    wrong = parley("--config", "none.toml", "slack", "manifest")
+    assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (2, "parley: none.toml: one mistake")
+
+
+def test_a_global_option_alone_opens_the_chat_and_needs_its_value(folder):
+    opened = parley("--config", "none.toml")
+    assert (opened.exit_code, "none.toml" in opened.stderr) == (2, True)
+    assert "requires an argument" in parley("--config").stderr
 
 
 SERVED = """
@@ -465,6 +493,42 @@ def test_run_asks_at_the_terminal(folder):
     assert shown.count("Allow it?") == 2
     assert shown.rstrip().endswith("All done")
     assert (folder / "wiped").exists()
+
+
+def test_run_allows_the_tools_that_it_is_told_to_allow(folder):
+    configure(folder, WIPE)
+    result = parley("run", "--final", "-v", "--allow", "wipe", "Clean up", given="")
+    assert (result.exit_code, result.stdout) == (0, "All done\n"), result.stderr
+    assert (folder / "wiped").exists()
+    told = result.stderr.splitlines()
+    assert told[0] == "parley: cleaner (parts:wiping)"
+    assert 'parley: cleaner: wipe {"path": "x"}' in told
+    assert any(
+        re.fullmatch(r"parley: cleaner: wipe done in \d\.\d s: wiped", each) for each in told
+    )
+    assert "parley: 1 tokens in, 1 tokens out" in told
+
+
+def test_run_never_allows_what_the_policy_denies(folder):
+    configure(folder, WIPE + '[policies.tools]\nwipe = "deny"\n')
+    result = parley("run", "--allow", "wipe", "Clean up", given="")
+    assert (result.exit_code, result.stdout) == (0, "All done\n")
+    assert not (folder / "wiped").exists()
+
+
+def test_run_refuses_to_allow_a_tool_that_no_team_has(folder):
+    configure(folder, WIPE)
+    result = parley("run", "--allow", "wip", "Clean up")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert (
+        "--allow: found 'wip', expected a tool of the teams; did you mean 'wipe'?" in result.stderr
+    )
+
+
+def test_run_writes_only_the_answer(folder):
+    configure(folder, PAIR.replace("max_turns = 1", "max_turns = 2"))
+    result = parley("run", "--final", "Hi")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "Hello again\n", "")
 
 
 def test_run_takes_no_for_an_answer(folder):
