@@ -141,7 +141,7 @@ def size_text(argument: Argument) -> str:
     lines = argument.text.removesuffix("\n").split("\n")
     if argument.kind == "diff":
         new, old = (sum(line.startswith(mark) for line in lines) for mark in "+-")
-        return f"{new:,} new lines, {old:,} old"
+        return f"lines: {new:,} added, {old:,} removed"
     return f"{len(lines):,} lines" if len(lines) > 1 else f"{len(argument.text):,} characters"
 
 
