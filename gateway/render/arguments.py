@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast
 
@@ -107,7 +107,8 @@ def read_call(arguments: str, diff: ArgumentDiff | None) -> tuple[Argument, ...]
         return found
     note = (Argument(name="", text=visible(diff.note), kind="note"),) if diff.note else ()
     if not diff.lines or not all(each.name for each in found):
-        return (*found, *note)
+        values = sum(1 for _ in takewhile(lambda each: each.kind == "value", found))
+        return (*found[:values], *note, *found[values:])
     left = tuple(each for each in found if each.name not in diff.arguments)
     name = f"change of {', '.join(map(visible, diff.arguments))}"
     return (*left, *note, Argument(name=name, text=visible(diff.lines), kind="diff"))
