@@ -144,6 +144,10 @@ operators = {json.dumps(list(simulation.operators))}
 
 [policies.tools]
 pay_back = "ask"
+edit_file.action = "ask"
+edit_file.paths = ["path"]
+edit_file.diff.old = "old_str"
+edit_file.diff.new = "new_str"
 ask_human = "allow"
 write_report = "allow"
 """

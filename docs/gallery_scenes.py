@@ -75,6 +75,14 @@ $$
 """
 
 
+OLD = """\
+def wait_for(condition, timeout=5.0):
+    until = time.monotonic() + timeout
+    while time.monotonic() < until:
+"""
+NEW = OLD.replace("5.0", "30.0")
+
+
 def long_answer() -> str:
     """The hard answer, with numbered paragraphs up to its length."""
     text, number = HARD, 0
@@ -111,7 +119,11 @@ def build(model_client: ChatCompletionClient, workdir: Path) -> Swarm:
         (workdir / name).write_text("region,sum\nNorth,5750\nSouth,3700\n", encoding="utf-8")
         return f"{name} was written."
 
-    tools = [pay_back, write_report, FunctionTool(ask_human, "Ask.", traits=ASKS_PEOPLE)]
+    def edit_file(path: str, old_str: str, new_str: str) -> str:
+        """Replace a part of a file."""
+        return f"{path} was changed: {len(old_str)} characters are {len(new_str)} now."
+
+    tools = [pay_back, edit_file, write_report, FunctionTool(ask_human, "Ask.", traits=ASKS_PEOPLE)]
     ends = TextMessageTermination("front") | TextMessageTermination("refunds")
     front = AssistantAgent(
         "front",
@@ -148,6 +160,20 @@ SCENES = (
         ),
         press="Approve",
         ends="Order 7 is",
+    ),
+    Scene(
+        title="A change to approve",
+        about="The policy of `edit_file` says which of its arguments is a path, and which are a "
+        "change. Alice approves it for all files of the folder.",
+        asks="Wait longer.",
+        answers=(
+            when(
+                "Wait longer", _calls("edit_file", path="queue/wait.py", old_str=OLD, new_str=NEW)
+            ),
+            after_tool("edit_file", Reply(text="It waits for 30 seconds now.", chunks=1)),
+        ),
+        press="For this thread: path below queue/",
+        ends="It waits for",
     ),
     Scene(
         title="A question",

@@ -101,6 +101,8 @@ class RequestItem(_Item):
     options: tuple[str, ...] = ()
     tool: str = ""
     arguments: tuple[Argument, ...] = ()
+    replaced: tuple[Argument, ...] = ()
+    """Arguments in whose place a diff stands."""
     grants: tuple[tuple[GrantKind, str], ...] = ()
     """Approvals for the rest of the thread, with the arguments of each."""
     outcome: str = ""

@@ -6,7 +6,7 @@ All foreign text is sanitised here, once.
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -52,7 +52,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.render.arguments import plain_text, read_arguments, read_call
+from gateway.render.arguments import Argument, plain_text, read_arguments, read_call
 from gateway.render.sanitize import sanitize, visible
 
 COLOURS = 8
@@ -292,7 +292,8 @@ class ThreadModel:
                     prompt=sanitize(event.prompt),
                     options=tuple(sanitize(option) for option in event.options),
                     tool=visible(event.tool),
-                    arguments=read_call(event.arguments, event.diff),
+                    arguments=(shown := read_call(event.arguments, event.diff)),
+                    replaced=_replaced(event, shown),
                     grants=event.grants,
                 )
                 self.requests[request] = item
@@ -395,6 +396,11 @@ class ThreadModel:
         taken = {state.agent.colour for state in self.agents.values()}
         free = (wanted + step for step in range(COLOURS))
         return next((colour % COLOURS for colour in free if colour % COLOURS not in taken), wanted)
+
+
+def _replaced(event: InputRequested, shown: Collection[Argument]) -> tuple[Argument, ...]:
+    """Arguments in whose place something else is shown."""
+    return tuple(each for each in read_arguments(event.arguments) if each not in shown)
 
 
 def _final_state(event: ToolFinished, before: ToolItem) -> ToolState:

@@ -90,21 +90,22 @@ def _supported(author: Author, request: Request, answer: Answer) -> Decision:
     return RequestAnswer(
         request=request.id,
         answer=Answer(kind=kind),
-        outcome=f"{_outcome(Answer(kind=kind), request)} by {approved} people",
+        outcome=_outcome(Answer(kind=kind), request, by=f" by {approved} people"),
         grant=grant_scope(kind, request),
     )
 
 
-def _outcome(answer: Answer, request: Request) -> str:
+def _outcome(answer: Answer, request: Request, *, by: str = "") -> str:
+    for_thread = f"approved for this thread{by}"
     match answer.kind:
         case "approve":
-            return "approved"
+            return f"approved{by}"
         case "approve_same":
-            return "approved for this thread, with exactly these arguments"
+            return f"{for_thread}: exactly these arguments"
         case "approve_below":
-            return f"approved for this thread, with {folder_text(request.below)}"
+            return f"{for_thread}: {folder_text(request.below)}"
         case "approve_always":
-            return "approved for this thread, with any arguments"
+            return f"{for_thread}: any arguments"
         case "deny":
             return f"denied: {answer.text}" if answer.text else "denied"
         case "text":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast
 
@@ -107,7 +107,8 @@ def read_call(arguments: str, diff: ArgumentDiff | None) -> tuple[Argument, ...]
         return found
     note = (Argument(name="", text=visible(diff.note), kind="note"),) if diff.note else ()
     if not diff.lines or not all(each.name for each in found):
-        return (*found, *note)
+        values = sum(1 for _ in takewhile(lambda each: each.kind == "value", found))
+        return (*found[:values], *note, *found[values:])
     left = tuple(each for each in found if each.name not in diff.arguments)
     name = f"change of {', '.join(map(visible, diff.arguments))}"
     return (*left, *note, Argument(name=name, text=visible(diff.lines), kind="diff"))
@@ -141,7 +142,7 @@ def size_text(argument: Argument) -> str:
     lines = argument.text.removesuffix("\n").split("\n")
     if argument.kind == "diff":
         new, old = (sum(line.startswith(mark) for line in lines) for mark in "+-")
-        return f"{new:,} new lines, {old:,} old"
+        return f"lines: {new:,} added, {old:,} removed"
     return f"{len(lines):,} lines" if len(lines) > 1 else f"{len(argument.text):,} characters"
 
 

@@ -74,7 +74,7 @@ class ArgumentsScreen(Overlay[None]):
 
     async def on_mount(self) -> None:
         """Show all of them; colours are made in a thread."""
-        for argument in self._item.arguments:
+        for argument in (*self._item.arguments, *self._item.replaced):
             self._add(name := heading(argument), name.content)
             if argument.kind not in IN_LINE:
                 for chunk in await asyncio.to_thread(text_chunks, argument):

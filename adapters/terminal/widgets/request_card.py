@@ -103,7 +103,7 @@ class RequestCard(Vertical, can_focus=True):
         self._body = Static(markup=False)
         self._arguments = Vertical(classes="arguments")
         self._buttons = Horizontal(classes="buttons")
-        self._grants = Horizontal(classes="buttons")
+        self._grants = Horizontal(classes="buttons grants")
 
     def compose(self) -> ComposeResult:
         """The title, the scrolling body and the buttons."""
@@ -134,7 +134,7 @@ class RequestCard(Vertical, can_focus=True):
             self._scroll.scroll_home(animate=False)
             await self._grants.remove_children()
             await self._grants.mount_all(_grants(item))
-            self._grants.display = bool(item.grants)
+            self._grants.set_class(bool(item.grants), "-offered")
             self._stack_grants()
             await self._buttons.remove_children()
             await self._buttons.mount_all(_buttons(item))
@@ -243,8 +243,9 @@ class RequestCard(Vertical, can_focus=True):
             return False
         match self.item.kind:
             case "approval":
-                granted = {LETTERS[kind] for kind, _ in self.item.grants}
-                return key in {"y", "n", *granted}
+                # What cannot be read is not granted: a tiny window has no room for them.
+                told = self.item.grants if self._grants.display else ()
+                return key in {"y", "n", *(LETTERS[kind] for kind, _ in told)}
             case "choice":
                 return key in DIGITS[: len(self.item.options)]
             case "text":

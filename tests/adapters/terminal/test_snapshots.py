@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import Settings
 from adapters.terminal.widgets.request_card import RequestCard
 from gateway import events
+from gateway.values import ArgumentDiff
 from tests.adapters.terminal.running import (
     approval,
     began,
@@ -147,6 +149,19 @@ async def arguments(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> N
     await pilot.press("enter")
 
 
+async def change(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    whole = json.dumps({"path": "queue/wait.py", "content": PROGRAM.replace("5.0", "30.0")})
+    changed = "@ 4 lines unchanged\n \n \n-def wait_for(timeout=5.0):\n+def wait_for(timeout=30.0):"
+    asked = replace(
+        approval("coder", "r1", "write_file", whole),
+        below=(("path", "queue"),),
+        diff=ArgumentDiff(arguments=("content",), lines=changed),
+    )
+    await client.happen(thread, began("go"), asked, ended("waiting"))
+    await settled(pilot)
+    await pilot.press("ctrl+t")
+
+
 async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
     client.add_thread("Quarterly report", ago=3700)
     client.add_thread("Trip to Lisbon", ago=90_000)
@@ -175,8 +190,17 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 @pytest.mark.parametrize(
     "act",
-    [nothing, streaming, tool_failed, request_card, arguments, sessions, error],
-    ids=["empty", "streaming", "tool-failed", "request", "arguments", "sessions", "error"],
+    [nothing, streaming, tool_failed, request_card, arguments, change, sessions, error],
+    ids=[
+        "empty",
+        "streaming",
+        "tool-failed",
+        "request",
+        "arguments",
+        "change",
+        "sessions",
+        "error",
+    ],
 )
 def test_the_chat_looks_as_before(
     snap_compare: Any, tmp_path: Path, size: tuple[int, int], act: Act

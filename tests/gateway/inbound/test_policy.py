@@ -144,9 +144,9 @@ def test_a_choice_is_made_by_name_or_number_or_in_words_of_ones_own(text, answer
     assert found.answer.text == found.outcome == answer
 
 
-ANY = "approved for this thread, with any arguments"
-SAME = "approved for this thread, with exactly these arguments"
-BELOW = "approved for this thread, with path below a/"
+ANY = "approved for this thread: any arguments"
+SAME = "approved for this thread: exactly these arguments"
+BELOW = "approved for this thread: path below a/"
 NO_FOLDER = CommandReply(reply="This call names no folder that could be approved; approve it once.")
 APPROVE, DENY = Answer(kind="approve"), Answer(kind="deny", text="no")
 DONE = request("approval", 4, state="answered", outcome="approved")
@@ -481,7 +481,12 @@ def test_an_edit_or_a_deletion_means(author, access, edited, deleted):
             "approve",
             "You have already approved this (2 of 3 so far).",
         ),
-        (("x:1", "x:2"), True, "approve_always", f"{ANY} by 3 people"),
+        (
+            ("x:1", "x:2"),
+            True,
+            "approve_always",
+            "approved for this thread by 3 people: any arguments",
+        ),
         (("x:1", "x:2"), False, "approve_always", "approved by 3 people"),
         (("x:1", "x:2"), True, "approve", "approved by 3 people"),
         (("x:1", "x:2"), True, "deny", "denied"),

@@ -472,8 +472,8 @@ async def test_a_grant_covers_what_it_says_also_after_a_restart(tmp_path):
     assert second.below == third.below[:0] == ()
     assert "names no folder" in refused.reply
     assert [e.outcome for e in of(InputResolved, events)] == [
-        "approved for this thread, with to below reports/",
-        "approved for this thread, with exactly these arguments",
+        "approved for this thread: to below reports/",
+        "approved for this thread: exactly these arguments",
     ]
     assert json.loads(third.arguments) == {"to": "q4.md"}
     assert office.sent == ["reports/q1.md", "reports/q2.md", *["reports/../q3.md"] * 2]

@@ -220,7 +220,7 @@ async def test_requests_survive_a_restart_and_are_answered_after_it(tmp_path):
     ("text", "outcome", "done"),
     [
         ("approve {id}", "approved", ["delete a"]),
-        ("/approve {id} always", "approved for this thread, with any arguments", ["delete a"]),
+        ("/approve {id} always", "approved for this thread: any arguments", ["delete a"]),
         ("Deny {id} not today", "denied: not today", []),
     ],
 )

@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
@@ -254,8 +255,15 @@ async def test_a_forward_and_an_embed_that_the_menu_is_about_reach_the_team(
     assert (first.name, second.name) == ("the moon is cheese", "Disk full on host seven")
 
 
+@pytest.mark.parametrize(
+    ("button", "outcome"),
+    [
+        ("Approve", "Approved by"),
+        ("For this thread: any arguments", "Approved for this thread by "),
+    ],
+)
 async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(
-    discord: DiscordSimulator, tmp_path: Path
+    discord: DiscordSimulator, tmp_path: Path, button: str, outcome: str
 ) -> None:
     general, alice, bob = (
         discord.channel("general"),
@@ -276,11 +284,11 @@ async def test_an_approval_is_clicked_and_its_outcome_stands_on_the_card(
             lambda: any("may not answer" in each.content for each in bob.sees(thread_of(asked)))
         )
         assert RUNG_BELLS == []
-        await discord.answered(await alice.clicks(card, "Approve"))
+        await discord.answered(await alice.clicks(card, button))
         await discord.until(lambda: bot_texts(discord, thread_of(asked))[-1].endswith("It rang."))
         await wait_delivered(gateway)
         await discord.until(lambda: not card.components)
-    assert "Approved by" in card.content
+    assert outcome in card.content
     assert "Alice" in card.content
     assert RUNG_BELLS == ["big"]
 

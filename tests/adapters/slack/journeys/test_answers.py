@@ -43,6 +43,9 @@ def asking(client: ReplayChatCompletionClient) -> RoundRobinGroupChat:
     return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(3))
 
 
+BUTTON = "For this thread: exactly these arguments"
+
+
 async def card(run: ServedSlack, channel: str, button: str) -> str:
     """The message with this button, once it is there."""
 
@@ -56,7 +59,11 @@ async def card(run: ServedSlack, channel: str, button: str) -> str:
 
 @pytest.mark.parametrize(
     ("button", "sent", "outcome"),
-    [("Approve", 1, "Approved by"), ("Deny", 0, "Denied by")],
+    [
+        ("Approve", 1, "Approved by"),
+        (BUTTON, 1, ": exactly these arguments"),
+        ("Deny", 0, "Denied by"),
+    ],
 )
 async def test_an_approver_decides_by_a_button(
     tmp_path: Path, button: str, sent: int, outcome: str

@@ -96,6 +96,18 @@ async def test_what_is_not_offered_has_no_key(tmp_path: Path):
         assert chat.composer.text == "e"
 
 
+async def test_a_tiny_window_grants_nothing_that_it_does_not_show(tmp_path: Path):
+    async with asking(tmp_path, SHELL) as chat:
+        await chat.until_shown("y approve once", "a any arguments")
+        await chat.pilot.resize_terminal(40, 12)
+        await chat.until(lambda: "any arguments" not in chat.text())
+        await chat.until_shown("y approve once", "n deny with a note")
+        await chat.press("ctrl+t")
+        chat.clock.advance(INERT)
+        await chat.press("a")
+        assert chat.client.answers == []
+
+
 async def test_a_denial_takes_a_note(tmp_path: Path):
     async with asking(tmp_path, SHELL, draft="draft") as chat:
         await chat.press("ctrl+t")
