@@ -142,8 +142,8 @@ class Author:
     aliases: frozenset[str] = frozenset()
 
 
-LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
-"""Whoever may open the store's folder: the person at the terminal."""
+LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="operator")
+"""Whoever may open the store's folder: the person at the terminal, whom the config may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

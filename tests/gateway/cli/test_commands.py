@@ -489,7 +489,13 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     assert process.returncode == code
     assert out == b"\n"
     assert b"Traceback" not in err
-    assert parley("sessions", "list").stdout.split()[-4:] == ["now", "idle", "solo", "s"]
+    assert parley("sessions", "list").stdout.split()[-5:] == [
+        "now",
+        "idle",
+        "solo",
+        "terminal",
+        "s",
+    ]
 
 
 @pytest.mark.parametrize("command", [("run", "Hi"), ("simulate", "slack")])
@@ -518,8 +524,10 @@ def thread(folder) -> str:
 
 def test_sessions_are_listed(thread):
     heading, row = parley("sessions", "list").stdout.splitlines()
-    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "TITLE"]
-    assert row.split() == [thread, "now", "idle", "solo", "trip"]
+    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "WHERE", "TITLE"]
+    assert row.split() == [thread, "now", "idle", "solo", "terminal", "trip"]
+    assert parley("sessions", "list", "--platform", "terminal").stdout.splitlines()[1] == row
+    assert parley("sessions", "list", "--platform", "slack").stdout == "There are no threads.\n"
     assert parley("sessions", "list", "--search", "nothing").stdout == "There are no threads.\n"
 
 
