@@ -30,6 +30,12 @@ class ThreadInfo:
     platform: str = ""
     channel: str = ""
     """The platform's id of the place; empty for a thread of the terminal's own."""
+    place: str = ""
+    """The channel's name, such as "#general", as far as it is known."""
+    members: int | None = None
+    """Number of people who read there, where the platform tells it."""
+    direct: bool = False
+    """Only the person who writes there reads it."""
     queued: int = 0
     """Messages that wait; like the next two, only lists of threads say it."""
     asks: str = ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -104,6 +105,33 @@ def order_key(mark: str) -> str:
     if not (whole.isascii() and whole.isdigit() and (not fraction or fraction.isdigit())):
         raise ValueError(f"an order mark must be a decimal number, not {mark!r}")
     return f"{whole:0>20}.{fraction}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A channel as people know it, kept under `place_mark`.
+
+    `name` is as the platform writes it, such as "#general"; `members` how many read it, None where
+    the platform does not tell; only the person and the bot read a `direct` one.
+    """
+
+    name: str = ""
+    members: int | None = None
+    direct: bool = False
+
+    def dump(self) -> str:
+        """The place as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def load(cls, text: str) -> Place:
+        """The inverse of `dump`."""
+        return cls(**json.loads(text))
+
+
+def place_mark(key: ConversationKey) -> str:
+    """The name of the mark that an adapter keeps about a channel."""
+    return f"place:{quote(key.workspace, safe='')}/{quote(key.channel, safe='')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

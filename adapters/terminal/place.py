@@ -28,25 +28,34 @@ def place_name(thread: ThreadInfo) -> str:
 
 def channel_name(thread: ThreadInfo) -> str:
     """The channel as people call it, or its id."""
-    return _clean(thread.channel)
+    return "direct message" if thread.direct else _clean(thread.place or thread.channel)
 
 
 def audience(thread: ThreadInfo) -> str:
     """The people who read what is written in a platform's thread."""
-    return f"everyone in {channel_name(thread)}"
+    if thread.direct:
+        return "one person"
+    if thread.members is None:
+        return f"everyone in {channel_name(thread)}"
+    return f"the {thread.members} members of {channel_name(thread)}"
 
 
 def head_label(thread: ThreadInfo | None) -> str:
     """The place and its readers; "" for the terminal's own threads."""
     if thread is None or thread.platform == OWN:
         return ""
-    return f"{place_name(thread)} ({audience(thread)})"
+    members = "everyone there" if thread.members is None else f"{thread.members} members"
+    return f"{place_name(thread)} ({'one person' if thread.direct else members})"
 
 
 def message_label(thread: ThreadInfo | None, name: str) -> str:
     """The composer's offer: to whom, and as whom."""
-    to = "the team" if thread is None or thread.platform == OWN else channel_name(thread)
+    to = "the team" if thread is None or thread.platform == OWN else _addressee(thread)
     return f"Message {to} as {_clean(name)}"
+
+
+def _addressee(thread: ThreadInfo) -> str:
+    return "one person" if thread.direct else channel_name(thread)
 
 
 def message_title(thread: ThreadInfo | None, name: str) -> str:
@@ -57,7 +66,7 @@ def message_title(thread: ThreadInfo | None, name: str) -> str:
 
 
 def waits(thread: ThreadInfo) -> list[str]:
-    """Who waits for whom, and how many messages are queued."""
+    """The agent that waits for somebody, and the number of queued messages."""
     asks = f"{_clean(thread.asks)} waits for {_clean(thread.asked) or 'you'}" if thread.asks else ""
     queued = f"{thread.queued} queued" if thread.queued else ""
     return [text for text in (asks, queued) if text]

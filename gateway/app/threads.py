@@ -48,7 +48,10 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
 
 def place_of(thread: ThreadInfo) -> str:
     """The platform and the channel of a thread."""
-    return TERMINAL if thread.platform == LOCAL else f"{thread.platform} {thread.channel}"
+    if thread.platform == LOCAL:
+        return TERMINAL
+    where = "direct message" if thread.direct else thread.place or thread.channel
+    return f"{thread.platform} {where}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:

@@ -29,7 +29,10 @@ RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 @value
 class Wait:
-    """The oldest open request of a thread; `asker` wrote the message it is about."""
+    """The oldest open request of a thread.
+
+    `asker` wrote the message that it is about.
+    """
 
     agent: str
     kind: RequestKind

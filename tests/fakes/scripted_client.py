@@ -61,7 +61,7 @@ class ScriptedClient:
 
     def add_thread(self, title: str = "", *, id: str = "", ago: float = 0.0, **more: Any) -> str:
         name = id or f"t{len(self.all) + 1}"
-        facts = {"team": "demo", "state": "idle", "platform": "local"} | more
+        facts: dict[str, Any] = {"team": "demo", "state": "idle", "platform": "local"} | more
         self.all[name] = Thread(ThreadInfo(id=name, title=title, updated_at=NOW - ago, **facts))
         return name
 

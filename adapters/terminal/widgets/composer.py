@@ -71,7 +71,7 @@ class Composer(TextArea):
         self.placeholder = self._usual
 
     def address(self, label: str, title: str) -> None:
-        """Say whom a message reaches, and under which name; `title` stays while one types."""
+        """Say whom a message reaches; `title` stays above the draft."""
         if (label, title) != (self._label, self._title):
             self._label, self._title = label, title
             if not self.purpose:

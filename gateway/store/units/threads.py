@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from gateway.conversation import ConversationKey, RecentMessage
+from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.records import Thread, Wait
@@ -84,7 +84,30 @@ def threads(
             "offset": offset,
         },
     )
-    return _with_waits(connection, [thread_of(row) for row in rows])
+    return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
+
+
+def thread(connection: Connection, thread: str) -> Thread:
+    """The thread, with the name of its place. Raises NotFound."""
+    return _with_places(connection, [find_thread(connection, thread)])[0]
+
+
+def _with_places(connection: Connection, found: list[Thread]) -> list[Thread]:
+    marks = {place_mark(each.key) for each in found if not each.key.is_local}
+    if not marks:
+        return found
+    text, parameters = listed("mark", marks)
+    rows = connection.fetch(
+        f"SELECT platform, name, value FROM marks WHERE name IN {text}", parameters
+    )
+    places = {(row["platform"], row["name"]): Place.load(row["value"]) for row in rows}
+    return [_with_place(each, places.get((each.platform, place_mark(each.key)))) for each in found]
+
+
+def _with_place(thread: Thread, place: Place | None) -> Thread:
+    if place is None:
+        return thread
+    return replace(thread, place=place.name, members=place.members, direct=place.direct)
 
 
 def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:

@@ -23,9 +23,23 @@ def test_a_thread_of_the_terminal_has_no_other_readers(own):
 
 def test_a_thread_of_a_platform_says_where_it_is_and_who_reads_it():
     assert (place_name(OWN), place_name(SLACK)) == ("terminal", "Slack C0123")
-    assert head_label(SLACK) == "Slack C0123 (everyone in C0123)"
+    assert head_label(SLACK) == "Slack C0123 (everyone there)"
     assert message_label(SLACK, "Ann\nBob") == "Message C0123 as Ann Bob"
     assert message_title(SLACK, "Ann") == "to everyone in C0123 on Slack, as Ann"
+
+
+def test_a_channel_is_called_by_its_name_with_its_members_where_they_are_known():
+    named = thread(platform="slack", channel="C1", place="#general", members=12)
+    assert head_label(named) == "Slack #general (12 members)"
+    assert message_label(named, "Ann") == "Message #general as Ann"
+    assert message_title(named, "Ann") == "to the 12 members of #general on Slack, as Ann"
+
+
+def test_a_direct_message_reaches_one_person():
+    direct = thread(platform="discord", channel="77", direct=True)
+    assert head_label(direct) == "Discord direct message (one person)"
+    assert message_label(direct, "Ann") == "Message one person as Ann"
+    assert message_title(direct, "Ann") == "to one person on Discord, as Ann"
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,8 @@ async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> No
 
 
 async def elsewhere(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
-    where: dict[str, Any] = {"platform": "slack", "channel": "C0123456789", "state": "waiting"}
+    where: dict[str, Any] = {"platform": "slack", "channel": "C1", "state": "waiting"}
+    where |= {"place": "#general", "members": 12}
     client.add_thread("Ship it", id="s", ago=60, asks="coder", asked="Bob", **where)
     client.add_thread("Broken build", ago=90, asks="planner", queued=2, **where)
     client.add_thread("Trip to Lisbon", ago=90_000)

@@ -122,7 +122,7 @@ async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
     client.gate.clear()
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.type("hello")
-        await chat.until_shown("you  sending…", "hello")
+        await chat.until_shown("Ann  sending…", "hello")
         client.gate.set()
         await chat.until(lambda: "sending" not in chat.text())
         assert chat.text().count("hello") == 1
@@ -477,7 +477,7 @@ async def test_the_terminal_opens_its_own_thread_and_says_who_hears_another_one(
         assert chat.text().splitlines()[0].startswith(" Apples")
         await chat.press("ctrl+s", "home", "enter")
         await chat.until_shown(
-            "Slack C1 (everyone in C1)  Pears",
+            "Slack C1 (everyone there)  Pears",
             "Message C1 as Ann…",
             "to everyone in C1 on Slack, as Ann",
         )
