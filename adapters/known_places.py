@@ -1,4 +1,4 @@
-"""Names of channels, told to the gateway when they are new or have changed."""
+"""Names of channels, told to the gateway when new or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The place of a thread in words: its platform, its readers, who waits."""
+"""The place of a thread in words, and who waits there."""
 
 from __future__ import annotations
 

@@ -127,7 +127,8 @@ def folder(tmp_path, monkeypatch, fresh_imports):
 
 def configure(folder: Path, text: str) -> None:
     """Write the config, and agree to it."""
-    (folder / "config.toml").write_text(dedent(text) + "\n[store]\nfolder = 'store'\n")
+    rest = "\n[store]\nfolder = 'store'\n[terminal]\nname = 'Ann'\n"
+    (folder / "config.toml").write_text(dedent(text) + rest)
     if found := read_found(folder / "config.toml"):
         remember(found)
 
@@ -540,7 +541,7 @@ def test_an_empty_store_has_no_sessions(folder):
 def test_a_session_is_shown_by_id_or_title(thread):
     shown = parley("sessions", "show", thread).stdout
     assert shown == parley("sessions", "show", "trip").stdout
-    assert shown == "# trip\n\nTeam: solo\n\n## you\n\nHi\n\n## greeter\n\nHello there\n"
+    assert shown == "# trip\n\nTeam: solo\n\n## Ann\n\nHi\n\n## greeter\n\nHello there\n"
 
 
 def test_a_session_is_exported_as_events(thread):
