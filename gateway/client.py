@@ -27,6 +27,21 @@ class ThreadInfo:
     updated_at: float
     last_seq: int = 0
     preview: str = ""
+    platform: str = ""
+    channel: str = ""
+    """The platform's id of the place; empty for a thread of the terminal's own."""
+    place: str = ""
+    """The channel's name, such as "#general", as far as it is known."""
+    members: int | None = None
+    """Number of people who read there, where the platform tells it."""
+    direct: bool = False
+    """Only the person who writes there reads it."""
+    queued: int = 0
+    """Messages that wait; like the next two, only lists of threads say it."""
+    asks: str = ""
+    """The agent that waits for an answer."""
+    asked: str = ""
+    """The name of the person it waits for; empty for the operator."""
     muted: bool = False
     """Only messages that mention the bot are answered."""
 
@@ -93,9 +108,12 @@ class Client(Protocol):
     """
 
     async def threads(
-        self, *, search: str = "", limit: int = 50, offset: int = 0
+        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
-        """The threads, last used first; `search` looks in titles and texts."""
+        """The threads, last used first; `search` looks in titles and texts.
+
+        All platforms' unless one is named: LOCAL for the terminal's own.
+        """
         ...
 
     async def thread(self, thread: str) -> ThreadInfo:
@@ -147,6 +165,10 @@ class Client(Protocol):
         The default team's unless named. A team from Python has known agents once it was built; an
         unknown team has none.
         """
+        ...
+
+    def operator(self) -> str:
+        """The name of the person at the terminal, as others read it."""
         ...
 
     def owner(self) -> int | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -107,6 +108,33 @@ def order_key(mark: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A channel as people know it, kept under `place_mark`.
+
+    `name` is as the platform writes it, such as "#general"; `members` how many read it, None where
+    the platform does not tell; only the person and the bot read a `direct` one.
+    """
+
+    name: str = ""
+    members: int | None = None
+    direct: bool = False
+
+    def dump(self) -> str:
+        """The place as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def load(cls, text: str) -> Place:
+        """The inverse of `dump`."""
+        return cls(**json.loads(text))
+
+
+def place_mark(key: ConversationKey) -> str:
+    """The name of the mark that an adapter keeps about a channel."""
+    return f"place:{quote(key.workspace, safe='')}/{quote(key.channel, safe='')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLimit:
     """Limit of a conversation's history on its platform.
 
@@ -142,8 +170,8 @@ class Author:
     aliases: frozenset[str] = frozenset()
 
 
-LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="you")
-"""Whoever may open the store's folder: the person at the terminal."""
+LOCAL_OPERATOR = Author(id=f"{LOCAL}:operator", name="operator")
+"""Whoever may open the store's folder: the person at the terminal, whom the config may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

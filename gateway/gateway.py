@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CoroutineType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from gateway.access.authority import Access, Denial, judge
+from gateway.access.authority import Access, Denial, awaited, judge
 from gateway.access.pairing import TypedCode
 from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
@@ -373,10 +373,17 @@ class Gateway:
         return await self._store.unpair(person)
 
     async def threads(
-        self, *, search: str = "", limit: int = 50, offset: int = 0
+        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
         """Threads, the last used first; `search` looks into titles and texts."""
-        return list(await self._store.threads(search=search, limit=limit, offset=offset))
+        found = await self._store.threads(
+            search=search, platform=platform, limit=limit, offset=offset
+        )
+        return [replace(each, asked=awaited(each.wait)) if each.wait else each for each in found]
+
+    def operator(self) -> str:
+        """The name of the person at the terminal, as others read it."""
+        return self._using.access.operator_name
 
     thread = _stored(SessionStore.thread)
     thread_at = _stored(SessionStore.thread_at)

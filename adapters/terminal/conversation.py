@@ -12,6 +12,7 @@ from adapters.terminal.items import HumanItem
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
 from gateway.client import Answer, ThreadInfo
+from gateway.conversation import LOCAL
 from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
 from gateway.render.sanitize import sanitize
 
@@ -77,10 +78,13 @@ class Conversation:
         return f"Process {owner} owns the threads. This chat works through it." if owner else ""
 
     async def start(self, *, thread: str | None = None, new: bool = False) -> None:
-        """Open the thread asked for, or the one used last. Raises GatewayError."""
+        """Open the thread asked for, or the terminal's one used last.
+
+        Raises GatewayError.
+        """
         if thread is not None:
             self.open(await self.client.thread(thread))
-        elif not new and (latest := await self.client.threads(limit=1)):
+        elif not new and (latest := await self.client.threads(platform=LOCAL, limit=1)):
             self.open(latest[0])
         else:
             self.open(None)
@@ -156,7 +160,9 @@ class Conversation:
     async def send(self, text: str) -> Receipt:
         """Send a message or command to the gateway. Raises GatewayError."""
         self._sent += 1
-        item = HumanItem(key=f"sending-{self._sent}", author="", text=sanitize(text), sending=True)
+        name = _clean(self.client.operator())
+        key = f"sending-{self._sent}"
+        item = HumanItem(key=key, author=name, text=sanitize(text), sending=True)
         self.outbox.append(outgoing := Outgoing(item))
         self._changed()
         try:

@@ -23,6 +23,10 @@ Asking: TypeAlias = Literal["text", "choice", "approval"]
 Level: TypeAlias = Literal["info", "warning", "error"]
 
 
+NOBODY = "somebody"
+"""The author of a message whose name the platform did not tell."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """An agent's name and its colour number, fixed within a thread."""

@@ -4,6 +4,7 @@ Only lines of our own begin at column 0: what anybody says goes on indented (`te
 """
 
 from adapters.terminal.items import (
+    NOBODY,
     AgentItem,
     HandoffItem,
     HumanItem,
@@ -98,7 +99,7 @@ class LineTranscript:
 def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:
     match item:
         case HumanItem(author=author, text=text):
-            line = f"{author or 'you'}: {text}"
+            line = f"{author or NOBODY}: {text}"
         case ThoughtItem(agent=agent, text=text):
             line = f"{agent.name} thinks: {shorten(one_line(text), WIDTH)}"
         case HandoffItem(agent=agent, target=target, text=text):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
+from adapters.terminal.place import OWN, message_title, place_name, waits
 from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
 from gateway.render.sanitize import sanitize
@@ -227,7 +228,9 @@ class PlainChat:
         self._listed = await conversation.client.threads(search=rest, limit=LISTED)
         for number, thread in enumerate(self._listed, 1):
             ago = format_age(time.time() - thread.updated_at)
-            self._print_line(f"{number}. {thread_title(thread)}, {thread.state}, {ago}")
+            place = [] if thread.platform == OWN else [place_name(thread)]
+            parts = [thread_title(thread), *place, thread.state, *waits(thread), ago]
+            self._print_line(f"{number}. {', '.join(parts)}")
         self._print_line("Type /sessions and a number to open one.")
 
     async def _attempt(self, doing: Awaitable[object]) -> bool:
@@ -247,6 +250,9 @@ class PlainChat:
             return
         if self._follow is not None:
             self._follow.cancel()
+        thread, name = self._conversation.thread, self._conversation.client.operator()
+        if others := message_title(thread, name):
+            self._print_line(f"Messages go {others}.")
         self._lines = LineTranscript(self._conversation.model)
         self._replaying = True
         self._follow = self._group.create_task(self._conversation.follow(), name="events")

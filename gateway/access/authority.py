@@ -23,7 +23,7 @@ from gateway.conversation import (
     InboundMessage,
 )
 from gateway.store.decisions import PersonLimits
-from gateway.store.records import Request
+from gateway.store.records import Request, Wait
 from gateway.values import value
 
 
@@ -69,6 +69,19 @@ class Operators:
         return tuple(sorted(named - {ASKER, OPERATORS, LOCAL_OPERATOR.id}))
 
 
+def awaited(wait: Wait) -> str:
+    """The name of the person whom a request waits for.
+
+    "" for the operator, who may answer everything.
+    """
+    named = wait.approvers or (OPERATORS,)
+    if wait.kind == "approval" and OPERATORS in named:
+        return ""
+    if wait.kind == "approval" and ASKER not in named:
+        return "its approvers"
+    return "" if wait.asker == LOCAL_OPERATOR.id else wait.asker_name
+
+
 @value
 class Admission:
     """Permission to write.
@@ -112,11 +125,14 @@ class Access:
         live_links: Collection[str] = (),
         groups: Collection[str] = (),
         approvals: Collection[str] = (),
+        operator_name: str = LOCAL_OPERATOR.name,
     ) -> None:
         self._routes = tuple(routes)
         self._limits = limits or LimitsConfig()
         self.operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
         """Those that were given, and whoever owns the machine."""
+        self.operator_name = operator_name
+        """Name of whoever owns the machine, as others and models read it."""
         self.live_links = frozenset(host.lower() for host in live_links)
         """Hosts whose links stay links while an answer is being written."""
         self.approval_places = tuple(map(_channel, approvals))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pwd
 import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -35,6 +36,7 @@ from gateway.config.root import Config
 from gateway.content.attachments import MB
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
+from gateway.conversation import LOCAL_OPERATOR
 from gateway.errors import GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
@@ -163,8 +165,18 @@ def access_of(config: Config) -> Access:
         limits=config.limits,
         live_links=policies.live_links,
         approvals=policies.approvals,
+        operator_name=config.terminal.name or _account_name(),
         groups=[role for case in cases for role in case.roles],
     )
+
+
+def _account_name() -> str:
+    """The name of this account's person, or of the account."""
+    try:
+        account = pwd.getpwuid(os.getuid())
+    except KeyError:  # a container may run as a number alone
+        return LOCAL_OPERATOR.name
+    return account.pw_gecos.partition(",")[0].strip() or account.pw_name
 
 
 def limits_of(config: Config) -> Limits:

@@ -12,7 +12,7 @@ from gateway.app.export import markdown
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.control.socket_client import SocketClient
-from gateway.conversation import LOCAL_OPERATOR, InboundMessage
+from gateway.conversation import LOCAL, LOCAL_OPERATOR, InboundMessage
 from gateway.errors import GatewayClosed, NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
@@ -23,18 +23,35 @@ from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
 
+TERMINAL = "terminal"
+"""The platform of threads that live in the store alone, for people."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
-    """The threads in columns: id, age, state, team, title."""
+    """The threads in columns: id, age, state, team, place, title."""
     at = time.time() if now is None else now
     rows = [
-        (each.id, age(at - each.updated_at), each.state, each.team, each.title or each.preview)
+        (
+            each.id,
+            age(at - each.updated_at),
+            each.state,
+            each.team,
+            place_of(each),
+            each.title or each.preview,
+        )
         for each in threads
     ]
-    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "TITLE"))
+    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "WHERE", "TITLE"))
     return _columns(rows)
+
+
+def place_of(thread: ThreadInfo) -> str:
+    """The platform and the channel of a thread."""
+    if thread.platform == LOCAL:
+        return TERMINAL
+    where = "direct message" if thread.direct else thread.place or thread.channel
+    return f"{thread.platform} {where}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:

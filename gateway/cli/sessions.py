@@ -22,13 +22,18 @@ def sessions() -> None:
 @sessions.command(name="list")
 @config_option
 @click.option("--search", default="", metavar="TEXT", help="Only threads with this text.")
+@click.option(
+    "--platform", default="", metavar="NAME", help='Only threads of "slack", "terminal", ...'
+)
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
-def list_(config: Path | None, search: str, limit: int) -> None:
+def list_(config: Path | None, search: str, platform: str, limit: int) -> None:
     """List threads, the last used first."""
-    from gateway.app.threads import thread_table
+    from gateway.app.threads import TERMINAL, thread_table
+    from gateway.conversation import LOCAL
 
     store, _ = configured_store(config)
-    threads = asyncio.run(store.threads(search=search, limit=limit))
+    platform = LOCAL if platform == TERMINAL else platform
+    threads = asyncio.run(store.threads(search=search, platform=platform, limit=limit))
     say(thread_table(threads) if threads else "There are no threads.")
 
 

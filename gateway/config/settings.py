@@ -6,7 +6,14 @@ import base64
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    StringConstraints,
+    field_validator,
+)
 
 from gateway.base.suggest import did_you_mean
 from gateway.config.media_types import check_media_type
@@ -153,7 +160,13 @@ class StoreConfig(Section):
 
 
 class TerminalConfig(Section):
-    """Look and feel of `parley chat`."""
+    """Look and feel of `parley chat`, and who writes there."""
+
+    name: Annotated[str, StringConstraints(max_length=60, strip_whitespace=True)] = ""
+    """Your name, as the team and people on other platforms read it.
+
+    If empty, the name of your account on this machine.
+    """
 
     theme: Annotated[str, AfterValidator(_theme)] = ""
     """Name of the colours, such as "parley-light" or one of Textual's; automatic if empty."""

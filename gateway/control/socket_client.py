@@ -29,6 +29,7 @@ class SocketClient(Operations):
         self.boot = ""
         """The id of the owner's run, another one each time it begins."""
         self._commands: list[CommandInfo] = []
+        self._operator = ""
 
     @classmethod
     async def connect(cls, folder: Path) -> SocketClient:
@@ -47,6 +48,7 @@ class SocketClient(Operations):
         client._owner = hello["pid"]
         client.boot = hello["boot"]
         client._commands = [CommandInfo(**info) for info in hello["commands"]]
+        client._operator = hello["operator"]
         return client
 
     async def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:
@@ -61,6 +63,10 @@ class SocketClient(Operations):
     def commands(self) -> list[CommandInfo]:
         """The commands that can be typed."""
         return self._commands
+
+    def operator(self) -> str:
+        """The name of the person at the terminal, as others read it."""
+        return self._operator
 
     def owner(self) -> int | None:
         """The pid of the gateway's process."""

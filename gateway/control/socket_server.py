@@ -166,7 +166,12 @@ class _Service:
 
     def _hello(self) -> dict[str, Any]:
         commands = [asdict(command) for command in self._gateway.commands()]
-        return {"pid": os.getpid(), "boot": self._gateway.boot, "commands": commands}
+        return {
+            "pid": os.getpid(),
+            "boot": self._gateway.boot,
+            "commands": commands,
+            "operator": self._gateway.operator(),
+        }
 
     async def hang_up(self) -> None:
         """Cut the connections that are left."""

@@ -12,7 +12,7 @@ from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
 from gateway.content.documents import Documents
-from gateway.conversation import Attachment, InboundMessage, MissingFile
+from gateway.conversation import LOCAL_OPERATOR, Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
@@ -91,6 +91,8 @@ class Intake:
         """The message as stored, without values for its decision."""
         changes: dict[str, Any] = {}
         zone, author = self._using.limits.timezone, message.author
+        if author.id == LOCAL_OPERATOR.id:
+            changes["author"] = author = replace(author, name=self._using.access.operator_name)
         if zone and not author.timezone:
             changes["author"] = replace(author, timezone=zone)
         if message.attachments:

@@ -104,7 +104,7 @@ class ReadOperations(ABC):
         """Run a unit that only reads."""
 
     threads = _reads(thread_units.threads)
-    thread = _reads(rows.find_thread)
+    thread = _reads(thread_units.thread)
     thread_at = _reads(thread_units.thread_at)
     threads_of = _reads(thread_units.threads_of)
     outdated = _reads(thread_units.outdated)

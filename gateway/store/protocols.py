@@ -63,8 +63,13 @@ from gateway.store.turn_records import (
 class SessionReader(Protocol):
     """The reading half of a store, for others than the owner, too."""
 
-    async def threads(self, *, search: str = "", limit: int = 50, offset: int = 0) -> list[Thread]:
-        """Threads, the last used first; `search` looks into titles and texts."""
+    async def threads(
+        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
+    ) -> list[Thread]:
+        """Threads, the last used first; `search` looks into titles and texts.
+
+        Each with what it waits for.
+        """
         ...
 
     async def thread(self, thread: str) -> Thread:

@@ -28,6 +28,20 @@ RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 
 @value
+class Wait:
+    """The oldest open request of a thread.
+
+    `asker` wrote the message that it is about.
+    """
+
+    agent: str
+    kind: RequestKind
+    approvers: tuple[str, ...]
+    asker: str
+    asker_name: str
+
+
+@value
 class Thread(ThreadInfo):
     """A thread; `handoff_from` is the agent that handed it to the user."""
 
@@ -43,6 +57,8 @@ class Thread(ThreadInfo):
     """Bytes of the files that came with its messages."""
     files_at: int = 0
     """When the newest file that was told of was changed; in nanoseconds since the epoch."""
+    wait: Wait | None = None
+    """Only lists of threads say it."""
 
     @property
     def takes_all(self) -> bool:

@@ -59,11 +59,10 @@ class ScriptedClient:
 
     # what a test writes
 
-    def add_thread(self, title: str = "", *, id: str = "", ago: float = 0.0) -> str:
+    def add_thread(self, title: str = "", *, id: str = "", ago: float = 0.0, **more: Any) -> str:
         name = id or f"t{len(self.all) + 1}"
-        self.all[name] = Thread(
-            ThreadInfo(id=name, title=title, team="demo", state="idle", updated_at=NOW - ago)
-        )
+        facts: dict[str, Any] = {"team": "demo", "state": "idle", "platform": "local"} | more
+        self.all[name] = Thread(ThreadInfo(id=name, title=title, updated_at=NOW - ago, **facts))
         return name
 
     async def happen(self, thread: str, *events: Any) -> None:
@@ -92,11 +91,13 @@ class ScriptedClient:
     # gateway.client.Client
 
     async def threads(
-        self, *, search: str = "", limit: int = 50, offset: int = 0
+        self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
         self._maybe_fail()
         found = [
-            entry.info for entry in self.all.values() if search.lower() in entry.info.title.lower()
+            entry.info
+            for entry in self.all.values()
+            if search.lower() in entry.info.title.lower() and platform in ("", entry.info.platform)
         ]
         found.sort(key=lambda info: -info.updated_at)
         return found[offset : offset + limit]
@@ -185,6 +186,9 @@ class ScriptedClient:
 
     async def agents(self, team: str = "") -> dict[str, str]:
         return self.team_agents
+
+    def operator(self) -> str:
+        return "Ann"
 
     def owner(self) -> int | None:
         return self.pid

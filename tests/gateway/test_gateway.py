@@ -60,7 +60,7 @@ async def test_a_message_becomes_a_turn_and_the_answer_is_watched_as_it_streams(
     assert renamed.title == "Hello there"
     assert started.messages == (
         HumanText(
-            inbox=receipt.inbox, author="you", text="Hello there", author_id="local:operator"
+            inbox=receipt.inbox, author="operator", text="Hello there", author_id="local:operator"
         ),
     )
     assert (speaker.agent, speaker.model) == ("solo", "replay")

@@ -26,9 +26,10 @@ from adapters.discord.inbound.parse_messages import (
     parse_history,
     readable_text,
 )
+from adapters.known_places import KnownPlaces
 from gateway.adapter import NOT_ALLOWED, TELL_AGAIN, AdapterHost, AuthError
 from gateway.client import Receipt
-from gateway.conversation import Author, ConversationKey, InboundMessage, Quote, order_key
+from gateway.conversation import Author, ConversationKey, InboundMessage, Place, Quote, order_key
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected
 
@@ -69,6 +70,7 @@ class MessageHandler:
         self._context = context
         self._refused_at = BoundedCache[float](1_000)
         self._participates = BoundedCache[bool](10_000)
+        self._places = KnownPlaces(host)
 
     async def handle(self, parsed: ParsedMessage, me: BotIdentity) -> Receipt | None:
         """Hand in a message; None unless for the team. Raises GatewayError."""
@@ -190,6 +192,12 @@ class MessageHandler:
             self._participates.put(str(message.key), True)
             if message.direct:
                 await self._context.targets.keep_direct(message.key, receipt.thread)
+            await self._places.tell(message.key, self._place(message))
+
+    def _place(self, message: InboundMessage) -> Place:
+        """The channel's name; who reads there needs a privilege (Server Members Intent)."""
+        name = self._context.channels.name(message.key.channel)
+        return Place(name=f"#{name}" if name else "", direct=message.direct)
 
     async def handle_edit(self, parsed: ParsedMessage, me: BotIdentity) -> None:
         """Hand in an edited text, which may mention the team first."""

@@ -40,6 +40,7 @@ from adapters.slack.inbound.parsed import (
     TitleChange,
     Uninstallation,
 )
+from adapters.slack.inbound.place_names import PlaceNames
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.inbound.slash import NOT_STORED, SlashCommands, not_here
 from gateway.adapter import AdapterHost
@@ -196,6 +197,7 @@ class InboundHandler:
         self._slash = SlashCommands(host, calls, drafts, config.command)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._mentions = Mentions()
+        self._places = PlaceNames(host, calls, service.start_task)
 
     async def handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         """Hand a payload in; Slack's answer, None for a bare acknowledgement.
@@ -327,6 +329,8 @@ class InboundHandler:
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._host.accept(message)
+        if receipt.thread:
+            self._places.note(message)
         if message.awaited:
             self._start_task(self._fetching.look(), "slack awaited")
         self._reply(replace(draft, message=message), receipt.reply)

@@ -20,6 +20,7 @@ from adapters.terminal.commands import RETRY, Commands
 from adapters.terminal.errors import notify_errors, surviving
 from adapters.terminal.history import History
 from adapters.terminal.key_guard import TypingGuard
+from adapters.terminal.place import message_label, message_title
 from adapters.terminal.redraw_pace import Pace
 from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
@@ -195,6 +196,8 @@ class ChatScreen(Screen[None]):
         with surviving(self._settings.survive):  # a request must be seen even then
             await self._view.draw(conversation)
         self._draw_status()
+        thread, name = conversation.thread, conversation.client.operator()
+        self._composer.address(message_label(thread, name), message_title(thread, name))
         self._composer.offer_back(bool(model.queued))
         self._palette.agents = conversation.agents
         requests = list(model.requests.values())

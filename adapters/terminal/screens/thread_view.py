@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 
 from adapters.terminal.key_guard import SecondPress
+from adapters.terminal.place import head_label
 from adapters.terminal.widgets.bars import (
     HeadBar,
     NewItemsBar,
@@ -93,7 +94,8 @@ class ThreadView:
         transcript.display, self.welcome.display = bool(items), not items
         if not items:
             self.welcome.show(conversation.models)
-        self.head.show(model, conversation.agents, only=self.only)
+        place = head_label(conversation.thread)
+        self.head.show(model, conversation.agents, only=self.only, place=place)
         on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
         self.queue.show(list(model.queued.values()), on_the_way)
         usage = model.prompt_tokens, model.completion_tokens

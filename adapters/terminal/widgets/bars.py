@@ -88,10 +88,14 @@ class HeadBar(Horizontal):
         yield self._title
         yield self._team
 
-    def show(self, model: ThreadModel, team: Iterable[str], *, only: str) -> None:
-        """Draw the agents who spoke, or the team; `only` is the filter."""
+    def show(self, model: ThreadModel, team: Iterable[str], *, only: str, place: str) -> None:
+        """Draw the agents who spoke, or the team; `only` is the filter.
+
+        `place` is where else the thread is shown.
+        """
         filtered = (f"  only {only}, /only shows all" if only else "", "$warning")
-        self._title.update(Content.assemble(model.title or "New thread", filtered))
+        where = (f"{place}  " if place else "", "$primary")
+        self._title.update(Content.assemble(where, model.title or "New thread", filtered))
         parts: list[Content] = []
         if model.requests:
             parts.append(Content.styled(f"{len(model.requests)} waiting", "bold $warning"))

@@ -11,8 +11,8 @@ from textual.widgets import TextArea
 from adapters.terminal.history import History
 from adapters.terminal.widgets.palette import Palette
 
-PLACEHOLDER = "Message the team…   / commands  @ agents"
-TAKES_BACK = "Message the team…   up edits a queued message, backspace drops it"
+HINTS = "/ commands  @ agents"
+TAKES_BACK = "up edits a queued message, backspace drops it"
 SCROLLING = {"pageup": -1, "pagedown": 1}
 
 
@@ -59,7 +59,6 @@ class Composer(TextArea):
             tab_behavior="focus",
             show_line_numbers=False,
             highlight_cursor_line=False,
-            placeholder=PLACEHOLDER,
         )
         self.cursor_blink = False
         self.purpose: Purpose | None = None
@@ -68,6 +67,15 @@ class Composer(TextArea):
         self._history = history
         self._palette = palette
         self._aside = ""
+        self._label, self._title = "Message the team", ""
+        self.placeholder = self._usual
+
+    def address(self, label: str, title: str) -> None:
+        """Say whom a message reaches; `title` stays above the draft."""
+        if (label, title) != (self._label, self._title):
+            self._label, self._title = label, title
+            if not self.purpose:
+                self.placeholder, self.border_title = self._usual, self._usual_title
 
     def ask(self, purpose: Purpose, label: str) -> None:
         """Take an answer; the draft is kept aside until `stop_asking`."""
@@ -83,7 +91,7 @@ class Composer(TextArea):
         """Back to messages, with the draft that was kept aside."""
         if self.purpose:
             self.purpose = None
-            self.border_title = None
+            self.border_title = self._usual_title
             self.placeholder = self._usual
             self.set_draft(self._aside)
             self.remove_class("-asking")
@@ -125,7 +133,11 @@ class Composer(TextArea):
 
     @property
     def _usual(self) -> str:
-        return TAKES_BACK if self.takes_back else PLACEHOLDER
+        return f"{self._label}…   {TAKES_BACK if self.takes_back else HINTS}"
+
+    @property
+    def _usual_title(self) -> Content | None:
+        return Content(self._title) if self._title else None
 
     def set_draft(self, text: str) -> None:
         """Replace the draft; the cursor stands behind it."""

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widgets import Markdown, Static
 
 from adapters.terminal.items import (
+    NOBODY,
     Agent,
     AgentItem,
     HandoffItem,
@@ -81,7 +82,7 @@ class HumanEntry(TextEntry[HumanItem]):
 
     def draw(self) -> None:
         """The author, and the text below."""
-        author = (self.item.author or "you", "bold $primary")
+        author = (self.item.author or NOBODY, "bold $primary")
         state = (SENDING if self.item.sending else "", MUTED)
         self.update(Content.assemble(author, state, "\n", self.item.text))
 

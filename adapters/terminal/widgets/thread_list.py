@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import notify_errors
+from adapters.terminal.place import OWN, place_name, platform_name, waits
 from adapters.terminal.text import delete_question, format_age, thread_title
 from adapters.terminal.widgets.dialogs import ConfirmDialog, InputDialog
 from adapters.terminal.widgets.overlay import Options, Overlay, ask
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from gateway.client import ThreadInfo
 
-Row: TypeAlias = tuple[str, str, str, bool]
-"""A row's content: state, age, title, and whether it is open."""
+Row: TypeAlias = tuple[str, str, str, str, bool]
+"""A row's content: state, age, title, lines below it, and whether it is open."""
 PAGE = 50
+SEARCH = "search"
 MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
 
@@ -41,6 +43,7 @@ class ThreadList(Vertical):
         ("r", "rename", "Rename"),
         ("d", "delete", "Delete"),
         ("slash", "search", "Search"),
+        ("p", "platform", "Platform"),
     ]
 
     def __init__(self, conversation: Conversation, now: Callable[[], float]) -> None:
@@ -49,15 +52,18 @@ class ThreadList(Vertical):
         self._conversation = conversation
         self._now = now
         self._whole = False
+        self._platform = ""
+        self._platforms = [OWN]
+        """Those with a thread, as far as they were seen."""
         self._rows: list[Row] = []
-        self._search_line = Input(placeholder="search", compact=True)
+        self._search_line = Input(placeholder=SEARCH, compact=True)
         self._options = Options(markup=False, compact=True)
 
     def compose(self) -> ComposeResult:
         """Search on top, the threads, and what keys do."""
         yield self._search_line
         yield self._options
-        yield Static("enter open  n new  r rename  d delete  / search", markup=False)
+        yield Static("enter open  n new  r rename  d delete  / search  p platform", markup=False)
 
     def focus_list(self) -> None:
         """Let the keyboard walk the list."""
@@ -130,12 +136,25 @@ class ThreadList(Vertical):
         """Type what to look for."""
         self._search_line.focus()
 
+    async def action_platform(self) -> None:
+        """Show the threads of the next platform alone, then all again."""
+        around = ["", *self._platforms]
+        self._platform = around[(around.index(self._platform) + 1) % len(around)]
+        only = f" in {platform_name(self._platform)}" if self._platform else ""
+        self._search_line.placeholder = f"{SEARCH}{only}"
+        self.threads = []
+        await self.refresh_threads()
+
     async def _fetch(self, limit: int, offset: int) -> list[ThreadInfo]:
         search = self._search_line.value.strip()
         with notify_errors(self):
-            return await self._conversation.client.threads(
-                search=search, limit=limit, offset=offset
+            found = await self._conversation.client.threads(
+                search=search, platform=self._platform, limit=limit, offset=offset
             )
+            self._platforms = list(
+                dict.fromkeys([*self._platforms, *(thread.platform for thread in found)])
+            )
+            return found
         return []
 
     @property
@@ -157,7 +176,9 @@ class ThreadList(Vertical):
 
     def _row(self, thread: ThreadInfo) -> Row:
         ago = format_age(self._now() - thread.updated_at)
-        return thread.state, ago, thread_title(thread), thread.id == self._open_thread
+        place = [] if thread.platform == OWN else [place_name(thread)]
+        details = "".join(f"\n      {line}" for line in (*place, *waits(thread)))
+        return thread.state, ago, thread_title(thread), details, thread.id == self._open_thread
 
 
 class ThreadsScreen(Overlay[None]):
@@ -185,7 +206,9 @@ class ThreadsScreen(Overlay[None]):
         self.dismiss()
 
 
-def _option(state: str, ago: str, title: str, here: bool) -> Option:
+def _option(state: str, ago: str, title: str, details: str, here: bool) -> Option:
     mark, colour = STATES.get(state, (" ", ""))
-    parts = (f"{mark} ", colour), (f"{ago:>3} ", MUTED), (title, "bold" if here else "")
+    parts = [(f"{mark} ", colour), (f"{ago:>3} ", MUTED), (title, "bold" if here else "")]
+    if details:
+        parts.append((details, colour if state == "waiting" else MUTED))
     return Option(Content.assemble(*parts))

@@ -86,6 +86,7 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
     """
     id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
     current, definition, participants, mode, epoch, handoff_from, attached, files_at = others
+    place = _key(key)
     return Thread(
         id=id_,
         title=title,
@@ -94,7 +95,9 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
         updated_at=updated_at,
         last_seq=last_seq + begun,
         preview=preview,
-        key=_key(key),
+        key=place,
+        platform=place.platform,
+        channel=place.channel,
         current=bool(current),
         definition=definition,
         participants=_names(participants),
@@ -222,6 +225,8 @@ def create_thread(
     return Thread(
         id=new.id,
         key=key,
+        platform=key.platform,
+        channel=key.channel,
         title=title,
         team=new.team,
         definition=new.definition,

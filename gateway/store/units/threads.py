@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import quote
 
-from gateway.conversation import ConversationKey, RecentMessage
+from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
-from gateway.store.records import Thread
+from gateway.store.records import Thread, Wait
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import THREADS, find_thread, first, scalar, thread_of
+from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
@@ -47,19 +50,95 @@ def rename_thread(
     return list(add_events(connection, thread, [renamed], now))
 
 
+_WAITS = """
+SELECT r.thread, r.agent, r.kind, r.approvers, t.author AS asker,
+    (SELECT author_name FROM inbox WHERE turn = r.turn AND author = t.author LIMIT 1) AS asker_name
+FROM requests r JOIN turns t ON t.id = r.turn
+WHERE r.state = 'open' AND r.thread IN {threads} ORDER BY r.created_at DESC
+"""
+
+
 def threads(
-    connection: Connection, *, search: str = "", limit: int = 50, offset: int = 0
+    connection: Connection,
+    *,
+    search: str = "",
+    platform: str = "",
+    limit: int = 50,
+    offset: int = 0,
 ) -> list[Thread]:
-    """Threads, the last used first; `search` looks into titles and texts."""
+    """Threads, the last used first, each with what it waits for.
+
+    `search` looks into titles and texts.
+    """
     rows = connection.fetch(
-        f"{THREADS} WHERE :search = '' OR instr(fold(title), :search) > 0"
+        f"{THREADS} WHERE (:platform = '' OR key >= :platform || '/' AND key < :platform || '0')"
+        " AND (:search = '' OR instr(fold(title), :search) > 0"
         " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search) > 0)"
         " OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'"
-        " AND instr(fold(json_extract(body, '$.text')), :search) > 0)"
+        " AND instr(fold(json_extract(body, '$.text')), :search) > 0))"
         " ORDER BY updated_at DESC, rowid DESC LIMIT :limit OFFSET :offset",
-        {"search": search.casefold(), "limit": limit, "offset": offset},
+        {
+            "search": search.casefold(),
+            "platform": quote(platform, safe=""),
+            "limit": limit,
+            "offset": offset,
+        },
     )
-    return [thread_of(row) for row in rows]
+    return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
+
+
+def thread(connection: Connection, thread: str) -> Thread:
+    """The thread, with the name of its place. Raises NotFound."""
+    return _with_places(connection, [find_thread(connection, thread)])[0]
+
+
+def _with_places(connection: Connection, found: list[Thread]) -> list[Thread]:
+    marks = {place_mark(each.key) for each in found if not each.key.is_local}
+    if not marks:
+        return found
+    text, parameters = listed("mark", marks)
+    rows = connection.fetch(
+        f"SELECT platform, name, value FROM marks WHERE name IN {text}", parameters
+    )
+    places = {(row["platform"], row["name"]): Place.load(row["value"]) for row in rows}
+    return [_with_place(each, places.get((each.platform, place_mark(each.key)))) for each in found]
+
+
+def _with_place(thread: Thread, place: Place | None) -> Thread:
+    if place is None:
+        return thread
+    return replace(thread, place=place.name, members=place.members, direct=place.direct)
+
+
+def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
+    if not found:
+        return []
+    text, parameters = listed("thread", [thread.id for thread in found])
+    waits = {
+        row["thread"]: Wait(
+            agent=json.loads(row["agent"])[-1],
+            kind=row["kind"],
+            approvers=tuple(json.loads(row["approvers"])),
+            asker=row["asker"],
+            asker_name=row["asker_name"] or "",
+        )
+        for row in connection.fetch(_WAITS.format(threads=text), parameters)
+    }
+    counted = connection.fetch(
+        "SELECT thread, COUNT(*) AS n FROM inbox"
+        f" WHERE outcome = 'queued' AND thread IN {text} GROUP BY thread",
+        parameters,
+    )
+    queued = {row["thread"]: row["n"] for row in counted}
+    return [
+        replace(
+            thread,
+            queued=queued.get(thread.id, 0),
+            wait=(wait := waits.get(thread.id)),
+            asks=wait.agent if wait else "",
+        )
+        for thread in found
+    ]
 
 
 def thread_ids(connection: Connection) -> frozenset[str]:

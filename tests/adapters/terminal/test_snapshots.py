@@ -170,6 +170,21 @@ async def sessions(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> No
     await pilot.press("ctrl+s")
 
 
+async def elsewhere(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    where: dict[str, Any] = {"platform": "slack", "channel": "C1", "state": "waiting"}
+    where |= {"place": "#general", "members": 12}
+    client.add_thread("Ship it", id="s", ago=60, asks="coder", asked="Bob", **where)
+    client.add_thread("Broken build", ago=90, asks="planner", queued=2, **where)
+    client.add_thread("Trip to Lisbon", ago=90_000)
+    await pilot.press("ctrl+s")
+    await settled(pilot)
+    await pilot.press("home", "down", "enter")
+    await client.happen("s", began("ship it"), speaker("coder"), ended())
+    await settled(pilot)
+    if pilot.app.size.width >= 100:
+        await pilot.press("ctrl+s")
+
+
 async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
     wrong = "The model's key is missing or was refused. Correct it and try again."
     words = (
@@ -190,7 +205,7 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 @pytest.mark.parametrize(
     "act",
-    [nothing, streaming, tool_failed, request_card, arguments, change, sessions, error],
+    [nothing, streaming, tool_failed, request_card, arguments, change, sessions, elsewhere, error],
     ids=[
         "empty",
         "streaming",
@@ -199,6 +214,7 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
         "arguments",
         "change",
         "sessions",
+        "elsewhere",
         "error",
     ],
 )

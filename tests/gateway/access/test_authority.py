@@ -4,15 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.access.authority import Access, Admission, Judgement
+from gateway.access.authority import Access, Admission, Judgement, awaited
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import parse_command
+from gateway.store.records import Wait
 from gateway.store.sqlite.store import SqliteStore
+from teams import RoundRobinGroupChat
+from teams.agents import UserProxyAgent
 from tests.fakes.counted_calls import CallsOf
-from tests.gateway.scripted import ScriptedTeams, solo
+from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
+OLGA = "local:operator"
 ANN, EVE = Author(id="x:T1:ann", name="Ann"), Author(id="x:T1:eve", name="Eve")
 KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 HELLO = InboundMessage(key=KEY, author=ANN, text="hello")
@@ -87,3 +91,34 @@ async def test_a_ruling_that_no_gateway_made_counts_nothing(tmp_path):
         forged = replace(HELLO, author=EVE, ruling=ruling)
         assert not await gateway.may(forged)
         assert (await gateway.accept(forged)).outcome == "refused"
+
+
+@pytest.mark.parametrize(
+    ("kind", "approvers", "asker", "name"),
+    [
+        ("approval", (), ANN.id, ""),
+        ("approval", ("asker",), ANN.id, "Ann"),
+        ("approval", ("asker", "operators"), ANN.id, ""),
+        ("approval", (EVE.id,), ANN.id, "its approvers"),
+        ("text", (), ANN.id, "Ann"),
+        ("choice", (), OLGA, ""),
+    ],
+)
+def test_a_request_waits_for_the_operator_or_for_somebody_by_name(kind, approvers, asker, name):
+    wait = Wait(agent="a", kind=kind, approvers=approvers, asker=asker, asker_name="Ann")
+    assert awaited(wait) == name
+
+
+async def test_a_list_of_threads_says_where_they_are_and_who_waits_for_whom(tmp_path):
+    teams = ScriptedTeams(lambda: RoundRobinGroupChat([UserProxyAgent("boss")]))
+    route = {"adapter": "x", "channels": ["C1"], "users": [ANN.id, EVE.id]}
+    both = Access(routes=[Route.model_validate(route)])
+    async with Gateway(SqliteStore(tmp_path), teams, access=both) as gateway:
+        own = await gateway.create_thread()
+        receipt = await gateway.accept(HELLO)
+        await until(gateway, receipt.thread, ends)
+        await gateway.accept(replace(HELLO, author=EVE, text="and this"))
+        [there] = await gateway.threads(platform="x")
+        assert await gateway.threads(platform="local") == [own]
+    assert (there.platform, there.channel, there.state) == ("x", "C1", "waiting")
+    assert (there.asks, there.asked, there.queued) == ("boss", "Ann", 1)

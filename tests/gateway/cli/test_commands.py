@@ -127,7 +127,8 @@ def folder(tmp_path, monkeypatch, fresh_imports):
 
 def configure(folder: Path, text: str) -> None:
     """Write the config, and agree to it."""
-    (folder / "config.toml").write_text(dedent(text) + "\n[store]\nfolder = 'store'\n")
+    rest = "\n[store]\nfolder = 'store'\n[terminal]\nname = 'Ann'\n"
+    (folder / "config.toml").write_text(dedent(text) + rest)
     if found := read_found(folder / "config.toml"):
         remember(found)
 
@@ -553,7 +554,13 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     assert process.returncode == code
     assert out == b"\n"
     assert b"Traceback" not in err
-    assert parley("sessions", "list").stdout.split()[-4:] == ["now", "idle", "solo", "s"]
+    assert parley("sessions", "list").stdout.split()[-5:] == [
+        "now",
+        "idle",
+        "solo",
+        "terminal",
+        "s",
+    ]
 
 
 @pytest.mark.parametrize("command", [("run", "Hi"), ("simulate", "slack")])
@@ -582,8 +589,10 @@ def thread(folder) -> str:
 
 def test_sessions_are_listed(thread):
     heading, row = parley("sessions", "list").stdout.splitlines()
-    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "TITLE"]
-    assert row.split() == [thread, "now", "idle", "solo", "trip"]
+    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "WHERE", "TITLE"]
+    assert row.split() == [thread, "now", "idle", "solo", "terminal", "trip"]
+    assert parley("sessions", "list", "--platform", "terminal").stdout.splitlines()[1] == row
+    assert parley("sessions", "list", "--platform", "slack").stdout == "There are no threads.\n"
     assert parley("sessions", "list", "--search", "nothing").stdout == "There are no threads.\n"
 
 
@@ -596,7 +605,7 @@ def test_an_empty_store_has_no_sessions(folder):
 def test_a_session_is_shown_by_id_or_title(thread):
     shown = parley("sessions", "show", thread).stdout
     assert shown == parley("sessions", "show", "trip").stdout
-    assert shown == "# trip\n\nTeam: solo\n\n## you\n\nHi\n\n## greeter\n\nHello there\n"
+    assert shown == "# trip\n\nTeam: solo\n\n## Ann\n\nHi\n\n## greeter\n\nHello there\n"
 
 
 def test_a_session_is_exported_as_events(thread):

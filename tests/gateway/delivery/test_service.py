@@ -36,7 +36,7 @@ from gateway.surface import Card, Document, File, Line, Speech, TextLimits
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
 from tests.gateway.delivery.delivered import ANN, HERE, Story, all_told, say, served
-from tests.gateway.scripted import ScriptedTeams, calls, solo
+from tests.gateway.scripted import ScriptedTeams, calls, model, solo
 
 BEGIN = TurnStarted(thread="", asker=ANN.id, asked_at=2_000_000.0)
 DONE = TurnFinished(thread="", outcome="done")
@@ -520,13 +520,20 @@ async def test_why_a_turn_was_stopped_is_told(tmp_path: Path) -> None:
 
 async def test_what_was_written_elsewhere_is_shown_here(tmp_path: Path) -> None:
     board = Board()
-    async with served(tmp_path, Surface(board), lambda: solo("Hello.", "Again.")) as gateway:
+    client, access = model("Hello.", "Again."), Access([ANN.id], operator_name="Olga")
+    async with served(tmp_path, Surface(board), lambda: solo(client), access=access) as gateway:
         thread = await say(gateway, "hi")
         await all_told(gateway)
         await gateway.send(thread, "And you\nthere?")
         await board.until(lambda b: len(b.posted) == 3)
         await all_told(gateway)
-    assert board.texts == ["solo: Hello.", "-- you wrote elsewhere: And you there?", "solo: Again."]
+    assert board.texts == [
+        "solo: Hello.",
+        "-- Olga wrote elsewhere: And you there?",
+        "solo: Again.",
+    ]
+    [*_, told] = client.create_calls[-1]["messages"]
+    assert told.content == "[Olga · ator]\nAnd you\nthere?"
 
 
 async def test_what_grows_beyond_all_that_is_shown_keeps_its_beginning(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ async def test_a_tool_runs_only_once_it_is_approved(tmp_path):
     assert [event.call for event in of(ToolStarted, events)] == [request.call]
     assert [event.result for event in of(ToolFinished, events)] == ["deleted a"]
     assert [(event.outcome, event.by) for event in of(InputResolved, events)] == [
-        ("approved", "you")
+        ("approved", "operator")
     ]
     assert [event.resumed for event in of(TurnStarted, events)] == [False, True]
     assert of(MessageFinished, events)[-1].text == "It is gone."

@@ -44,7 +44,7 @@ def list_(call: Call) -> Json:
 
 @method("conversations.info", *READ)
 def info(call: Call) -> Json:
-    """A conversation, by its id alone.
+    """A conversation, by its id alone; the number of members on request.
 
     Its kind needs its own scope; a private one that the app is not in is none for the app:
     https://docs.slack.dev/reference/methods/conversations.info
@@ -53,7 +53,10 @@ def info(call: Call) -> Json:
     if channel.kind != "channel" and call.bot not in channel.members:
         raise ApiError("channel_not_found")
     need_scope(call, channel.kind, "read")
-    return {"channel": channel.json(call.bot)}
+    told = channel.json(call.bot)
+    if not call.flag("include_num_members"):
+        told.pop("num_members", None)
+    return {"channel": told}
 
 
 @method("users.conversations", *READ)

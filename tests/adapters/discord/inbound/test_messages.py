@@ -53,6 +53,18 @@ async def test_text_files_and_pictures_reach_the_team(
     assert "iVBOR" in sent
 
 
+async def test_a_thread_knows_its_channel_by_name(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    async with serving(discord, tmp_path, partial(solo, ScriptedModel("Hi."))) as gateway:
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
+        [thread] = await gateway.threads(platform="discord")
+    assert (thread.place, thread.members, thread.direct) == ("#general", None, False)
+
+
 async def test_a_file_that_is_not_taken_is_told_of(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """People's actions in Slack, as the team receives them."""
 
+import asyncio
 import json
 import struct
 import zlib
@@ -9,7 +10,7 @@ from typing import get_args
 import pytest
 
 from adapters.slack.action_ids import ASK_TEAM
-from adapters.slack.testing import AppSettings, SlackSimulator, TooManyRequests
+from adapters.slack.testing import AppSettings, Refusal, SlackSimulator, TooManyRequests
 from gateway.adapter import IgnoredReason
 from gateway.app.operator import owner_status
 from gateway.app.threads import transcript
@@ -50,6 +51,32 @@ async def test_a_mention_and_its_message_are_one_message(tmp_path: Path) -> None
         assert await run.inbox("timezone") == ["Europe/Berlin"]
         assert await run.inbox("conversation") == [str(KEY).replace("//", f"/{asked.ts}/")]
         assert said(run) == "hello"
+
+
+async def test_a_thread_knows_its_channel_by_name_and_the_number_of_its_members(
+    tmp_path: Path,
+) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        slack.fail("conversations.info", Refusal("missing_scope"))
+        await ann.asks("random", "where am I?")
+        await run.until(lambda: slack.calls("conversations.info"))
+        for text in ("hello", "and again"):
+            await ann.asks("general", text)
+        await ann.tells("for you alone")
+        await run.accepted(4)
+        found = {*await named(run, 3)}
+    assert found == {("", None, False), ("", None, True), ("#general", 2, False)}
+    assert len(slack.calls("conversations.info")) == 2
+
+
+async def named(run, n: int) -> list[tuple[str, int | None, bool]]:
+    """The places of the threads, once so many of them are known."""
+    while True:
+        found = [(each.place, each.members, each.direct) for each in await run.gateway.threads()]
+        if sum(name != "" or direct for name, _, direct in found) >= n:
+            return found
+        await asyncio.sleep(0.01)
 
 
 async def test_only_what_is_addressed_is_taken(tmp_path: Path) -> None:

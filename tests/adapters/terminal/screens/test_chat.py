@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.events import Key, Paste
@@ -141,7 +142,7 @@ async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
     client.gate.clear()
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.type("hello")
-        await chat.until_shown("you  sending…", "hello")
+        await chat.until_shown("Ann  sending…", "hello")
         client.gate.set()
         await chat.until(lambda: "sending" not in chat.text())
         assert chat.text().count("hello") == 1
@@ -484,6 +485,29 @@ async def test_a_failed_turn_is_told_in_the_provider_s_words_and_f5_tries_again(
         await chat.until(lambda: client.sent == [(thread, "/retry")])
         await client.happen(thread, began(), ended())
         await chat.until_shown("ready")
+
+
+async def test_the_terminal_opens_its_own_thread_and_says_who_hears_another_one(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", ago=60)
+    waits: dict[str, Any] = {"state": "waiting", "asks": "coder", "asked": "Bob", "queued": 2}
+    client.add_thread("Pears", platform="slack", channel="C1", **waits)
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("Message the team as Ann…", "coder waits for Bob", "2 queued")
+        assert chat.text().splitlines()[0].startswith(" Apples")
+        await chat.press("ctrl+s", "home", "enter")
+        await chat.until_shown(
+            "Slack C1 (everyone there)  Pears",
+            "Message C1 as Ann…",
+            "to everyone in C1 on Slack, as Ann",
+        )
+        await chat.type("Hello")
+        await chat.until(lambda: client.sent == [("t2", "Hello")])
+        await chat.press("ctrl+s", "p")
+        await chat.until_shown("search in terminal")
+        await chat.until(lambda: "coder waits for Bob" not in chat.text())
+        await chat.press("p")
+        await chat.until_shown("search in Slack", "coder waits for Bob")
 
 
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m[/nope] [bold]x[/] \u202egnp.exe <b>tag</b>"
