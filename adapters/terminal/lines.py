@@ -161,7 +161,8 @@ def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:
         case "unknown":
             lines.append(f"{who} {item.tool}: the outcome is unknown")
         case "stopped":
-            lines.append(f"{who} {item.tool} stopped")
+            after = f" after {format_duration(item.duration)}" if item.duration else ""
+            lines.append(f"{who} {item.tool} stopped{after}")
         case "running" | "asking" | "decided":
             pass
     return lines

@@ -98,6 +98,8 @@ class ThreadModel:
         self._sealed: dict[str, None] = {}
         self._open: dict[str, StreamSanitizer] = {}
         self._calls: dict[str, str] = {}
+        self._running: dict[str, float] = {}
+        """When each running call began."""
         self._told = ""
         """Text of the last notice, as people elsewhere read it."""
 
@@ -190,7 +192,7 @@ class ThreadModel:
     def _apply_to_turn(self, event: TurnStarted | TurnFinished | SpeakerStarted) -> None:
         match event:
             case TurnStarted(messages=messages):
-                self._resume_decided_calls()
+                self._resume_decided_calls(event.at)
                 self.activity, self.can_retry = "working", False
                 self.turn_started_at = event.at
                 for message in messages:
@@ -209,7 +211,7 @@ class ThreadModel:
                     self.activity = "waiting"
                     self._mark_waiting()
                     return
-                self._close_open_items()
+                self._close_open_items(event)
                 if outcome != "done":
                     self._seal_turn_end(event)
 
@@ -266,8 +268,10 @@ class ThreadModel:
                         summary=visible(one_line_arguments(arguments)),
                     )
                 self._seal(replace(known, state="running"))
+                self._running[call] = event.at
             case ToolFinished(call=call, tool=tool):
                 state.doing = "working" if self.speaker == state.agent.name else ""
+                self._running.pop(call, None)
                 if not isinstance(known, ToolItem):
                     known = ToolItem(key=call, agent=state.agent, tool=sanitize(tool))
                 self._seal(
@@ -300,6 +304,7 @@ class ThreadModel:
                 known = self.items.get(call)
                 if isinstance(known, ToolItem):  # the call tells of its approval itself
                     self._calls[request] = call
+                    self._running.pop(call, None)
                     self.items[call] = replace(known, state="asking")
                 else:
                     self._seal(item)
@@ -317,7 +322,7 @@ class ThreadModel:
                 else:
                     self._seal(replace(item, outcome=sanitize(outcome), by=sanitize(by)))
                 if not self.requests:
-                    self._resume_decided_calls()
+                    self._resume_decided_calls(event.at)
 
     def _append_delta(self, event: TextDelta, agent: AgentState) -> None:
         known = self.items.get(event.message)
@@ -335,7 +340,7 @@ class ThreadModel:
             open=True,
         )
 
-    def _close_open_items(self) -> None:
+    def _close_open_items(self, end: TurnFinished) -> None:
         for key in list(self._open):
             item = self.items[key]
             del self._open[key]
@@ -343,13 +348,17 @@ class ThreadModel:
                 self._seal(replace(item, open=False))
         for key, item in self.items.items():
             if isinstance(item, ToolItem) and item.state in ("running", "asking", "decided"):
-                self.items[key] = replace(item, state="stopped")
+                ran = end.outcome == "stopped" and key in self._running
+                took = max(0.0, end.at - self._running[key]) if ran else 0.0
+                self.items[key] = replace(item, state="stopped", duration=took)
+        self._running.clear()
 
-    def _resume_decided_calls(self) -> None:
+    def _resume_decided_calls(self, at: float) -> None:
         """Mark decided calls as running once no sibling waits."""
         for key, item in self.items.items():
             if isinstance(item, ToolItem) and item.state == "decided":
                 self.items[key] = replace(item, state="running")
+                self._running[key] = at
 
     def _mark_waiting(self) -> None:
         for item in self.requests.values():

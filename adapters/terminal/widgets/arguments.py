@@ -71,13 +71,18 @@ def coloured(text: str, argument: Argument) -> Content:
     if len(text) > COLOURED or max(map(len, text.split("\n"))) > COLOURED_LINE:
         return Content(text)
     if argument.kind == "diff":
-        return Content("\n").join(_changed(line) for line in text.split("\n"))
+        return diff_colours(text)
     if argument.language:
         return _highlighted(text, argument.language)
     parts = [
         _highlighted(part, language) if language else part for part, language in code_parts(text)
     ]
     return Content.assemble(*parts)
+
+
+def diff_colours(text: str) -> Content:
+    """A diff in red and green."""
+    return Content("\n").join(_changed(line) for line in text.split("\n"))
 
 
 def _changed(line: str) -> Content:

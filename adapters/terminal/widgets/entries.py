@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
-from markdown_it import MarkdownIt
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from adapters.terminal.items import (
     NOBODY,
@@ -31,6 +30,8 @@ from adapters.terminal.items import (
     ToolState,
 )
 from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration, one_line
+from adapters.terminal.widgets.columns import Column
+from adapters.terminal.widgets.markdown import ReplyMarkdown
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -84,7 +85,7 @@ class HumanEntry(TextEntry[HumanItem]):
         """The author, and the text below."""
         author = (self.item.author or NOBODY, "bold $primary")
         state = (SENDING if self.item.sending else "", MUTED)
-        self.update(Content.assemble(author, state, "\n", self.item.text))
+        self.update(Column.of(Content.assemble(author, state, "\n", self.item.text)))
 
 
 class AgentEntry(Vertical):
@@ -97,10 +98,7 @@ class AgentEntry(Vertical):
         super().__init__()
         self.item = item
         self._head = Static(markup=False, classes="head")
-        # HTML is text here: what a model writes in angle brackets must not vanish.
-        self._body = Markdown(
-            parser_factory=lambda: MarkdownIt("gfm-like", {"html": False}), open_links=False
-        )
+        self._body = ReplyMarkdown()
         self._tail = Static(markup=False, classes="tail")
         self._tail.display = False
         self._shown = ""
@@ -175,11 +173,10 @@ class ThoughtEntry(Card[ThoughtItem]):
         text = one_line(self.item.text) if self.folded else "\n" + self.item.text.strip()
         mark = "▸ " if self.folded else "▾ "
         self.set_class(not self.folded, "-unfolded")
-        self.update(
-            Content.assemble(
-                (mark, MUTED), agent_label(self.item.agent), (" thinks  ", MUTED), (text, MUTED)
-            )
+        content = Content.assemble(
+            (mark, MUTED), agent_label(self.item.agent), (" thinks  ", MUTED), (text, MUTED)
         )
+        self.update(content if self.folded else Column.of(content))
 
 
 class ToolEntry(Card[ToolItem]):
@@ -214,6 +211,8 @@ class ToolEntry(Card[ToolItem]):
         item = self.item
         mark, colour, words = STATES[item.state]
         words = words.format(took=format_duration(item.duration), decision=one_line(item.decision))
+        if item.state == "stopped" and item.duration:
+            words = f"stopped after {format_duration(item.duration)}"
         parts = [
             (f"{mark} ", colour),
             agent_label(item.agent),
@@ -253,7 +252,7 @@ class HandoffEntry(TextEntry[HandoffItem]):
         item = self.item
         text = f"  {one_line(item.text)}" if item.text else ""
         agents = agent_label(item.agent), (" hands over to ", MUTED), agent_label(item.target)
-        self.update(Content.assemble(("→ ", MUTED), *agents, (text, MUTED)))
+        self.update(Column.of(Content.assemble(("→ ", MUTED), *agents, (text, MUTED))))
 
 
 class RequestEntry(TextEntry[RequestItem]):
@@ -268,7 +267,7 @@ class RequestEntry(TextEntry[RequestItem]):
         if item.outcome:
             by = f" ({item.by})" if item.by else ""
             parts += [("\n  ↳ ", MUTED), (item.outcome, "bold"), (by, MUTED)]
-        self.update(Content.assemble(*parts))
+        self.update(Column.of(Content.assemble(*parts)))
 
 
 class NoticeEntry(TextEntry[NoticeItem]):
@@ -281,7 +280,7 @@ class NoticeEntry(TextEntry[NoticeItem]):
         incident = f"  (parley log {item.incident})" if item.incident else ""
         command = f"{item.command}\n" if item.command else ""
         text = f"{command}{item.text}".replace("\n", "\n  ")
-        self.update(Content.assemble((mark + text, colour), (incident, MUTED)))
+        self.update(Column.of(Content.assemble((mark + text, colour), (incident, MUTED))))
 
 
 Entry: TypeAlias = (

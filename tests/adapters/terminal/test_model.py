@@ -221,6 +221,23 @@ def test_who_asks_twice_still_asks_after_the_first_answer():
     assert model.agents["coder"].doing == "asks you"
 
 
+def test_a_stopped_call_tells_how_long_it_ran_unless_it_never_did():
+    ran, waited, killed = (
+        model_of(began("go"), called("coder", "c", "shell"), *then).items["c"]
+        for then in (
+            (speaker("coder"), said("coder", "m", "hm"), ended("stopped")),
+            (approval("coder", "r", "shell", call="c"), ended("stopped")),
+            (ended("interrupted"),),
+        )
+    )
+    assert isinstance(ran, ToolItem)
+    assert isinstance(waited, ToolItem)
+    assert isinstance(killed, ToolItem)
+    assert (ran.state, ran.duration) == ("stopped", 3.0)
+    assert (waited.state, waited.duration) == ("stopped", 0.0)
+    assert (killed.state, killed.duration) == ("stopped", 0.0)
+
+
 def test_a_stopped_turn_leaves_nothing_open():
     model = model_of(
         began("go"), called("coder", "c", "shell"), delta("coder", "m", "half a"), ended("stopped")
