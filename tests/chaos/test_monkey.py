@@ -1,4 +1,4 @@
-"""Any keys, clicks, sizes and pastes leave the terminal alive, with its draft."""
+"""Random keys, clicks, sizes and pastes leave the terminal alive."""
 
 from __future__ import annotations
 
