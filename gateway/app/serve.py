@@ -255,7 +255,9 @@ async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
 
 
 async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
-    """Serve until SIGINT, SIGTERM or a closed terminal, or until no platform is left.
+    """Serve until a signal ends it, or until no platform is left.
+
+    SIGINT, SIGTERM, or the SIGHUP of a closed terminal.
 
     None: to be restarted, with a backup in the place of the store.
     """
@@ -309,7 +311,7 @@ def _terminals() -> list[int]:
 
 
 def _is_open(terminals: Iterable[int]) -> bool:
-    """True if none of these terminals is gone: a closed one no longer answers as one."""
+    """True if none of these terminals is gone."""
     return all(map(os.isatty, terminals))
 
 
@@ -341,7 +343,10 @@ class _End:
             self._at_once.start()
 
     def hang_up(self) -> None:
-        """End, since the terminal is gone; shell and system may both say so."""
+        """End, since the terminal is gone.
+
+        Shell and system may both say so.
+        """
         self.signals = max(self.signals, 1)
         self._begin("ending, since the terminal was closed")
 
