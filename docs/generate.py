@@ -1,4 +1,4 @@
-"""Write the generated parts of the docs: settings, help texts, wings.
+"""Write the generated docs: settings, help texts, man page, wings.
 
 `python docs/generate.py` brings them up to date; a test fails while they are not.
 """
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from adapters import discord, slack
-from docs import wings
+from docs import man, wings
 from gateway.cli import main
 from gateway.config.agent_parts import (
     AgentToolConfig,
@@ -248,7 +248,7 @@ def updated(document: str, name: str, text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """The pages as they should be."""
-    return {
+    generated = {
         page: updated(page.read_text(encoding="utf-8"), name, text)
         for page, name, text in [
             (DOCS / "configuration.md", "reference", reference()),
@@ -256,6 +256,7 @@ def pages() -> dict[Path, str]:
             (DOCS / "architecture.md", "map", wings.page()),
         ]
     }
+    return {**generated, DOCS / "parley.1": man.page()}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -255,7 +255,9 @@ async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
 
 
 async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
-    """Serve until SIGINT or SIGTERM, or until no platform is left.
+    """Serve until a signal ends it, or until no platform is left.
+
+    SIGINT, SIGTERM, or the SIGHUP of a closed terminal.
 
     None: to be restarted, with a backup in the place of the store.
     """
@@ -266,7 +268,15 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
     loop, wanted = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end.signal)
-    loop.add_signal_handler(signal.SIGHUP, wanted.set)
+    terminals = _terminals()
+
+    def hang_up() -> None:
+        if _is_open(terminals):
+            wanted.set()
+        else:
+            end.hang_up()
+
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
 
     async def restore(backup: Path) -> None:
         await store.stage(backup)
@@ -295,6 +305,16 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
     return ExitCode.DONE if end.signals else None
 
 
+def _terminals() -> list[int]:
+    """Standard input and error, where they are terminals."""
+    return [stream for stream in (0, 2) if os.isatty(stream)]
+
+
+def _is_open(terminals: Iterable[int]) -> bool:
+    """True if none of these terminals is gone."""
+    return all(map(os.isatty, terminals))
+
+
 class _End:
     """Reason and speed of this task's end.
 
@@ -321,6 +341,14 @@ class _End:
             LOG.warning("ending now")
             self.hurry()
             self._at_once.start()
+
+    def hang_up(self) -> None:
+        """End, since the terminal is gone.
+
+        Shell and system may both say so.
+        """
+        self.signals = max(self.signals, 1)
+        self._begin("ending, since the terminal was closed")
 
     def for_restore(self) -> None:
         """End, so that the staged backup can replace the store."""

@@ -10,6 +10,7 @@ import click
 
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
+from gateway.cli.completion import completion
 from gateway.cli.group import global_parameters
 from gateway.cli.log import log
 from gateway.cli.people import pair
@@ -45,6 +46,7 @@ __all__ = ["main"]
         pair,
         secrets,
         simulate,
+        completion,
     ],
     params=global_parameters(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -17,8 +17,9 @@ from gateway.cli.group import config_option, configured_store, say
 def serve(ctx: click.Context, config: Path | None) -> None:
     """Serve the teams on the configured chat platforms until stopped.
 
-    SIGINT and SIGTERM let running turns reach a safe point first. SIGHUP reloads the config, as
-    `parley reload` does. If a platform lacks a route or its keys, it ends at once with exit code 2.
+    SIGINT and SIGTERM let running turns reach a safe point first, and so does closing the terminal
+    in which it runs. Any other SIGHUP reloads the config, as `parley reload` does. If a platform
+    lacks a route or its keys, it ends at once with exit code 2.
     """
     from gateway.app.load import load_config
     from gateway.app.serve import serve_config

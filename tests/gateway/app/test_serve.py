@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import pty
 import re
 import signal
 import socket
+import sys
 import tomllib
 from pathlib import Path
 
@@ -345,3 +347,47 @@ def test_codes_are_taken_listed_and_taken_back_on_the_command_line(tmp_path):
         assert parley("--remove", ANN.id) == (0, f"{ANN.id} may no longer write.")
         assert parley("--remove", ANN.id)[0] == ExitCode.FAILED
         assert parley()[0] == ExitCode.USAGE
+
+
+# --- the terminal that it runs in ---
+
+UNREACHABLE = """
+[adapters.slack]
+bot_token = "xoxb-1"
+app_token = "xapp-1"
+api_url = "http://127.0.0.1:9/api/"
+
+[[routes]]
+adapter = "slack"
+workspace = "T0HOME"
+channels = "*"
+users = "members"
+"""
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(60)
+def test_a_closed_terminal_ends_it_in_order_and_any_other_hangup_reloads(tmp_path):
+    (tmp_path / "config.toml").write_text(f"{PLACES}{UNREACHABLE}")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        words = ["serve", "--config", "config.toml"]
+        os.execv(sys.executable, [sys.executable, "-m", "gateway.cli", *words])
+    shown = b""
+
+    def read_until(text: bytes) -> None:
+        nonlocal shown
+        while text not in shown:
+            shown += os.read(terminal, 4096)
+
+    try:
+        read_until(b"serving slack")
+        os.kill(pid, signal.SIGHUP)
+        read_until(b"the config was reloaded")
+        os.close(terminal)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except BaseException:  # the time is up: nothing is left behind
+        os.kill(pid, signal.SIGKILL)
+        raise
+    assert (code, b"Traceback" in shown) == (ExitCode.DONE, False)

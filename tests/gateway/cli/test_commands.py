@@ -301,6 +301,33 @@ def test_a_model_behind_a_proxy_that_can_not_be_used_is_one_error(folder):
     assert ran.stderr.count("ALL_PROXY: expected an address such as") == 1
 
 
+# --- completion ---
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_says_how_to_install_it(shell):
+    printed = parley("completion", shell)
+    assert printed.exit_code == 0
+    assert printed.stdout.startswith("# To install it, ")
+    assert f"_PARLEY_COMPLETE={shell}_complete" in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("parley ses", ["plain,sessions"]),
+        ("parley --config x.toml che", ["plain,check"]),
+        ("parley sessions re", ["plain,replay", "plain,retry"]),
+        ("parley run --ver", ["plain,--verbose"]),
+    ],
+)
+def test_commands_and_options_are_completed(words, completed):
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    variables = {**asked, "_PARLEY_COMPLETE": "bash_complete"}
+    result = CliRunner().invoke(main, prog_name="parley", env=variables)
+    assert sorted(result.stdout.split()) == sorted(completed)
+
+
 # --- init ---
 
 
