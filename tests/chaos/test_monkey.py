@@ -1,4 +1,4 @@
-"""Random keys, clicks, sizes and pastes leave the terminal alive."""
+"""The monkey: seeded events at the terminal of a live team."""
 
 from __future__ import annotations
 
