@@ -14,7 +14,7 @@ _NOTHING = " \t\r\n,:;."
 
 @value
 class Addressee:
-    """The agent that a text names first; `empty` if it says nothing else."""
+    """An agent named first; `empty` without any words after it."""
 
     name: str
     empty: bool
@@ -39,7 +39,7 @@ def addressee_of(text: str, names: Iterable[str]) -> Addressee | None:
 
 
 def as_mention(text: str) -> str:
-    """The text of which the first `@NAME` is a person's on the platform, not an agent's."""
+    """Text whose leading `@NAME` is a person's, not an agent's."""
     return f" {text}"  # so it does not begin with a name, in an edit and after a restart, too
 
 

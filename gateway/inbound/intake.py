@@ -105,7 +105,7 @@ class Intake:
         return replace(message, **changes) if changes else message
 
     def _names_agent(self, text: str) -> bool:
-        """True if the text begins with `@` and an agent's name, of any team."""
+        """True if an agent of any team is named first."""
         teams = self._using.teams
         return any(addressee_of(text, teams.info(name).participants) for name in teams.names())
 

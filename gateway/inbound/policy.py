@@ -371,7 +371,7 @@ class MessageRules:
         return self._entry(situation, verdict, notice)
 
     def _addressee(self, thread: Thread | None) -> Addressee | None:
-        """The agent that the text begins with, as far as agents are known."""
+        """The agent that the text names first, if known."""
         known = thread.participants if thread is not None else ()
         return addressee_of(self.message.text, known or self.participants)
 

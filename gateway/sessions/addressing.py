@@ -1,4 +1,4 @@
-"""Task for one agent of the team: the agent is made the first to speak."""
+"""Tasks for one agent, which is to speak first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_FIRST = (
 
 @value
 class Call:
-    """Effect of a task's first `@NAME`: a hand-off to give, or a notice."""
+    """Effect of a named agent: a hand-off to give, or a notice."""
 
     handoff_to: str = ""
     notice: str = ""
@@ -27,7 +27,7 @@ class Call:
 async def call_addressee(
     live: LiveTeam, messages: Sequence[QueuedMessage], names: Collection[str]
 ) -> Call:
-    """Let the agent that the messages name first speak first, if the team allows it.
+    """Let the agent that the messages name speak first, if possible.
 
     Of several messages the first that names an agent counts. What an earlier, failed run left
     unfinished is given up: its agent would otherwise speak first.

@@ -111,7 +111,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         """Give the turn back to speakers that were cancelled before they spoke."""
 
     def set_next_speaker(self, name: str) -> None:
-        """Let this participant speak first in the next run; part of the state."""
+        """Choose the first speaker of the next run; saved with the state."""
         raise NotImplementedError(f"{type(self).__name__} chooses its speakers by itself.")
 
     # Naming the next speaker.
@@ -135,7 +135,7 @@ class BaseGroupChat(StatefulTeam, ABC):
         return holder is not None and self._nested()[holder].can_call_on(name)
 
     async def call_on(self, name: str) -> None:
-        """Let a participant, or one of a nested team, speak first in the next run.
+        """Let somebody speak first in the next run, in nested teams, too.
 
         An unfinished run is given up, as by `abandon_turn`. Raises ValueError, changing nothing, if
         `can_call_on` says no.

@@ -262,7 +262,7 @@ def readable_text(
 
 
 def opens_with_mention(parsed: ParsedMessage, me: BotIdentity) -> bool:
-    """True if its readable text begins with the name of a person or role."""
+    """True if its text begins by mentioning a person or role."""
     return _without_me(parsed.text, me).lstrip().startswith("<@")
 
 

@@ -126,7 +126,7 @@ def plain(text: str, names: Mapping[str, str], *, me: str = "") -> str:
 
 
 def opens_with_mention(text: str, *, me: str = "") -> bool:
-    """True if `plain` makes a text that begins with the name of a person or group."""
+    """True if the text begins by mentioning a person or group."""
     return _without_me(text, me).lstrip().startswith(("<@", "<!"))
 
 
