@@ -283,10 +283,11 @@ class InboundMessage:
     that its message still has, and are not fetched again.
     `missed` says that it was written while Parley was away: the next such messages of its author
     that wait with it are taken by the same turn. `mentioned` says that it calls the bot by name, so
-    that it is answered in a muted thread, too. One that `only_answers` is for somebody else: it
-    counts as the answer to a question of the team, or not at all. `ruling` is a gateway's: one that
-    another made, or for another author or place, counts nothing. `title` names a thread that begins
-    with it; "" is the beginning of its text.
+    that it is answered in a muted thread, too. One that `opens_with_mention` begins with the name
+    of a person or group of the platform, which is no agent's. One that `only_answers` is for
+    somebody else: it counts as the answer to a question of the team, or not at all. `ruling` is a
+    gateway's: one that another made, or for another author or place, counts nothing. `title` names
+    a thread that begins with it; "" is the beginning of its text.
     """
 
     key: ConversationKey
@@ -310,6 +311,7 @@ class InboundMessage:
     click: Click | None = None
     missed: bool = False
     mentioned: bool = False
+    opens_with_mention: bool = False
     only_answers: bool = False
     ruling: Ruling | None = field(default=None, repr=False, compare=False)
 

@@ -10,6 +10,7 @@ from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
+from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
 from gateway.content.documents import Documents
 from gateway.conversation import LOCAL_OPERATOR, Attachment, InboundMessage, MissingFile
@@ -77,7 +78,7 @@ class Intake:
         message = self._prepared(message)
         may = _once_let_in(verdict)
         new = self.new_thread(message.team or may.team, mode=may.mode)
-        rules = self._rules(message, verdict, new.team)
+        rules = self._rules(message, verdict, new)
         return JudgedMessage(
             message=message,
             rulebook=rules,
@@ -99,9 +100,16 @@ class Intake:
             message = with_shown_files(message, self._using.limits.attachments)
         if message.ruling is not None:
             changes["ruling"] = None
+        if message.opens_with_mention and self._names_agent(message.text):
+            changes["text"] = as_mention(message.text)
         return replace(message, **changes) if changes else message
 
-    def _rules(self, message: InboundMessage, verdict: Verdict, team: str) -> MessageRules:
+    def _names_agent(self, text: str) -> bool:
+        """True if an agent of any team is named first."""
+        teams = self._using.teams
+        return any(addressee_of(text, teams.info(name).participants) for name in teams.names())
+
+    def _rules(self, message: InboundMessage, verdict: Verdict, new: NewThread) -> MessageRules:
         """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
@@ -112,7 +120,8 @@ class Intake:
             operators=self._using.access.operators,
             now=now,
             said_at=self._trust.now(),
-            team=team,
+            team=new.team,
+            participants=new.participants,
             waiting=limits.waiting_messages,
             collect=limits.collect,
             files=limits.attachments,

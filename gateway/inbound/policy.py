@@ -11,6 +11,7 @@ from gateway.budgets.usage import UsageRules
 from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.config.settings import Attachments
+from gateway.content.addressee import Addressee, addressee_of
 from gateway.content.attachments import refusal, told_of
 from gateway.conversation import InboundMessage
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
@@ -37,7 +38,7 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.records import Situation, lane_groups_of
+from gateway.store.records import Situation, Thread, lane_groups_of
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -79,6 +80,11 @@ WAITS_FOR_ANSWERS = (
     "comes after them."
 )
 TOO_LATE = "The question has expired. Your message comes next."
+NO_TASK = "What should {name} do? Write it after the name: @{name} ..."
+JOINS = (
+    "The team is already working, and your message joins that work. @{name} reads it with the "
+    "others, and is not called first."
+)
 
 
 PRIVATE = frozenset({"command", "click", "modal", "shortcut", "stop"})
@@ -98,12 +104,12 @@ def command_in(message: InboundMessage) -> Command | None:
 class MessageRules:
     """Rulebook of one message.
 
-    `team` is that of the thread it would make, `waiting` how many messages may wait there, and
-    `collect` the seconds without one before the turn of a thread that collects them begins.
-    `full_groups` are those that have all the turns they may have. `said_at` is the moment by which
-    answers are too late or not, if that is not `now`: requests last on when the time of day is set.
-    `code` is for an author who may be let in by one. /usage tells of `budgets`, with times in the
-    `zone`.
+    `team` is that of the thread it would make, with these `participants`, `waiting` how many
+    messages may wait there, and `collect` the seconds without one before the turn of a thread that
+    collects them begins. `full_groups` are those that have all the turns they may have. `said_at`
+    is the moment by which answers are too late or not, if that is not `now`: requests last on when
+    the time of day is set. `code` is for an author who may be let in by one. /usage tells of
+    `budgets`, with times in the `zone`.
     """
 
     message: InboundMessage
@@ -113,6 +119,7 @@ class MessageRules:
     now: float
     said_at: float
     team: str = ""
+    participants: tuple[str, ...] = ()
     waiting: int = 20
     collect: float = 3.0
     files: Attachments = field(default_factory=Attachments)
@@ -355,7 +362,24 @@ class MessageRules:
         if questions:
             notice = WAITS_FOR_ANSWERS if mine else WAITS_FOR_OTHERS
             return self._entry(situation, verdict, notice)
-        return self._entry(situation, verdict, _in_line(situation, verdict.limits))
+        addressee = self._addressee(situation.thread)
+        if addressee is not None and addressee.empty and not self._brings_something:
+            return MessageRefusal(reason="no task", reply=NO_TASK.format(name=addressee.name))
+        notice = _in_line(situation, verdict.limits)
+        if addressee is not None and not notice and _joins(situation):
+            notice = JOINS.format(name=addressee.name)
+        return self._entry(situation, verdict, notice)
+
+    def _addressee(self, thread: Thread | None) -> Addressee | None:
+        """The agent that the text names first, if known."""
+        known = thread.participants if thread is not None else ()
+        return addressee_of(self.message.text, known or self.participants)
+
+    @property
+    def _brings_something(self) -> bool:
+        """True if there is more to the message than its text."""
+        message = self.message
+        return bool(message.attachments or message.awaited or message.quotes or message.missing)
 
 
 def usual_rules(message: InboundMessage, access: Access, *, now: float) -> MessageRules:
@@ -371,6 +395,12 @@ def usual_rules(message: InboundMessage, access: Access, *, now: float) -> Messa
         said_at=now,
         code=draw_code() if pairs else None,
     )
+
+
+def _joins(situation: Situation) -> bool:
+    """True if one more message joins the turn that runs."""
+    thread = situation.thread
+    return thread is not None and thread.mode == "steer" and situation.status == "running"
 
 
 def _queues(decision: Decision) -> bool:

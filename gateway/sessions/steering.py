@@ -36,9 +36,12 @@ class Steering:
     """Messages have joined, and no model was asked since."""
     _given: list[int] = field(default_factory=list[int])
 
-    def task(self, *, anew: bool, handoff_to: str) -> list[BaseChatMessage]:
-        """Task of the run: messages the team lacks, or all `anew`."""
-        messages = [each for each in self.work.messages if anew or not each.joined]
+    def untold_messages(self, *, anew: bool) -> list[QueuedMessage]:
+        """Messages the team lacks, or all `anew`."""
+        return [each for each in self.work.messages if anew or not each.joined]
+
+    def task(self, messages: Sequence[QueuedMessage], *, handoff_to: str) -> list[BaseChatMessage]:
+        """Task of the run, made of these messages."""
         self._given += [message.inbox for message in messages]
         work = self.work
         return task_of(messages, work.thread.key, shared=work.shared, handoff_to=handoff_to)

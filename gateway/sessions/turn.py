@@ -18,6 +18,7 @@ from pathlib import Path
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.registry import TeamInfo
+from gateway.sessions.addressing import call_addressee
 from gateway.sessions.context_marks import MEMORY, ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
@@ -202,7 +203,7 @@ class Turn:
         self.stop()
 
     async def _drive(self, live: LiveTeam) -> bool:
-        task = self._task(live)
+        task = await self._task(live)
         while True:
             stream = live.team.run_stream(
                 task=task, cancellation_token=self._token, output_task_messages=False
@@ -222,15 +223,19 @@ class Turn:
             await self._log.write(self._record(await live.checkpoint()))
             self._steering.mark_heard()
 
-    def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
+    async def _task(self, live: LiveTeam) -> list[BaseChatMessage] | None:
         """Task of the run; None if the team has it already."""
         work = self._work
         if not work.delivered or live.anew:
             anew, live.anew = live.anew, False
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
-            handoff_to = self._handoff_from if live.hands_off else ""
-            return self._steering.task(anew=anew, handoff_to=handoff_to)
+            back_to = self._handoff_from if live.hands_off else ""
+            messages = self._steering.untold_messages(anew=anew)
+            call = await call_addressee(live, messages, self._participants)
+            if call.notice:
+                self._unwritten.append(self._notice(call.notice))
+            return self._steering.task(messages, handoff_to=call.handoff_to or back_to)
         if left := self._steering.unsaved_messages():
             live.team.add_messages(left)
         return None

@@ -16,6 +16,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from typing import ClassVar
 
 from teams._base.cancellation import CancellationToken
 from teams._base.telemetry import log_messages, trace_team
@@ -51,6 +53,12 @@ class BaseGroupChat(StatefulTeam, ABC):
     `load_manager` and `reset_manager`. Raises ValueError for participants that are missing or not
     unique in name.
     """
+
+    takes_calls: ClassVar[bool] = False
+    """The next speaker can be named from outside: `set_next_speaker` is there."""
+
+    chooser: ClassVar[str] = "the team itself"
+    """The part that chooses the speakers, for people who can't."""
 
     # Who speaks next: what a team type adds.
 
@@ -101,6 +109,55 @@ class BaseGroupChat(StatefulTeam, ABC):
 
     def undo_selection(self) -> None:
         """Give the turn back to speakers that were cancelled before they spoke."""
+
+    def set_next_speaker(self, name: str) -> None:
+        """Choose the first speaker of the next run; saved with the state."""
+        raise NotImplementedError(f"{type(self).__name__} chooses its speakers by itself.")
+
+    # Naming the next speaker.
+
+    @property
+    def all_names(self) -> list[str]:
+        """Names of the participants, and of those in nested teams."""
+        nested = [team.all_names for team in self._nested().values()]
+        return [*self._places, *chain.from_iterable(nested)]
+
+    def can_call_on(self, name: str) -> bool:
+        """True if `call_on` can let somebody of this name speak first.
+
+        Every team on the way to them must let itself be told, and only one may have the name.
+        """
+        if not self.takes_calls:
+            return False
+        if name in self._places:
+            return True
+        holder = self._holder_of(name)
+        return holder is not None and self._nested()[holder].can_call_on(name)
+
+    async def call_on(self, name: str) -> None:
+        """Let somebody speak first in the next run, in nested teams, too.
+
+        An unfinished run is given up, as by `abandon_turn`. Raises ValueError, changing nothing, if
+        `can_call_on` says no.
+        """
+        if not self.can_call_on(name):
+            raise ValueError(f"Nobody can let {name!r} speak first in team {self.name!r}.")
+        await self.abandon_turn()
+        if name in self._places:
+            self.set_next_speaker(name)
+        elif (holder := self._holder_of(name)) is not None:
+            self.set_next_speaker(holder)
+            await self._nested()[holder].call_on(name)
+
+    def _nested(self) -> dict[str, BaseGroupChat]:
+        teams = [each for each in self._participants if isinstance(each, BaseGroupChat)]
+        return {team.name: team for team in teams}
+
+    def _holder_of(self, name: str) -> str | None:
+        """The one nested team in which the name occurs, once."""
+        found = [(team.name, team.all_names.count(name)) for team in self._nested().values()]
+        holders = [(holder, count) for holder, count in found if count]
+        return holders[0][0] if [count for _, count in holders] == [1] else None
 
     # Running.
 

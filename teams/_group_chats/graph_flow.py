@@ -68,6 +68,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
     component_provider_override: ClassVar[str | None] = "teams.GraphFlow"
     manager_name: ClassVar[str] = "GraphManager"
     manager_state_type = GraphManagerState
+    chooser = "its graph"
 
     DEFAULT_NAME = "GraphFlow"
     DEFAULT_DESCRIPTION = "A team of agents."

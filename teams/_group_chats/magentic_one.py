@@ -86,6 +86,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
     component_provider_override: ClassVar[str | None] = "teams.MagenticOneGroupChat"
     manager_name: ClassVar[str] = "MagenticOneOrchestrator"
     manager_state_type = MagenticOneOrchestratorState
+    chooser = "its orchestrator"
 
     DEFAULT_NAME = "MagenticOneGroupChat"
     DEFAULT_DESCRIPTION = "A team of agents."

@@ -45,6 +45,7 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
     component_provider_override: ClassVar[str | None] = "teams.RoundRobinGroupChat"
     manager_name: ClassVar[str] = "RoundRobinGroupChatManager"
     manager_state_type = RoundRobinManagerState
+    takes_calls = True
 
     DEFAULT_NAME = "RoundRobinGroupChat"
     DEFAULT_DESCRIPTION = "A team of agents."
@@ -79,6 +80,10 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
 
     def undo_selection(self) -> None:
         self._next_speaker_index = (self._next_speaker_index - 1) % len(self._participants)
+
+    def set_next_speaker(self, name: str) -> None:
+        """The circle goes on from there."""
+        self._next_speaker_index = self.participant_names.index(name)
 
     def manager_state(self) -> Mapping[str, Any]:
         return {"next_speaker_index": self._next_speaker_index}

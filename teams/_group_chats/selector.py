@@ -109,6 +109,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
     component_provider_override: ClassVar[str | None] = "teams.SelectorGroupChat"
     manager_name: ClassVar[str] = "SelectorGroupChatManager"
     manager_state_type = SelectorManagerState
+    takes_calls = True
 
     DEFAULT_NAME = "SelectorGroupChat"
     DEFAULT_DESCRIPTION = "A team of agents."
@@ -170,6 +171,8 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         """True if the previous speaker was chosen, but has not spoken."""
         self._answers: list[str] = []
         """The model's answers in the unfinished selection."""
+        self._next_speaker: str | None = None
+        """Named from outside, in place of the next selection."""
 
     async def select_speaker(self, thread: Thread) -> str:
         """The function's or the model's choice."""
@@ -187,6 +190,9 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         return self._selection() if aloud else None
 
     async def _selection(self) -> AsyncGenerator[BaseAgentEvent | SelectionDone, None]:
+        if self._next_speaker is not None:
+            yield self._choose(self._next_speaker)
+            return
         if self._selector_func is not None:
             speaker = await _call(self._selector_func, self._thread.items())
             if speaker is not None:
@@ -208,7 +214,12 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._earlier_speaker, self._previous_speaker = self._previous_speaker, speaker
         self._silent = False
         self._answers = []
+        self._next_speaker = None
         return SelectionDone(speaker)
+
+    def set_next_speaker(self, name: str) -> None:
+        """Neither function nor model is asked for the next choice."""
+        self._next_speaker = name
 
     async def _candidates(self) -> list[str]:
         if self._candidate_func is not None:
@@ -329,8 +340,14 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._answers = []
         await super().abandon_turn()
 
+    async def _end_run(self) -> None:
+        self._next_speaker = None  # of a run that ended before it chose anybody
+        await super()._end_run()
+
     def manager_state(self) -> Mapping[str, Any]:
+        named = {} if self._next_speaker is None else {"next_speaker": self._next_speaker}
         return {
+            **named,
             "previous_speaker": self._previous_speaker,
             "earlier_speaker": self._earlier_speaker,
             "silent": self._silent,
@@ -340,7 +357,11 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def load_manager(self, state: Mapping[str, Any]) -> None:
         previous, earlier = state["previous_speaker"], state.get("earlier_speaker")
-        self._require_known([name for name in (previous, earlier) if name], "The saved state")
+        named = state.get("next_speaker")
+        self._require_known(
+            [name for name in (previous, earlier, named) if name], "The saved state"
+        )
+        self._next_speaker = named
         self._previous_speaker, self._earlier_speaker = previous, earlier
         # AutoGen's state may be of a run that ended between a choice and the speech.
         from_autogen = "earlier_speaker" not in state
@@ -361,6 +382,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         self._previous_speaker = self._earlier_speaker = None
         self._silent = False
         self._answers = []
+        self._next_speaker = None
         self._preloaded = ()
         self._stale = True
 

@@ -23,6 +23,7 @@ from adapters.discord.inbound.parse_messages import (
     ForeignMessage,
     MessageDeletion,
     ParsedMessage,
+    opens_with_mention,
     parse_history,
     readable_text,
 )
@@ -302,6 +303,7 @@ class MessageHandler:
             reply_to=parsed.request or parsed.answers,
             link=f"{SITE}/{parsed.guild or '@me'}/{parsed.channel}/{parsed.id}",
             mentioned=parsed.mentioned,
+            opens_with_mention=opens_with_mention(parsed, me),
             quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
         )
 

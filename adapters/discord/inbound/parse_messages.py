@@ -256,10 +256,19 @@ def readable_text(
             case _:
                 return f"@{parsed.names[number]}" if number in parsed.names else found[0]
 
-    ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
-    text = re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", parsed.text)
+    text = _without_me(parsed.text, me)
     text = _EMOJI.sub(lambda found: found["name"], _MENTION.sub(name, text))
     return _TIME.sub(_format_time, text).strip()
+
+
+def opens_with_mention(parsed: ParsedMessage, me: BotIdentity) -> bool:
+    """True if its text begins by mentioning a person or role."""
+    return _without_me(parsed.text, me).lstrip().startswith("<@")
+
+
+def _without_me(text: str, me: BotIdentity) -> str:
+    ours = "|".join([f"@!?{me.user}", *(f"@&{each}" for each in sorted(me.roles))])
+    return re.sub(rf"^\s*(?:<(?:{ours})>[\s,:]*)+", "", text)
 
 
 def _format_time(found: re.Match[str]) -> str:

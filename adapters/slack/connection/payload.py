@@ -121,9 +121,17 @@ def plain(text: str, names: Mapping[str, str], *, me: str = "") -> str:
     `names` are those of people and channels by their ids; one that is not known stays an id. A
     mention of the bot itself, `me`, at either end is only how it was addressed, and goes.
     """
-    if me:
-        text = _without_addressing(text, rf"<@{re.escape(me)}(?:\|[^<>\n]*)?>")
+    text = _without_me(text, me)
     return unescaped(_TOKEN.sub(lambda token: _shown(token[1], names), text)).strip()
+
+
+def opens_with_mention(text: str, *, me: str = "") -> bool:
+    """True if the text begins by mentioning a person or group."""
+    return _without_me(text, me).lstrip().startswith(("<@", "<!"))
+
+
+def _without_me(text: str, me: str) -> str:
+    return _without_addressing(text, rf"<@{re.escape(me)}(?:\|[^<>\n]*)?>") if me else text
 
 
 def _without_addressing(text: str, mention: str) -> str:

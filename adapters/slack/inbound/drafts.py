@@ -21,6 +21,7 @@ from adapters.slack.connection.payload import (
     asks_for_help,
     author_id,
     mentioned,
+    opens_with_mention,
     plain,
     table_at,
     text_at,
@@ -413,6 +414,7 @@ class Drafts:
         return replace(
             message,
             text=text,
+            opens_with_mention=opens_with_mention(message.text, me=self.me(team).user),
             awaited=() if is_edit else tuple(map(awaited, files)),
             keeps_files=is_edit,
             quotes=quotes,

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from adapters.dead_ends import WHY
-from adapters.slack.connection.payload import escaped
+from adapters.slack.connection.payload import escaped, opens_with_mention
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.missed_messages import UNSTORED
@@ -78,8 +78,12 @@ class SlashCommands:
             return IN_ITS_THREAD.format(name=name)
         if not more and (meant := did_you_mean(name, self._drafts.commands)):
             return UNKNOWN.format(name=name, meant=meant)
-        text = await self._drafts.plain(message.key.workspace, text)
-        message = replace(message, event="message", text=text)
+        message = replace(
+            message,
+            event="message",
+            text=await self._drafts.plain(message.key.workspace, text),
+            opens_with_mention=opens_with_mention(text),
+        )
         if message.may_write:
             return await self._ask(draft.user, message)
         return (await self._host.accept(message)).reply

@@ -105,6 +105,8 @@ class Composer(TextArea):
 
     def give_back(self, text: str) -> None:
         """Put an unsent text before what was written since."""
+        if text.startswith("@") and " " not in text:  # an agent's name alone: its task comes next
+            text = f"{text} "
         if self.purpose:
             self._aside = f"{text}\n{self._aside}".rstrip("\n")
         else:

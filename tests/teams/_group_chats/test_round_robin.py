@@ -69,3 +69,35 @@ async def test_the_team_goes_through_json_and_works():
 def test_a_team_needs_somebody():
     with pytest.raises(ValueError, match="participant"):
         RoundRobinGroupChat([])
+
+
+@pytest.mark.parametrize("form", ["documented", "compact"])
+async def test_whoever_is_called_on_speaks_first_though_the_team_is_saved_before_that(form):
+    team, fresh = three(max_turns=2), three(max_turns=2)
+    await team.run(task="hi")
+    await team.call_on("b")
+    if form == "compact":
+        await fresh.load_snapshot([await team.save_snapshot()])
+    else:
+        await fresh.load_state(await team.save_state())
+    assert texts(await fresh.run(task="b, go"))[1:] == ["b", "c"]
+    assert texts(await fresh.run(task="go on"))[1:] == ["a", "b"]
+
+
+async def test_calling_on_somebody_gives_up_the_unfinished_run():
+    team = RoundRobinGroupChat([Talker("a", ValueError("no"), "a"), Talker("b", "b")], max_turns=1)
+    with pytest.raises(RuntimeError):
+        await team.run(task="hi")
+    await team.call_on("b")
+    assert texts(await team.run(task="b?"))[1:] == ["b"]
+
+
+async def test_who_is_called_on_in_a_nested_team_speaks_first_there():
+    inner = RoundRobinGroupChat([Talker("x", "x"), Talker("y", "y")], name="inner", max_turns=1)
+    team = RoundRobinGroupChat([Talker("a", "a"), inner], max_turns=1)
+    assert team.all_names == ["a", "inner", "x", "y"]
+    await team.call_on("y")
+    assert texts(await team.run(task="y?"))[-1] == "y"
+    assert not team.can_call_on("nobody")
+    with pytest.raises(ValueError, match="nobody"):
+        await team.call_on("nobody")

@@ -10,7 +10,7 @@ import pytest
 
 from teams import RoundRobinGroupChat, SelectorGroupChat
 from teams.base import TaskResult, TeamError
-from teams.conditions import MaxMessageTermination
+from teams.conditions import MaxMessageTermination, TextMentionTermination
 from teams.core import CancellationToken, ComponentModel, FunctionCall, Image
 from teams.messages import (
     ModelClientStreamingChunkEvent,
@@ -594,3 +594,32 @@ async def test_whom_autogen_chose_and_did_not_let_speak_can_be_chosen():
     await team.load_state(state)
     assert speakers(await team.run()) == ["a"]
     assert '["a", "c_d"]' in prompt(model)
+
+
+@pytest.mark.parametrize("form", ["documented", "compact"])
+async def test_whoever_is_called_on_speaks_first_without_a_choice_of_the_model(form):
+    def make(*answers: str) -> SelectorGroupChat:
+        return SelectorGroupChat(three(), ScriptedModel(*answers), max_turns=2)
+
+    team, fresh = make(), make("a", "b")
+    assert "next_speaker" not in team.manager_state()
+    await team.call_on("c_d")
+    stream = team.run_stream(task="hi")
+    await anext(stream)  # the task: nobody is chosen yet
+    if form == "compact":
+        await fresh.load_snapshot([await team.save_snapshot()])
+    else:
+        await fresh.load_state(await team.save_state())
+    await stream.aclose()
+    assert speakers(await fresh.run()) == ["c_d", "a"]
+    assert "next_speaker" not in fresh.manager_state()
+
+
+async def test_who_was_called_on_for_a_run_that_ended_before_is_not_called_for_the_next():
+    model = ScriptedModel("b")
+    team = SelectorGroupChat(
+        three(), model, termination_condition=TextMentionTermination("STOP"), max_turns=1
+    )
+    await team.call_on("c_d")
+    await team.run(task="STOP")
+    assert speakers(await team.run(task="hi")) == ["b"]

@@ -10,7 +10,7 @@ import pytest
 from adapters.discord.testing import DiscordSimulator, MessageFlag, ServerError
 from gateway.adapter import IgnoredReason
 from gateway.config.routes import Route
-from teams import Swarm
+from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.base import Handoff
 from teams.conditions import MaxMessageTermination, TextMentionTermination
@@ -22,6 +22,7 @@ from tests.adapters.discord.serving import (
     thread_of,
     wait_delivered,
 )
+from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -79,6 +80,26 @@ async def test_an_answer_streams_by_edits_and_a_hand_off_begins_another_message(
     assert texts[1].endswith("It is seven. DONE")
     assert "\u2192 bob" in texts[0]
     assert discord.avoidable_429s == []
+
+
+async def test_who_is_addressed_speaks_first_and_a_person_of_that_name_is_no_agent(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    def team() -> RoundRobinGroupChat:
+        agents = [Talker(name, f"{name} here") for name in ("planner", "writer", "bob")]
+        return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(2))
+
+    general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
+    teams = ScriptedTeams(team, participants=("planner", "writer", "bob"))
+    async with serving(discord, tmp_path, teams) as gateway:
+        for text, answer in [
+            ("@Writer: what do you think?", "-# **writer**\nwriter here"),
+            (f"{bob.mention} is here", "-# **planner**\nplanner here"),
+        ]:
+            asked = await alice.mentions(general, text)
+            await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))  # noqa: B023
+            assert bot_texts(discord, thread_of(asked)) == [answer]
+        await wait_delivered(gateway)
 
 
 async def test_a_direct_message_is_answered_where_it_stands(

@@ -13,12 +13,13 @@ import pytest
 from adapters.slack.simulator.clock import RealClock
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import RenderedMessage, SlackSimulator
-from teams import Swarm
+from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.base import Team
-from teams.conditions import TextMentionTermination
+from teams.conditions import MaxMessageTermination, TextMentionTermination
 from tests.adapters.slack.running import one
 from tests.adapters.slack.serving import EVERYWHERE, ServedSlack, served
+from tests.fakes.agents import Talker
 from tests.fakes.scripted_model import ScriptedModel, calls
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -82,6 +83,27 @@ async def test_a_mention_is_answered_in_a_stream_that_shows_the_handoff(tmp_path
         assert {call.arguments["ts"] for call in slack.calls("chat.appendStream")} == {written.ts}
         assert not slack.calls("chat.postMessage")
         assert not [call for call in slack.calls() if call.error]
+
+
+async def test_who_is_addressed_speaks_first_and_a_person_of_that_name_is_no_agent(
+    tmp_path: Path,
+) -> None:
+    def team(_: Any) -> Team:
+        agents = [Talker(name, f"{name} here") for name in ("planner", "writer", "bob")]
+        return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(2))
+
+    async with SlackSimulator() as slack, served(slack, tmp_path, team) as run:
+        run.teams.participants = ("planner", "writer", "bob")
+        ann, bob = slack.person("ann"), slack.person("bob")
+        asked = await ann.asks("general", "@Writer: what do you think?")
+        await run.until(lambda: any("writer here" in each.text for each in shown(slack, asked)))
+        about = await ann.asks("general", f"{bob.mention} is here")
+        await run.until(lambda: any("planner here" in each.text for each in shown(slack, about)))
+        await ann.asks("general", "@planner")
+        await run.until(lambda: slack.calls("chat.postEphemeral"))
+        [told] = slack.calls("chat.postEphemeral")
+        assert "What should planner do?" in told.arguments["text"]
+        await run.delivered()
 
 
 async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> None:
