@@ -17,8 +17,12 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,7 +89,7 @@ def install(venv: Path, name: str) -> None:
     if not stamp.is_file() or not works(python):
         say(f"Making {venv.relative_to(ROOT)} with Python {sys.version.split()[0]}")
         base = getattr(sys, "_base_executable", sys.executable)
-        subprocess.run([base, "-I", "-m", "venv", "--clear", venv], check=True)
+        run_visibly([base, "-I", "-m", "venv", "--clear", venv], Progress("copying Python and pip"))
     stamp.unlink(missing_ok=True)
     lock = ROOT / "requirements" / f"{name}.txt"
     try:
@@ -94,7 +98,7 @@ def install(venv: Path, name: str) -> None:
         if name != "lock":
             say("Installing parley")
             pip_install(python, "--no-deps", "--no-build-isolation", "--editable", ROOT)
-    except subprocess.CalledProcessError:
+    except (subprocess.CalledProcessError, NoNetwork):
         stamp.touch()  # pip has put back what it changed: the environment is sound
         raise
     stamp.write_text("".join(fingerprint(included) + "\n" for included in INCLUDES[name]))
@@ -122,27 +126,137 @@ def pip_install(python: Path, *arguments: str | Path) -> None:
         for key, value in os.environ.items()
         if not key.startswith("PIP_") or key in KEPT_PIP_SETTINGS
     }
-    collected, warned, log = 0, set[str](), deque[str](maxlen=50)
+    progress = PipProgress("starting pip")
+    try:
+        run_visibly(command, progress, environment)
+    except subprocess.CalledProcessError:
+        if progress.found_no_network:
+            raise NoNetwork(progress.index, progress.unreachable) from None
+        raise
+
+
+class NoNetwork(Exception):
+    """The package index can't be reached."""
+
+    def __init__(self, index: str, why: str) -> None:
+        super().__init__(
+            f"No network: {index} can't be reached ({why}). Connect this machine, or name a mirror "
+            "(PIP_INDEX_URL) or a proxy (HTTPS_PROXY); then run the same command again."
+        )
+
+
+class Progress:
+    """A program's last lines, and its present work."""
+
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+        self.log = deque[str](maxlen=50)
+
+    @property
+    def found_no_network(self) -> bool:
+        """True if it failed for want of a connection."""
+        return False
+
+    def read(self, line: str) -> str:
+        """Take a line of the program's output; the text to tell of it, or ""."""
+        self.log.append(line)
+        return ""
+
+
+class PipProgress(Progress):
+    """Progress of pip, told in a line for each of its many."""
+
+    index = "https://pypi.org/simple"
+    unreachable = ""
+
+    def __init__(self, doing: str) -> None:
+        super().__init__(doing)
+        self.collected = 0
+        self.warned = set[str]()
+
+    @property
+    def found_no_network(self) -> bool:
+        """True if it failed for want of a connection, and not of something else meanwhile."""
+        return bool(self.unreachable) and any(map(NOT_FOUND.match, self.log))
+
+    def read(self, line: str) -> str:
+        """Take a line of pip's output; the text to tell of it, or ""."""
+        super().read(line)
+        first, _, rest = line.strip().partition(" ")
+        if first == "WARNING:":
+            return self._warn(rest.partition(" ")[0], line.strip())
+        if first in ("Collecting", "Requirement"):
+            self.collected += 1
+            self.doing = f"{self.collected} collected, now {rest.partition(' ')[0]}"
+            return "" if self.collected % 20 else f"{self.collected} collected"
+        if first in ("Downloading", "Building", "Preparing"):
+            self.doing = f"{self.collected} collected, {first.lower()} {rest}"
+        elif line.startswith("Looking in indexes: "):
+            self.index = line.strip().removeprefix("Looking in indexes: ").split(",")[0]
+        elif line.startswith("Installing collected packages") and self.collected:
+            self.doing = "unpacking"
+            return self.doing
+        return ""
+
+    def _warn(self, kind: str, line: str) -> str:
+        """Tell each kind once: a mirror that can't be reached warns for every package."""
+        if broken := BROKEN.search(line):
+            reason = REASON.search(line)
+            self.unreachable = reason[1] if reason else broken[1]
+            self.doing = "waiting for the network"
+            line = f"no connection to {self.index} ({self.unreachable}); trying again"
+        if kind in self.warned:
+            return ""
+        self.warned.add(kind)
+        return line
+
+
+# Failures of the connection itself, as pip's library names them, and the system's words for them.
+BROKEN = re.compile(
+    r"after connection broken by '"
+    r"(NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError)"
+)
+NOT_FOUND = re.compile(r"ERROR: (No matching distribution|.*Max retries exceeded)")
+REASON = re.compile(r"\[Errno -?\d+\] ([^'\")]+)")
+
+QUIET = 4.0
+"""Seconds without a line after which the present work is told."""
+
+
+def run_visibly(
+    command: Sequence[str | Path], progress: Progress, environment: Mapping[str, str] | None = None
+) -> None:
+    """Run a program, never silent for long; its last lines are shown if it fails."""
+    lines = SimpleQueue[str | None]()
+    begun = time.monotonic()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as pip:
-        assert pip.stdout is not None
-        for line in pip.stdout:
-            log.append(line)
-            if line.startswith(("Collecting ", "Requirement already satisfied: ")):
-                collected += 1
-                if collected % 20 == 0:
-                    say(f"  {collected} collected")
-            elif line.startswith("Installing collected packages") and collected:
-                say("  unpacking")
-            elif line.startswith("WARNING: ") and (kind := line.split()[1]) not in warned:
-                warned.add(
-                    kind
-                )  # e.g. a mirror that can't be reached is told once, not per package
-                say("  " + line.rstrip())
-    if pip.returncode:
-        say("".join(log))
-        raise subprocess.CalledProcessError(pip.returncode, command)
+    ) as program:
+        reading = threading.Thread(target=_read, args=(program.stdout, lines), daemon=True)
+        reading.start()
+        told = begun
+        while True:
+            try:
+                line = lines.get(timeout=max(0.0, told + QUIET - time.monotonic()))
+            except Empty:
+                text = f"{progress.doing} ({time.monotonic() - begun:.0f} s)"
+            else:
+                if line is None:
+                    break
+                text = progress.read(line)
+            if text:
+                say(f"  {text}")
+                told = time.monotonic()
+    if program.returncode:
+        if not progress.found_no_network:
+            say("".join(progress.log))
+        raise subprocess.CalledProcessError(program.returncode, [*map(str, command)])
+
+
+def _read(output: Iterable[str], lines: SimpleQueue[str | None]) -> None:
+    for line in output:
+        lines.put(line)
+    lines.put(None)
 
 
 def say(text: str) -> None:
@@ -168,6 +282,9 @@ def main(arguments: list[str]) -> int:
         say(
             f"Could not install requirements/{name}.txt (exit status {error.returncode}, see above)"
         )
+        return 1
+    except NoNetwork as error:
+        say(str(error))
         return 1
     except KeyboardInterrupt:
         say("Interrupted; the next call starts the install again")
