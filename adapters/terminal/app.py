@@ -15,8 +15,9 @@ from textual.screen import Screen
 from textual.theme import ThemeProvider
 from textual.worker import WorkerFailed
 
+from adapters.terminal.chosen_theme import ChosenTheme
 from adapters.terminal.commands import LOCAL
-from adapters.terminal.driver import TerminalDriver
+from adapters.terminal.driver import TerminalDriver, stop_job
 from adapters.terminal.errors import Incidents, describe_error, surviving
 from adapters.terminal.key_guard import SecondPress
 from adapters.terminal.screens.chat import ChatScreen
@@ -51,10 +52,11 @@ class ChatApp(App[int]):
 
     TITLE = "Parley"
     CSS_PATH = "styles/parley.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (66, "-narrow"), (100, "-wide")]  # noqa: RUF012 (typed by the base)
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (66, "-narrow"), (100, "-wide"), (140, "-roomy")]  # noqa: RUF012 (typed by the base)
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "interrupt", "Copy, or quit", show=False, priority=True)
+        Binding("ctrl+c", "interrupt", "Copy, or quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "Back to the shell", show=False, priority=True),
     ]
 
     def __init__(self, settings: Settings, *, theme: str = "", mouse: bool = True) -> None:
@@ -76,7 +78,9 @@ class ChatApp(App[int]):
         self._mouse = mouse
         self.register_theme(PARLEY_DARK)
         self.register_theme(PARLEY_LIGHT)
-        self.theme = theme if theme in self.available_themes else PARLEY_DARK.name
+        self._chosen_theme = ChosenTheme(settings.data_dir / "theme", theme)
+        wanted = (self._chosen_theme.read(), theme, PARLEY_DARK.name)
+        self.theme = next(name for name in wanted if name in self.available_themes)
 
     def get_default_screen(self) -> Screen[None]:
         """The chat."""
@@ -203,6 +207,7 @@ class ChatApp(App[int]):
     def on_mount(self) -> None:
         """Hear of mistakes in callbacks of the event loop."""
         asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
+        self.theme_changed_signal.subscribe(self, lambda theme: self._chosen_theme.keep(theme.name))
 
     def on_unmount(self) -> None:
         """Leave the event loop as it was."""
@@ -251,6 +256,17 @@ class ChatApp(App[int]):
             self.exit(0)
         else:
             self.notify(f"Press {key} again to quit.", timeout=SECOND_PRESS, markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave ctrl+z to text fields where no shell has the terminal."""
+        if action == "suspend_process":
+            return self._driver is not None and self._driver.can_suspend
+        return super().check_action(action, parameters)
+
+    def action_suspend_process(self) -> None:
+        """Stop like any program at ctrl+z; `fg` in the shell goes on."""
+        with self.suspend():
+            stop_job()
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""

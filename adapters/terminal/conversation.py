@@ -134,6 +134,16 @@ class Conversation:
             model.reconnect()
 
     @property
+    def team(self) -> str:
+        """The team's name; empty before the first message to the default team."""
+        return _clean(self.thread.team if self.thread else self._team)
+
+    @property
+    def loading(self) -> bool:
+        """True until all that was stored before has been read."""
+        return self.thread is not None and self.model.last_seq < self.thread.last_seq
+
+    @property
     def models(self) -> list[str]:
         """Models of the current speaker, or of the team, if known."""
         states = self.model.agents

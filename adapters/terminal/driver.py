@@ -28,6 +28,18 @@ TICK = 0.1
 PIECE = 4096
 
 
+def stop_job() -> None:
+    """Stop this process and its group, as a terminal does at ctrl+z.
+
+    The operating system ignores that where no shell could let them go on.
+    """
+    handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    try:
+        os.kill(0, signal.SIGTSTP)
+    finally:
+        signal.signal(signal.SIGTSTP, handler)
+
+
 class OutputThread(threading.Thread):
     """Writes to the terminal, so that nobody waits for it.
 
@@ -142,7 +154,9 @@ class TerminalDriver(LinuxDriver):
 
     def _sigcont_application(self, *_: object) -> None:
         # Called between any two steps of the program: the terminal is for the loop to handle.
-        self._loop.call_soon_threadsafe(self._come_back)
+        # Who lent the terminal takes it back without us.
+        if self._auto_restart:
+            self._loop.call_soon_threadsafe(self._come_back)
 
     def _come_back(self) -> None:
         """Resume after a stop; a closing terminal sends this signal, too."""

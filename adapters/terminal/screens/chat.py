@@ -26,6 +26,7 @@ from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
 from adapters.terminal.screens.draft_keeper import DraftKeeper
 from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
+from adapters.terminal.widgets.bars import Welcome
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
@@ -90,15 +91,17 @@ class ChatScreen(Screen[None]):
         """The shell: what the first paint needs, and no more."""
         view = self._view
         yield view.head
-        with self._main, Vertical(id="thread"):
-            with view.place:
-                yield view.unsent
-                yield view.welcome
-            yield view.new_below
-            yield self._card
-            yield view.queue
-            yield self._palette
-            yield self._composer
+        with self._main:
+            with Vertical(id="thread"):
+                with view.place:
+                    yield view.unsent
+                    yield view.welcome
+                yield view.new_below
+                yield self._card
+                yield view.queue
+                yield self._palette
+                yield self._composer
+            yield view.team
         yield view.status
 
     @property
@@ -260,6 +263,17 @@ class ChatScreen(Screen[None]):
         if not taken:
             self._composer.give_back(text)
 
+    @on(Composer.LeaveRequested)
+    def _on_leave_requested(self) -> None:
+        self.app.exit(0)
+
+    @on(Welcome.ExampleChosen)
+    def _on_example_chosen(self, event: Welcome.ExampleChosen) -> None:
+        """Offer an example as the draft; Enter sends it."""
+        self._composer.put_aside()
+        self._composer.set_draft(event.text)
+        self._composer.focus()
+
     def writes_in(self, widget: Widget) -> bool:
         """True if without this widget nobody could write."""
         return self._composer in widget.walk_children(with_self=True)
@@ -394,7 +408,7 @@ class ChatScreen(Screen[None]):
         """Focus the thread list, or open it over a narrow chat."""
         if self.conversation is None or self._side is None:
             return
-        if self.has_class("-wide"):
+        if self._side.display:
             self._side.focus_list()
             self._refresh_side()
             return

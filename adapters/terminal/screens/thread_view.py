@@ -17,6 +17,7 @@ from adapters.terminal.widgets.bars import (
     UnsentMessages,
     Welcome,
 )
+from adapters.terminal.widgets.team_panel import TeamPanel
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
@@ -37,7 +38,7 @@ class ThreadView:
     def __init__(self, *, time: Callable[[], float], now: Callable[[], float]) -> None:
         self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
         self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
-        self.unsent = UnsentMessages()
+        self.unsent, self.team = UnsentMessages(), TeamPanel()
         self.transcript: Transcript | None = None
         self.only = ""
         """The agent that alone is shown; all, where it is empty."""
@@ -93,8 +94,10 @@ class ThreadView:
         self.unsent.display = False
         transcript.display, self.welcome.display = bool(items), not items
         if not items:
-            self.welcome.show(conversation.models)
+            self.welcome.show(conversation.models, loading=conversation.loading)
         place = head_label(conversation.thread)
+        self.team.show(conversation.team, conversation.agents, model.agents)
+        self.head.team_name = conversation.team
         self.head.show(model, conversation.agents, only=self.only, place=place)
         on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
         self.queue.show(list(model.queued.values()), on_the_way)
@@ -114,6 +117,8 @@ class ThreadView:
         elif working:
             armed = self.stop_key.armed
             self.status.show_working(model, self._now(), stopping=self.stopping, armed=armed)
+        elif conversation.loading:
+            self.status.show_loading()
         elif model.can_retry:
             self.status.show_failed()
         else:

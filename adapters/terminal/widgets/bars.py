@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from adapters.terminal.text import SENDING, format_duration, format_tokens, one_line, shorten
@@ -20,27 +22,44 @@ if TYPE_CHECKING:
 MUTED = "$muted"
 SHOWN_QUEUED = 3
 LONGEST_MODEL = 20
+MOST_TEAM = 0.5
+"""Share of the head for a team in its own order; in a larger one those at work come first."""
 WELCOME = "Write to the team below. / shows commands, F1 keys, ctrl+s your threads."
+LOADING = "Loading the thread…"
 DEMO_MODEL = "demo"
 DEMO = (
-    "\n\nThis is the demo team, on a built-in model of simple rules. Ask it for example\n\n",
-    ("  what is 12*7+1?\n", "$primary"),
-    ("  what time is it in Tokyo and in Paris?\n", "$primary"),
-    ("  read README.md", "$primary"),
+    "\n\nThis is the demo team, on a built-in model of simple rules. "
+    "Click an example, or ask something else.\n\n"
+)
+EXAMPLES = ("what is 12*7+1?", "what time is it in Tokyo and in Paris?", "read README.md")
+NEXT = (
     "   (it asks you first)\n\nWith OPENAI_API_KEY set, the same team runs on a real model; "
-    "`parley init` writes a config for your own team.",
+    "`parley init` writes a config for your own team."
 )
 
 
 class Welcome(Static):
     """Instructions in an empty thread."""
 
+    @dataclass
+    class ExampleChosen(Message):
+        """An example was clicked."""
+
+        text: str
+
     def __init__(self) -> None:
         super().__init__(Content(WELCOME), markup=False, id="welcome")
 
-    def show(self, models: Sequence[str]) -> None:
-        """Draw it for a team on these models."""
-        self.update(Content.assemble(WELCOME, *(DEMO if list(models) == [DEMO_MODEL] else ())))
+    def show(self, models: Sequence[str], *, loading: bool) -> None:
+        """Draw it for these models, or while a thread is read."""
+        if loading:
+            self.update(Content(LOADING))
+        else:
+            self.update(Content.assemble(WELCOME, _demo() if list(models) == [DEMO_MODEL] else ""))
+
+    def action_choose(self, number: int) -> None:
+        """Tell which example was clicked."""
+        self.post_message(self.ExampleChosen(EXAMPLES[number]))
 
 
 class UnsentMessages(Static):
@@ -82,6 +101,8 @@ class HeadBar(Horizontal):
         super().__init__()
         self._title = Static("Parley", markup=False, id="title")
         self._team = Static(markup=False, id="team")
+        self.team_name = ""
+        """The team's name, if known."""
 
     def compose(self) -> ComposeResult:
         """Title on the left, the team on the right."""
@@ -99,9 +120,14 @@ class HeadBar(Horizontal):
         parts: list[Content] = []
         if model.requests:
             parts.append(Content.styled(f"{len(model.requests)} waiting", "bold $warning"))
-        spoken = [_agent_label(state) for state in model.agents.values()]
-        parts += spoken or [Content.styled(name, MUTED) for name in team]
-        self._team.update(Content("  ").join(parts))
+        if self.team_name:
+            parts.append(Content.styled(f"{self.team_name}:", MUTED))
+        states = [(name, model.agents.get(name)) for name in team]
+        busy_first = sorted(states, key=lambda each: not (each[1] and each[1].doing))
+        wanted = [_agent_label(name, state) for name, state in states]
+        if sum(label.cell_length + 2 for label in wanted) > self.size.width * MOST_TEAM:
+            wanted = [_agent_label(name, state) for name, state in busy_first]
+        self._team.update(Content("  ").join([*parts, *wanted]))
 
 
 class QueueBar(Static):
@@ -153,6 +179,10 @@ class StatusBar(Horizontal):
     def show_connecting(self) -> None:
         """Say that there is no gateway yet."""
         self._show(("connecting…", MUTED))
+
+    def show_loading(self) -> None:
+        """Say that the thread is still being read."""
+        self._show(("loading…", MUTED))
 
     def show_trouble(self, trouble: str) -> None:
         """Say why no events come."""
@@ -211,7 +241,18 @@ class StatusBar(Horizontal):
         self._state.update(Content.assemble(*parts), layout=False)
 
 
-def _agent_label(state: AgentState) -> Content:
+def _demo() -> Content:
+    """The demo team's introduction, with examples to click."""
+    examples = [
+        Content.assemble("  ", Content.styled(text, f"$primary @click=choose({number})"))
+        for number, text in enumerate(EXAMPLES)
+    ]
+    return Content.assemble(DEMO, Content("\n").join(examples), NEXT)
+
+
+def _agent_label(agent: str, state: AgentState | None) -> Content:
+    if state is None:
+        return Content.styled(agent, MUTED)
     colour = f"$agent-{state.agent.colour}"
     name = (state.agent.name, f"bold {colour}" if state.doing else MUTED)
     match state.doing:

@@ -50,6 +50,9 @@ class Composer(TextArea):
         pages: int = 0
         lines: int = 0
 
+    class LeaveRequested(Message):
+        """ctrl+d in an empty draft: the person leaves."""
+
     class Typed(Message):
         """A key was pressed here."""
 
@@ -205,6 +208,10 @@ class Composer(TextArea):
                 self._submit()
             case "ctrl+j" | "shift+enter":
                 self.insert("\n")
+            case "ctrl+d" if not self.text and not self.purpose:
+                self.post_message(self.LeaveRequested())
+            case "ctrl+underscore":
+                self.undo()
             case "backspace" if not self.text and self.takes_back:
                 self.post_message(self.BackspaceWhenEmpty())
             case _:

@@ -425,7 +425,7 @@ async def test_a_tool_card_shows_what_was_called_and_opens(tmp_path: Path):
         await chat.until_shown("✓ coder  shell 1.4s  ls -la")
         assert "row 0" not in chat.text()
         await chat.press("shift+tab", "enter")
-        await chat.until_shown('command: "ls -la"', "row 19", "… 40 more lines")
+        await chat.until_shown("command: ls -la", "row 19", "… 40 more lines")
         await chat.press("enter")
         await chat.until_shown("esc goes back", "row 0")
         await chat.press("escape", "escape")

@@ -67,11 +67,11 @@ async def test_a_reply_is_set_to_be_read(tmp_path: Path):
     await told(client, TEXT)
     async with chatting(client, tmp_path, size=(200, 60)) as chat:
         await chat.until_shown("The end.")
-        wide = [line[30:].rstrip() for line in chat.text().splitlines() if "word word" in line]
+        lines = [line[30:165].rstrip() for line in chat.text().splitlines()]  # between its sides
+        wide = [line for line in lines if "word word" in line]
         assert len(wide) == 6, "both the question and the answer are wrapped"
         assert max(map(len, wide)) <= READABLE + 4
-        table = next(line for line in chat.text().splitlines() if "wide wide" in line)
-        assert len(table[30:].rstrip()) > READABLE + 4
+        assert len(next(line for line in lines if "wide wide" in line)) > READABLE + 4
         headings = [chat.transcript.query_one(f"MarkdownH{level}") for level in (1, 2, 3)]
         looks = {(str(each.styles.text_style), each.styles.color.hex) for each in headings}
         assert len(looks) == 3
