@@ -64,7 +64,11 @@ NOTED = "Thank you for your feedback."
 REMEMBERED = 1_000
 """Mentions that are remembered; of older ones the store knows whether they were accepted."""
 
-_IN_ORDER = frozenset({"message", "file", "edit", "delete"})
+_IN_ORDER = frozenset({"message", "file", "edit"})
+"""Events that wait for the one before them in their thread.
+
+A deletion does not: the store keeps it for a message that is still on its way.
+"""
 _WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
 
 

@@ -33,8 +33,9 @@ class Attempt:
 class Delivery:
     """Something that the app has to acknowledge.
 
-    `latency` is what its acknowledgement took, in seconds of the machine's own time. `response` is
-    what came with it. `lost`: it was never acknowledged, and will not be sent again.
+    `acked_at` is the first acknowledgement's time, `latency` what it took, in seconds of the
+    machine's own time. `response` is what came with it. `lost`: it was never acknowledged, and will
+    not be sent again.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Delivery:
     payload: Json
     attempts: list[Attempt] = field(default_factory=list)
     acked: bool = False
+    acked_at: float | None = None
     latency: float | None = None
     response: Json | None = None
     lost: bool = False
@@ -136,6 +138,7 @@ class Deliveries:
         delivery.acks.append(via)
         if not delivery.acked:
             delivery.acked = True
+            delivery.acked_at = self._clock.time()
             delivery.lost = False
             delivery.response = response
             delivery.latency = time.perf_counter() - self._started[identity]

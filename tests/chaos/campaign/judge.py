@@ -62,7 +62,7 @@ class Observation:
     counted: int = 0
     """Messages that Parley says were too old to be offered."""
     told_first: frozenset[int] = frozenset()
-    """Messages of which the process heard before it heard of their deletion."""
+    """Messages of which the process may have heard before it heard of their deletion."""
 
 
 KINDS = ("lost", "doubled", "misplaced", "unsaid", "came_back", "old_text", "store")

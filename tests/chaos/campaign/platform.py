@@ -71,7 +71,7 @@ class Platform(Protocol):
         ...
 
     def told_first(self, n: int) -> bool:
-        """True if the creation was told before the deletion."""
+        """True if the creation may have been heard before the deletion."""
         ...
 
     def comes_later(self, n: int) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from adapters.simulation.faults import PlannedFault
 from adapters.slack.simulator.call import Call
-from adapters.slack.simulator.deliveries import Delivery
-from adapters.slack.simulator.state import Channel, Message
+from adapters.slack.simulator.deliveries import Attempt, Delivery
+from adapters.slack.simulator.state import Channel, Json, Message
 from adapters.slack.testing import (
     ConnectionReset,
     Fault,
@@ -145,12 +145,16 @@ class SlackPlatform:
         return False
 
     def told_first(self, n: int) -> bool:
-        """True if the creation's last delivery began before that of the deletion."""
+        """True if its text may have been heard before its deletion."""
         ts = self._messages[n].ts
         told = [each for each in self._slack.deliveries if each.kind == "events_api"]
-        made = [each for each in told if each.event.get("ts") == ts]
-        gone = [each for each in told if each.event.get("deleted_ts") == ts]
-        return _last_sent(made) <= _last_sent(gone)
+        gone = [each for each in told if _deletes(each.event, ts)]
+        made = [each for each in told if each not in gone and _tells(each.event, ts)]
+        return any(
+            attempt.via and not _is_known(gone, attempt)
+            for each in made
+            for attempt in each.attempts
+        )
 
     def comes_later(self, n: int) -> bool:
         """True if the next attempt to deliver a message is due later."""
@@ -246,8 +250,29 @@ def _calls(method: str, call: Call) -> bool:
     return call.method == method
 
 
-def _last_sent(deliveries: list[Delivery]) -> float:
-    return max((each.attempts[-1].at for each in deliveries if each.attempts), default=0.0)
+def _deletes(event: Json, ts: str) -> bool:
+    """True of a deletion, also of one that leaves a tombstone."""
+    said = event.get("message", {})
+    tombstone = said.get("subtype") == "tombstone" and said.get("ts") == ts
+    return event.get("deleted_ts") == ts or tombstone
+
+
+def _tells(event: Json, ts: str) -> bool:
+    """True of a message and its edits, which may replace it."""
+    return ts in (event.get("ts"), event.get("message", {}).get("ts"))
+
+
+def _is_known(gone: Sequence[Delivery], attempt: Attempt) -> bool:
+    """True if a deletion was certainly heard before an attempt.
+
+    It was acknowledged before, or went out before through the same connection: of two connections
+    nobody knows which is read first.
+    """
+    return any(
+        (each.acked_at is not None and each.acked_at <= attempt.at)
+        or any(sent.via == attempt.via and sent.at <= attempt.at for sent in each.attempts)
+        for each in gone
+    )
 
 
 def _place(channel: Channel, message: Message) -> str:

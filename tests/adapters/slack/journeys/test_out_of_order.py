@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import SlackSimulator
+from adapters.slack.testing import Delay, SlackSimulator
 from gateway.conversation import ConversationKey
 from tests.adapters.slack.serving import ServedSlack, served
 
@@ -103,6 +103,19 @@ async def test_what_was_deleted_before_it_came_is_not_taken(tmp_path: Path, wher
         assert await texts(run) == [(None, "refused", "[]")]
         assert await run.inbox("reason") == ["deleted"]
         assert run.asked == 0
+
+
+async def test_a_deletion_overtakes_its_message_that_is_still_looked_into(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        slack.fail("users.info", Delay(60))
+        said = await slack.person("ann").tells("oops")
+        await slack.until(lambda: any(call.fault for call in slack.calls("users.info")))
+        await slack.person("ann").deletes(said)
+        await slack.deliveries[-1].answered()
+        slack.clock.advance(60)
+        await slack.deliveries[-2].answered()
+        assert await texts(run) == [(None, "refused", "[]")]
+        assert await run.inbox("reason") == ["deleted"]
 
 
 async def test_a_deletion_where_nobody_may_write_is_not_kept(tmp_path: Path) -> None:
