@@ -177,6 +177,7 @@ async def test_what_was_said_in_a_muted_thread_stays_unanswered_once_it_answers_
             await ann.says("general", "!mute", thread=asked)
             await run.until(lambda: "is muted" in str(slack.messages("general", asked)))
             await bob.says("general", "lunch?", thread=asked)
+            await run.until(lambda: run.gateway.vitals.ignored["not addressed"] == 1)
             await ann.says("general", "!unmute", thread=asked)
             await run.until(lambda: "no longer muted" in str(slack.messages("general", asked)))
             await run.settled()
