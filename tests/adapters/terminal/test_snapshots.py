@@ -224,6 +224,10 @@ def test_the_chat_looks_as_before(
     assert picture(snap_compare, tmp_path, size, act)
 
 
+def test_a_wide_chat_looks_as_before(snap_compare: Any, tmp_path: Path):
+    assert picture(snap_compare, tmp_path, (160, 48), streaming)
+
+
 def test_the_chat_looks_as_before_in_light_colours(snap_compare: Any, tmp_path: Path):
     assert picture(snap_compare, tmp_path, (80, 24), streaming, theme="parley-light")
 
