@@ -1,4 +1,4 @@
-"""The first install: what it says while pip works, and where it fails."""
+"""The first install: words while pip works, and where it fails."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ def install():
 
 
 def pip_that(folder: Path, script: str) -> Path:
-    """A program in the place of Python, whose pip is this shell script."""
+    """A program in the place of Python, with this script as pip."""
     program = folder / "python"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
