@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.events import GrantKind, InputRequested, SessionEvent
@@ -11,6 +11,19 @@ from gateway.values import value
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
 AnswerKind: TypeAlias = Literal["text", "approve", "deny"] | GrantKind
 Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused"]
+
+
+@value
+class SentFile:
+    """A file that goes with a message.
+
+    `data` may be left out where it is too large anyway: then `left_out` is its size in bytes.
+    """
+
+    name: str
+    media_type: str
+    data: bytes
+    left_out: int = 0
 
 
 @value
@@ -132,7 +145,7 @@ class Client(Protocol):
         """Delete the thread with everything that was said and made in it."""
         ...
 
-    async def send(self, thread: str, text: str) -> Receipt:
+    async def send(self, thread: str, text: str, *, files: Sequence[SentFile] = ()) -> Receipt:
         """Write to the thread; once this returns, the text is safely stored."""
         ...
 

@@ -28,7 +28,7 @@ from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
-from gateway.client import Answer, CommandInfo, Receipt, RequestInfo, ThreadInfo
+from gateway.client import Answer, CommandInfo, Receipt, RequestInfo, SentFile, ThreadInfo
 from gateway.content.attachments import MB
 from gateway.conversation import (
     LOCAL_OPERATOR,
@@ -334,10 +334,25 @@ class Gateway:
         )
         return None if accepted.outcome == "answer" else accepted.reply
 
-    async def send(self, thread: str, text: str, *, author: Author = LOCAL_OPERATOR) -> Receipt:
+    async def send(
+        self,
+        thread: str,
+        text: str,
+        *,
+        files: Sequence[SentFile] = (),
+        author: Author = LOCAL_OPERATOR,
+    ) -> Receipt:
         """Say something in a thread, or type a command. Raises NotFound."""
         key = await self.key_of(thread)
-        return await self.accept(InboundMessage(key=key, thread=thread, author=author, text=text))
+        return await self.accept(
+            InboundMessage(
+                key=key,
+                thread=thread,
+                author=author,
+                text=text,
+                attachments=tuple(map(_attachment, files)),
+            )
+        )
 
     async def stop(self, thread: str, *, author: Author = LOCAL_OPERATOR) -> bool:
         """Stop the thread's turn, running or waiting.
@@ -633,4 +648,10 @@ def _receipt(accepted: AcceptedMessage) -> Receipt:
         outcome = "turn"
     return Receipt(
         inbox=accepted.inbox, thread=accepted.thread, outcome=outcome, reply=accepted.reply
+    )
+
+
+def _attachment(file: SentFile) -> Attachment:
+    return Attachment(
+        name=file.name, media_type=file.media_type, data=file.data, left_out=file.left_out
     )

@@ -158,7 +158,7 @@ class Progress:
         return False
 
     def read(self, line: str) -> str:
-        """Take a line of the program's output; the text to tell of it, or ""."""
+        """Take a line of output; the text to tell, or ""."""
         self.log.append(line)
         return ""
 
@@ -176,11 +176,11 @@ class PipProgress(Progress):
 
     @property
     def found_no_network(self) -> bool:
-        """True if it failed for want of a connection, and not of something else meanwhile."""
+        """True if pip failed for want of a connection."""
         return bool(self.unreachable) and any(map(NOT_FOUND.match, self.log))
 
     def read(self, line: str) -> str:
-        """Take a line of pip's output; the text to tell of it, or ""."""
+        """Take a line of output; the text to tell, or ""."""
         super().read(line)
         first, _, rest = line.strip().partition(" ")
         if first == "WARNING:":
@@ -199,7 +199,7 @@ class PipProgress(Progress):
         return ""
 
     def _warn(self, kind: str, line: str) -> str:
-        """Tell each kind once: a mirror that can't be reached warns for every package."""
+        """Tell each kind of warning once, not for every package."""
         if broken := BROKEN.search(line):
             reason = REASON.search(line)
             self.unreachable = reason[1] if reason else broken[1]
@@ -226,7 +226,10 @@ QUIET = 4.0
 def run_visibly(
     command: Sequence[str | Path], progress: Progress, environment: Mapping[str, str] | None = None
 ) -> None:
-    """Run a program, never silent for long; its last lines are shown if it fails."""
+    """Run a program and tell of it.
+
+    Its last lines are shown if it fails. Raises CalledProcessError.
+    """
     lines = SimpleQueue[str | None]()
     begun = time.monotonic()
     with subprocess.Popen(

@@ -8,8 +8,10 @@ import os
 import pwd
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from mimetypes import guess_type
 from pathlib import Path
 
 from gateway.access.authority import Access
@@ -30,7 +32,7 @@ from gateway.base.proxy import (
     tidy_no_proxy,
     use_proxy,
 )
-from gateway.client import Client, ThreadInfo
+from gateway.client import Client, SentFile, ThreadInfo
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -245,9 +247,16 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
 
 
 def run_once(
-    path: Path | None, task: Task, *, style: OutputStyle = "text", verbose: bool = False
+    path: Path | None,
+    task: Task,
+    *,
+    files: Sequence[Path] = (),
+    style: OutputStyle = "text",
+    verbose: bool = False,
 ) -> int:
-    """Run one task over the standard streams; the process's exit code.
+    """Run one task with its files; the process's exit code.
+
+    It reads and writes the standard streams.
 
     Raises GatewayError, UnknownTool for one that is to be allowed among them.
 
@@ -255,6 +264,8 @@ def run_once(
     """
     loaded = load_config(path)
     check_allowed(task.allow, loaded)
+    largest = loaded.config.attachments.file_mb * MB
+    task = replace(task, files=tuple(_sent_file(file, largest) for file in files))
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
     ended_by: list[signal.Signals] = []
@@ -277,8 +288,20 @@ def run_once(
         return 128 + ended_by[0]
 
 
+def _sent_file(path: Path, largest: float) -> SentFile:
+    """The file for a message, unread if it is too large."""
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= largest else b""
+    except OSError as error:
+        raise GatewayError(f"The file {str(path)!r} can't be read: {error.strerror}.") from error
+    kind = guess_type(path.name)[0] or "application/octet-stream"
+    left_out = size if size > largest else 0
+    return SentFile(name=path.name, media_type=kind, data=data, left_out=left_out)
+
+
 def check_allowed(tools: Iterable[str], loaded: LoadedConfig) -> None:
-    """Check that the teams have these tools, where their tools are known.
+    """Check that the teams have these tools.
 
     Raises UnknownTool.
     """

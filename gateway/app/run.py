@@ -11,7 +11,7 @@ from typing import TextIO, cast
 from gateway.app.ask import Asker, question
 from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Answer, Client, Receipt, ThreadInfo
+from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
     InputRequested,
@@ -38,13 +38,14 @@ class Task:
     """A task, with the thread or the team to use.
 
     `session` names the thread, `team` the team of a new one. Calls of the tools in `allow` are
-    approved.
+    approved; `files` go with it.
     """
 
     text: str
     session: str = ""
     team: str = ""
     allow: frozenset[str] = frozenset()
+    files: tuple[SentFile, ...] = ()
 
 
 async def run_task(
@@ -65,7 +66,7 @@ async def run_task(
     shown = output(thread)
     run = _Run(client, thread, shown, err, asker, _KEPT if task.session else _NOT_KEPT)
     try:
-        return await run.go(task.text)
+        return await run.go(task)
     except (asyncio.CancelledError, BrokenPipeError):
         with suppress(BrokenPipeError):
             shown.pause()
@@ -103,10 +104,10 @@ class _Run:
     failure_shown: bool = False
     """True once `err` says what went wrong."""
 
-    async def go(self, text: str) -> ExitCode:
+    async def go(self, task: Task) -> ExitCode:
         if self.thread.state == "waiting":
             await self._remember_requests()
-        receipt = await self.client.send(self.thread.id, text)
+        receipt = await self.client.send(self.thread.id, task.text, files=task.files)
         match receipt.outcome:
             case "command":
                 self._say(receipt.reply)

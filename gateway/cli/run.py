@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     help="Continue or start the thread with this title or id. Without it, nothing is kept.",
 )
 @click.option(
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="Send this file with the task; may be repeated. [attachments] has the limits.",
+)
+@click.option(
     "--allow",
     multiple=True,
     metavar="TOOL",
@@ -51,6 +59,7 @@ def run(
     config: Path | None,
     team: str,
     session: str,
+    files: tuple[Path, ...],
     allow: tuple[str, ...],
     style: OutputStyle | None,
     verbose: bool,
@@ -77,7 +86,7 @@ def run(
     from gateway.app.run import Task
 
     given = Task(text=text, session=session, team=team, allow=frozenset(allow))
-    code = run_once(config, given, style=style or "text", verbose=verbose)
+    code = run_once(config, given, files=files, style=style or "text", verbose=verbose)
     click.get_current_context().exit(code)
 
 

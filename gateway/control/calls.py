@@ -28,7 +28,7 @@ SHOWN = 80
 
 M = TypeVar("M", bound=BaseModel)
 
-STRICT = ConfigDict(strict=True, extra="forbid")
+STRICT = ConfigDict(strict=True, extra="forbid", val_json_bytes="base64")
 
 
 @value

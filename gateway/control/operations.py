@@ -7,14 +7,15 @@ that are not JSON by themselves are written as JSON. `calls.py` checks what a ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from gateway.client import Client, Receipt, ThreadInfo
+from gateway.client import Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.runtime.status import PlatformStatus, Status
@@ -171,6 +172,18 @@ def _operation(method: M, result: JsonCodec = PLAIN, **params: Callable[[Any], A
     return cast("M", call)
 
 
+def _files(files: Sequence[SentFile]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": file.name,
+            "media_type": file.media_type,
+            "data": urlsafe_b64encode(file.data).decode(),
+            "left_out": file.left_out,
+        }
+        for file in files
+    ]
+
+
 class Operations:
     """The table: the methods of `Operator` and `Process`, on a caller."""
 
@@ -179,7 +192,7 @@ class Operations:
     create_thread = _operation(Client.create_thread, THREAD)
     rename_thread = _operation(Client.rename_thread)
     delete_thread = _operation(Client.delete_thread)
-    send = _operation(Client.send, RECEIPT)
+    send = _operation(Client.send, RECEIPT, files=_files)
     withdraw = _operation(Client.withdraw)
     answer = _operation(Client.answer, answer=asdict)
     stop = _operation(Client.stop)

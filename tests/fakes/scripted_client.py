@@ -4,11 +4,11 @@ It records its requests.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gateway.client import Answer, CommandInfo, Outcome, Receipt, ThreadInfo
+from gateway.client import Answer, CommandInfo, Outcome, Receipt, SentFile, ThreadInfo
 from gateway.errors import NotFound
 from gateway.events import (
     HumanText,
@@ -119,7 +119,7 @@ class ScriptedClient:
         self._entry(thread)
         del self.all[thread]
 
-    async def send(self, thread: str, text: str) -> Receipt:
+    async def send(self, thread: str, text: str, *, files: Sequence[SentFile] = ()) -> Receipt:
         await self.gate.wait()
         self._maybe_fail()
         entry = self._entry(thread)

@@ -144,6 +144,7 @@ async def served(
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})
     bounds = Bounds(parallel_turns=parallel)
+    others = list(slack.sockets.live)
     gateway = Gateway(store, teams, access=access, limits=bounds, tokens=tokens, clock=clock)
     async with gateway, serve_control(gateway):
         host: Any = HeldCatchUp(gateway, meanwhile) if meanwhile else gateway
@@ -159,3 +160,5 @@ async def served(
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+            # What is sent next is for the next process, not for these connections.
+            await slack.until(lambda: all(each in others for each in slack.sockets.live))

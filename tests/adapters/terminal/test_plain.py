@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import termios
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 from adapters.terminal.plain import PlainChat, parse_answer
 from gateway import events
-from gateway.client import Answer, Receipt
+from gateway.client import Answer, Receipt, SentFile
 from gateway.errors import StoreFull
 from tests.adapters.terminal.running import (
     approval,
@@ -39,7 +39,7 @@ class Team(ScriptedClient):
         super().__init__()
         self.scenes = list(scenes)
 
-    async def send(self, thread: str, text: str) -> Receipt:
+    async def send(self, thread: str, text: str, *, files: Sequence[SentFile] = ()) -> Receipt:
         receipt = await super().send(thread, text)
         if receipt.outcome == "turn":
             await self._play(thread)

@@ -13,7 +13,7 @@ from gateway.app.ask import Asker, question, understand
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import JsonOutput, Output, TextOutput
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Answer, Receipt, ThreadInfo
+from gateway.client import Answer, Receipt, SentFile, ThreadInfo
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import (
     HumanText,
@@ -49,7 +49,7 @@ class Answering(ScriptedClient):
         self.outcome = outcome
         self.reply = reply
 
-    async def send(self, thread: str, text: str) -> Receipt:
+    async def send(self, thread: str, text: str, *, files: Sequence[SentFile] = ()) -> Receipt:
         receipt = await super().send(thread, text)
         await self._next(thread)
         return replace(receipt, outcome=self.outcome, reply=self.reply)  # pyright: ignore[reportArgumentType]

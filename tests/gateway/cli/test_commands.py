@@ -72,6 +72,13 @@ class Offline(Replies):
         yield await self.create(messages)
 
 
+class Reader(Replies):
+    async def create_stream(self, messages, **more):
+        Path("seen").write_text(str(messages[-1].content))
+        yield await self.create(messages)
+
+
+reading = lambda **settings: Reader(["I have read it", "And again"], TOOLS)
 hello = replies("Hello there", "Hello again", "And again")
 wiping = replies(call("wipe"), "All done")
 slow = lambda **settings: Slow([])
@@ -509,7 +516,7 @@ def test_run_without_a_terminal_ends_with_3_when_it_would_have_to_ask(folder):
     configure(folder, WIPE)
     result = parley("run", "Clean up", given="")
     assert result.exit_code == 3
-    assert 'cleaner wants to use wipe:\n  {"path": "x"}\n' in result.stderr
+    assert "cleaner wants to use wipe:\n  path: x\n" in result.stderr
     assert not (folder / "wiped").exists()
 
 
@@ -517,7 +524,7 @@ def test_run_asks_at_the_terminal(folder):
     configure(folder, WIPE)
     code, shown = at_a_terminal("run", "Clean up", typed="maybe\ny\n")
     assert code == 0
-    assert 'cleaner wants to use wipe:\r\n  {"path": "x"}\r\n' in shown
+    assert "cleaner wants to use wipe:\r\n  path: x\r\n" in shown
     assert shown.count("Allow it?") == 2
     assert shown.rstrip().endswith("All done")
     assert (folder / "wiped").exists()
@@ -542,6 +549,24 @@ def test_run_never_allows_what_the_policy_denies(folder):
     result = parley("run", "--allow", "wipe", "Clean up", given="")
     assert (result.exit_code, result.stdout) == (0, "All done\n")
     assert not (folder / "wiped").exists()
+
+
+@pytest.mark.parametrize("session", [[], ["--session", "s"]], ids=["alone", "kept"])
+def test_run_sends_files_with_the_task(folder, session):
+    configure(folder, HELLO.replace("hello", "reading"))
+    (folder / "notes.md").write_text("trains leave at noon")
+    result = parley("run", *session, "--file", "notes.md", "When?")
+    assert (result.exit_code, result.stdout) == (0, "I have read it\n"), result.stderr
+    seen = (folder / "seen").read_text()
+    assert all(part in seen for part in ("When?", "notes.md", "trains leave at noon"))
+
+
+def test_run_refuses_files_beyond_the_limits(folder):
+    configure(folder, HELLO + "[attachments]\nfile_mb = 0.001\n")
+    (folder / "big.txt").write_text("x" * 2000)
+    result = parley("run", "--file", "big.txt", "Read it")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "big.txt has 0.0 MB; a file may have 0.001 MB." in result.stderr
 
 
 def test_run_refuses_to_allow_a_tool_that_no_team_has(folder):

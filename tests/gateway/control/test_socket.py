@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from gateway.client import Answer
+from gateway.client import Answer, SentFile
 from gateway.control.operations import OPERATIONS, Operator, Process
 from gateway.control.socket_client import NAME, SocketClient
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
@@ -52,10 +52,11 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         client = await SocketClient.connect(tmp_path)
         thread = await client.create_thread(title="Far away")
         assert await client.thread(thread.id) == thread
+        file = SentFile(name="ä.txt", media_type="text/plain", data="over there? ü>~".encode())
         receipt = await client.send(thread.id, "go")
         assert receipt.outcome == "turn"
         await door.reached.wait()
-        queued = await client.send(thread.id, "never mind")
+        queued = await client.send(thread.id, "never mind", files=[file])
         assert await client.withdraw(thread.id, queued.inbox) == "never mind"
         assert await client.withdraw(thread.id, queued.inbox) is None
         door.open()
