@@ -312,10 +312,11 @@ class RemovalSurface(Protocol):
 class LookupSurface(Protocol):
     """A surface that can tell whether something was posted."""
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         """The id of the message with this key; None without one.
 
-        It was posted at or after a time (seconds since the epoch).
+        It was posted at or after a time (seconds since the epoch). `speech`: it shows a Speech;
+        where keys are not on every message, nothing else is told by what it looks like.
 
         Raises OutcomeUnknown where that can't be known (any more).
         """

@@ -121,15 +121,15 @@ class Sender:
         return SendSuccess(row)
 
     async def look_up(
-        self, place: Place, row: OutboxRow, *, others: Collection[str] = ()
+        self, place: Place, row: OutboxRow, *, speech: bool, others: Collection[str] = ()
     ) -> Outcome:
         """Find out if an attempt arrived; SendRetry if it did not.
 
-        `others` are the messages that are known to show something else: a platform that can't mark
-        each of its messages may take one of them for it.
+        A platform that can't mark each of its messages may take an unknown one for it if it is an
+        agent's `speech`, also one of `others`, which are known to show something else.
         """
         try:
-            message = await self._find(place, row)
+            message = await self._find(place, row, speech=speech)
         except (OutcomeUnknown, TimeoutError):
             LOG.warning("whether a message had arrived can't be known: it is sent again, marked")
             row = await self._pending(replace(row, unsure=True), "it may have arrived")
@@ -147,10 +147,11 @@ class Sender:
         await self._outbox.put_part(row)
         return SendSuccess(row)
 
-    async def _find(self, place: Place, row: OutboxRow) -> str | None:
+    async def _find(self, place: Place, row: OutboxRow, *, speech: bool) -> str | None:
         if not isinstance(self._surface, LookupSurface):
             raise OutcomeUnknown
-        return await _bounded(self._surface.find(place, row.key, row.first_at - LOOK_BACK))
+        since = row.first_at - LOOK_BACK
+        return await _bounded(self._surface.find(place, row.key, since, speech=speech))
 
     async def edit(
         self, place: Place, row: OutboxRow, part: DesiredMessage, content: Content

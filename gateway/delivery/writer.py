@@ -57,6 +57,7 @@ from gateway.surface import (
     PlatformUnreachable,
     RateLimited,
     RenameSurface,
+    Speech,
     TextSurface,
     Use,
 )
@@ -244,10 +245,9 @@ class Writer:
             await self._keep(self._doubtful_row(step))  # and it is looked up
             return
         if step.row is not None and step.row.status == "attempting":
-            others = self._posted.messages
-            await self._handle_outcome(
-                step, await self._sender.look_up(place, step.row, others=others)
-            )
+            speech, others = isinstance(step.part.content, Speech), self._posted.messages
+            found = await self._sender.look_up(place, step.row, speech=speech, others=others)
+            await self._handle_outcome(step, found)
             return
         if not await self._ready(step, place):
             return

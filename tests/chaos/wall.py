@@ -57,7 +57,7 @@ class BlindWall:
 class Wall(BlindWall):
     """One that can."""
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         posts = [line for line in read(self._path) if line.kind == "posted" and line.key == key]
         return posts[-1].message if posts else None
 

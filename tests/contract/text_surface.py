@@ -361,7 +361,7 @@ class TextSurfaceContract:
         needs(harness, LookupSurface)
         assert isinstance(harness.surface, LookupSurface)
         try:
-            found = await harness.surface.find(harness.place, part.key, 0.0)
+            found = await harness.surface.find(harness.place, part.key, 0.0, speech=True)
         except OutcomeUnknown:
             return
         if found is None:  # it knows that the same key is not taken twice

@@ -215,7 +215,7 @@ class Surface(EditingSurface):
         self.open = asyncio.Event()
         self.open.set()
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         part = Part(key=key, content=Line(text=""))
         found = ""
 

@@ -190,7 +190,7 @@ class DiscordSurface:
                 raise MessageGone("The message was deleted.") from error
             raise
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         """The id of a message that was posted with this key.
 
         It is looked for even while Discord knows the nonce: whoever posts it again may wait, or be

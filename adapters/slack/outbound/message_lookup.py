@@ -1,7 +1,7 @@
 """Lookup of a posted message in its thread, by its key.
 
-A stream carries no key until it is stopped. A single unknown stream since then is taken for the
-message; several are not.
+A stream carries no key until it is stopped. A single unknown stream since then is taken for an
+agent's message; several are not. Nothing else is streamed: a notice is found by its key alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MessageLookup:
         self._waits: dict[str, tuple[str, float]] = {}
         """By workspace, whose turn it is to read where that is scarce, and until when."""
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         """The id of the message with this key.
 
         Raises OutcomeUnknown (also if too many wait to look something up), RateLimited,
@@ -49,7 +49,7 @@ class MessageLookup:
                     continue
                 if (found := self._found(place, message, key)) is not None:
                     return found
-                if self._is_unknown(place, message):
+                if speech and self._is_unknown(place, message):
                     unknown.append(str(message["ts"]))
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:

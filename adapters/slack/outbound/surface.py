@@ -190,9 +190,9 @@ class SlackSurface:
         await self._streams.end(place, ref)
         await self._messages.delete(place, ref)
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         """The id of the message with this key, None without one."""
-        return await self._lookup.find(place, key, since)
+        return await self._lookup.find(place, key, since, speech=speech)
 
     async def busy(self, place: Place, state: BusyState) -> None:
         """Show that the team works, waits for people, or has ended."""
@@ -298,7 +298,7 @@ class SlackSurface:
         if self._clock.time() - self._started > EARLIER:
             return False
         try:
-            found = await self._lookup.find(place, request, self._started - EARLIER)
+            found = await self._lookup.find(place, request, self._started - EARLIER, speech=False)
         except (RateLimited, OutcomeUnknown, PlatformUnreachable) as error:
             LOG.info("it is unknown whether a file was uploaded: %s", error)
             return False

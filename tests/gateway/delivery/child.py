@@ -52,7 +52,7 @@ class FileSurface(Surface):
         self._write(id=message, text=_text(part), unsure=part.unsure, edit=True)
         self._die("edit", "after")
 
-    async def find(self, place: Place, key: str, since: float) -> str | None:
+    async def find(self, place: Place, key: str, since: float, *, speech: bool) -> str | None:
         lines = self._file.read_text("utf-8").splitlines() if self._file.exists() else []
         return next((key for line in lines if json.loads(line)["id"] == key), None)
 

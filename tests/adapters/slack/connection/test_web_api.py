@@ -50,7 +50,7 @@ async def test_a_post_without_an_answer_is_made_once_and_looked_up(desk: Desk, f
         await desk.surface.post(desk.place, HELLO)
     assert len(desk.slack.calls("chat.postMessage")) == 1
     stands = bool(desk.messages())
-    assert bool(await desk.surface.find(desk.place, "k1", 0.0)) == stands
+    assert bool(await desk.surface.find(desk.place, "k1", 0.0, speech=True)) == stands
 
 
 @pytest.mark.parametrize("limit", [TooManyRequests(17), TooManyRequests(17, plainly=True)])
@@ -59,7 +59,7 @@ async def test_a_rate_limit_says_for_how_long(desk: Desk, limit: TooManyRequests
     with pytest.raises(RateLimited) as limited:
         await desk.surface.post(desk.place, HELLO)
     assert limited.value.retry_after == 17
-    assert await desk.surface.find(desk.place, "k1", 0.0) is None
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) is None
 
 
 @pytest.mark.parametrize(
@@ -104,36 +104,36 @@ async def test_slack_that_can_not_be_reached_has_taken_nothing(desk: Desk) -> No
 async def test_a_thread_that_can_not_be_read_leaves_it_unclear(desk: Desk) -> None:
     desk.slack.fail("conversations.replies", Refusal("missing_scope"))
     with pytest.raises(OutcomeUnknown):
-        await desk.surface.find(desk.place, "k1", 0.0)
+        await desk.surface.find(desk.place, "k1", 0.0, speech=True)
 
 
 async def test_where_reading_is_scarce_one_waits_and_the_others_are_told_so(desk: Desk) -> None:
     other = await desk.thread()
     desk.slack.fail("conversations.replies", TooManyRequests(60))
     with pytest.raises(RateLimited):
-        await desk.surface.find(desk.place, "k1", 0.0)
+        await desk.surface.find(desk.place, "k1", 0.0, speech=True)
     with pytest.raises(OutcomeUnknown):
-        await desk.surface.find(other, "k2", 0.0)
+        await desk.surface.find(other, "k2", 0.0, speech=True)
     desk.slack.clock.advance(61)
-    assert await desk.surface.find(desk.place, "k1", 0.0) is None
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) is None
 
 
 async def test_of_two_streams_that_nobody_knows_none_is_taken(desk: Desk) -> None:
     await desk.surface.post(desk.place, speech("A ", key="k1"))
     await desk.surface.post(desk.place, speech("B ", key="k2"))
     with pytest.raises(OutcomeUnknown):
-        await desk.restarted().find(desk.place, "k2", 0.0)
+        await desk.restarted().find(desk.place, "k2", 0.0, speech=True)
 
 
 async def test_a_stream_that_this_process_has_made_is_no_other_part(desk: Desk) -> None:
     await desk.surface.post(desk.place, speech("A ", key="k1"))
-    assert await desk.surface.find(desk.place, "k2", 0.0) is None
+    assert await desk.surface.find(desk.place, "k2", 0.0, speech=True) is None
 
 
 async def test_what_stood_there_before_is_not_what_is_looked_for(desk: Desk) -> None:
     await desk.surface.post(desk.place, speech("A ", key="k1"))
     since = desk.slack.clock.time() + 1
-    assert await desk.restarted().find(desk.place, "k2", since) is None
+    assert await desk.restarted().find(desk.place, "k2", since, speech=True) is None
 
 
 async def test_the_status_is_shown_and_taken_away(desk: Desk) -> None:

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from adapters.slack.simulator.state import Message
-from adapters.slack.testing import HOME, Delay, RealClock, Refusal, RenderedMessage, SlackSimulator
+from adapters.slack.testing import (
+    HOME,
+    ConnectionReset,
+    Delay,
+    RealClock,
+    Refusal,
+    RenderedMessage,
+    SlackSimulator,
+)
 from gateway.conversation import ConversationKey
 from tests.adapters.slack.child import WORDS
 
@@ -21,6 +29,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(200)]
 ROOT = Path(__file__).resolve().parents[4]
 NEVER = 100_000.0
 MARK = "may appear twice"
+NOTICE = "The answer was interrupted."
 
 
 class Process:
@@ -72,7 +81,8 @@ def words_of(shown: list[RenderedMessage]) -> list[str]:
 class Moment:
     """A call at which the process is killed.
 
-    `plain`: Slack streams nothing; `blind`: nor does it let the thread be read.
+    `plain`: Slack streams nothing; `blind`: nor does it let the thread be read. `cut`: the first
+    post of the next process, a notice, does not arrive.
     """
 
     method: str
@@ -80,10 +90,12 @@ class Moment:
     applied: bool = True
     plain: bool = False
     blind: bool = False
+    cut: bool = False
 
 
 MOMENTS = {
     "start applied": Moment(method="chat.startStream"),
+    "start applied, the notice not": Moment(method="chat.startStream", cut=True),
     "start not applied": Moment(method="chat.startStream", applied=False),
     "append applied": Moment(method="chat.appendStream", skip=1),
     "stop applied": Moment(method="chat.stopStream"),
@@ -121,6 +133,8 @@ async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Momen
             first.kill()
         slack.faults.clear()
         limit()
+        if moment.cut:
+            slack.fail("chat.postMessage", ConnectionReset())
         with Process(slack, tmp_path, asked):
             await slack.until(there(lambda each: "Approve" in each.buttons), within=90)
             await slack.until(lambda: not slack.open_streams, within=40)
@@ -134,5 +148,6 @@ async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Momen
         else:
             assert said(shown()) == WORDS
             assert doubles == []
+        assert [NOTICE in each.text for each in shown()].count(True) == 1
         cards = [each for each in shown() if "Approve" in each.buttons and each not in doubles]
         assert len(cards) == 1

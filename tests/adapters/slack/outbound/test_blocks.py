@@ -154,7 +154,7 @@ async def test_long_arguments_come_whole_in_a_file_before_the_card(desk: Desk) -
     stored = next(iter(desk.slack.world.workspaces["T0HOME"].files.values()))
     assert stored.data.decode().splitlines()[:3] == ["to: bob", "text:", "    line 0"]
     assert stored.data.decode().endswith("    line 1499")
-    assert await desk.surface.find(desk.place, "k1", 0.0) == message == card.ts
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) == message == card.ts
 
 
 async def test_a_file_before_a_card_is_sent_once_however_often_the_card_is_tried(
@@ -257,7 +257,7 @@ async def test_a_card_elsewhere_is_for_deciding_without_the_conversation(desk: D
     assert ARGUMENTS in shown.text
     assert link in shown.text
     assert shown.buttons == BUTTONS
-    assert await desk.surface.find(away, "k1", 0.0) == message
+    assert await desk.surface.find(away, "k1", 0.0, speech=True) == message
     await desk.surface.edit(away, message, part(replace(card, outcome="approved", by="Bob")))
     shown = desk.slack.messages("random")[-1]
     assert "Approved by Bob" in shown.text
@@ -302,8 +302,8 @@ async def test_a_file_stands_in_the_thread_and_is_found_again(desk: Desk) -> Non
     [shown] = desk.messages()
     assert shown.files == ("plan.md",)
     assert shown.text == "All of it:"
-    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
-    assert await desk.surface.find(desk.place, "another-key", 0.0) is None
+    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0, speech=True) == message
+    assert await desk.surface.find(desk.place, "another-key", 0.0, speech=True) is None
 
 
 async def test_files_stand_in_one_message_under_their_agents_name(desk: Desk) -> None:
@@ -318,22 +318,22 @@ async def test_files_stand_in_one_message_under_their_agents_name(desk: Desk) ->
     assert shown.files == ("plan.md", "b")
     assert "writer" in (shown.name, shown.text.splitlines()[0].strip("*"))
     assert "The file none is empty." in shown.text
-    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0) == message
+    assert await desk.surface.find(desk.place, "abcdefghijklmnop", 0.0, speech=True) == message
 
 
 async def test_a_file_without_an_answer_is_found_or_surely_not_there(desk: Desk) -> None:
     document = Document(files=(File(name="plan.md", data=b"# Plan"),))
     await desk.surface.post(desk.place, part(document, key="k0"))  # another of the same name
     assert desk.texts == ["plan.md, 6 bytes"]
-    assert await desk.surface.find(desk.place, "k1", 0.0) is None
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) is None
     desk.slack.fail("files.completeUploadExternal", ConnectionReset(applied=True))
     with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document))
-    assert await desk.surface.find(desk.place, "k1", 0.0)
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True)
     desk.slack.fail("files.completeUploadExternal", ConnectionReset())
     with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, part(document, key="k2"))
-    assert await desk.surface.find(desk.place, "k2", 0.0) is None
+    assert await desk.surface.find(desk.place, "k2", 0.0, speech=True) is None
 
 
 async def test_an_empty_file_is_refused_in_words(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""Another part's stream is not taken for a lost one."""
+"""Another part's stream is not taken for a lost message."""
 
 from typing import cast
 
@@ -39,7 +39,7 @@ async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_take
 ) -> None:
     message = await desk.surface.post(desk.place, speech("A ", key="k1"))
     sender = Sender(cast("SessionStore", Rows()), desk.restarted(), WallClock())
-    outcome = await sender.look_up(desk.place, attempted(desk), others={message})
+    outcome = await sender.look_up(desk.place, attempted(desk), speech=True, others={message})
     assert isinstance(outcome, SendRetry)
     assert outcome.row.status == "pending"
     assert not outcome.row.unsure
@@ -48,6 +48,15 @@ async def test_after_a_restart_a_stream_that_is_known_to_be_anothers_is_not_take
 async def test_after_a_restart_the_one_stream_that_nobody_knows_is_taken(desk: Desk) -> None:
     message = await desk.surface.post(desk.place, speech("A ", key="k2"))
     sender = Sender(cast("SessionStore", Rows()), desk.restarted(), WallClock())
-    outcome = await sender.look_up(desk.place, attempted(desk))
+    outcome = await sender.look_up(desk.place, attempted(desk), speech=True)
     assert isinstance(outcome, SendSuccess)
     assert outcome.row.message == message
+
+
+async def test_after_a_restart_a_lost_notice_is_not_taken_for_a_stream(desk: Desk) -> None:
+    await desk.surface.post(desk.place, speech("A ", key="k1"))
+    sender = Sender(cast("SessionStore", Rows()), desk.restarted(), WallClock())
+    outcome = await sender.look_up(desk.place, attempted(desk), speech=False)
+    assert isinstance(outcome, SendRetry)
+    assert outcome.row.status == "pending"
+    assert not outcome.row.unsure

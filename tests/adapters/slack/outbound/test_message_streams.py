@@ -49,7 +49,7 @@ async def test_a_stream_is_for_the_one_who_asked_and_carries_the_parts_key(desk:
     [start] = desk.slack.calls("chat.startStream")
     assert start.arguments["recipient_team_id"] == "T0HOME"
     assert start.arguments["recipient_user_id"] == desk.slack.person("alice").id
-    assert await desk.surface.find(desk.place, "k1", 0.0) == message
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) == message
 
 
 async def test_half_a_link_waits_until_it_is_whole(desk: Desk) -> None:
@@ -239,7 +239,7 @@ async def test_an_expired_stream_is_set_right_by_an_update(desk: Desk) -> None:
     with pytest.raises(MessageFull) as end:
         await desk.surface.edit(desk.place, message, speech("First. Second. "))
     assert desk.messages()[0].text == end.value.shown == "First. Second."
-    assert await desk.surface.find(desk.place, "k1", 0.0) == message
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) == message
 
 
 async def test_the_last_text_reaches_a_stream_that_has_expired(desk: Desk) -> None:
@@ -321,12 +321,12 @@ async def test_a_start_without_an_answer_is_found_again(desk: Desk, fault) -> No
     desk.slack.fail("chat.startStream", fault)
     with pytest.raises(OutcomeUnknown):
         await desk.surface.post(desk.place, speech("A "))
-    message = await desk.surface.find(desk.place, "k1", since)
+    message = await desk.surface.find(desk.place, "k1", since, speech=True)
     assert message is not None
     await desk.surface.edit(desk.place, message, speech("A B.", growing=False))
     assert desk.texts[0].startswith("A B.")
     assert desk.slack.open_streams == []
-    assert await desk.surface.find(desk.place, "k1", since) == message
+    assert await desk.surface.find(desk.place, "k1", since, speech=True) == message
 
 
 async def test_a_rate_limit_keeps_the_text_and_closes_the_bucket(desk: Desk) -> None:
