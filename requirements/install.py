@@ -166,7 +166,7 @@ class Progress:
 class PipProgress(Progress):
     """Progress of pip, told in a line for each of its many."""
 
-    index = "https://pypi.org/simple"
+    index = "the package index"
     unreachable = ""
 
     def __init__(self, doing: str) -> None:

@@ -38,7 +38,7 @@ from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import model, opened, solo, turn
 
 ROOT = Path(__file__).parents[1]
-SCRIPTED_CHAT = str(ROOT / "tests/adapters/terminal/scripted_chat.py")
+WATCHED_CHAT = str(ROOT / "tests/adapters/terminal/watched_chat.py")
 SAYING = "a sentence of some length that stands for what people say " * 3
 
 
@@ -112,9 +112,12 @@ def test_the_command_line_has_loaded_nothing_heavy_when_the_chat_begins():
 
 @pytest.mark.timeout(60)
 def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
-    with PtyProcess(SCRIPTED_CHAT, str(tmp_path), "ask", folder=tmp_path) as terminal:
-        terminal.until("ctrl+t")
-    assert len(json.loads((tmp_path / "modules.json").read_text())) < 480
+    out = tmp_path / "imported.json"
+    with PtyProcess(WATCHED_CHAT, str(out), "chat", folder=tmp_path) as terminal:
+        terminal.until("Message the team")
+        terminal.type("/quit\r")
+        assert terminal.ended() == 0
+    assert len(json.loads(out.read_text())["painted"]) < 480
 
 
 async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():

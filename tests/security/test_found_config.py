@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from pydantic import SecretStr
 
 from gateway.cli import main
+from gateway.config.descriptions import described_fields
 from gateway.config.powers import BUILT_IN, PROVIDER_KEYS, Power, powers_of
 from gateway.config.root import Config
 from gateway.config.table import ConfigPath, Section
@@ -280,7 +281,7 @@ def fields(kind: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, A
     elif origin in (list, dict):
         yield from fields(arguments[-1], (*path, 0 if origin is list else "x"))
     elif isinstance(kind, type) and issubclass(kind, Section) and len(path) < 9:
-        for name, field in kind.model_fields.items():
+        for name, field in described_fields(kind).items():
             at = (*path, field.alias or name)
             yield at, field, field.description or ""
             yield from fields(field.annotation, at)

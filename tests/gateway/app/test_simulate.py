@@ -39,6 +39,7 @@ class Place:
 
     def __init__(self) -> None:
         self.table = {"bot_token": "xoxb-worthless"}
+        self.scope: dict[str, list[str]] = {}
         self.operators = ["scripted:W1:U1"]
         self.rooms: list[str] = []
         self.ports: list[int] = []

@@ -52,6 +52,16 @@ def test_the_reference_has_every_table():
     assert found <= listed
 
 
+OTHER_TOOLS = """
+[teams.own]  # nobody knows its tools
+factory = "my_team:build"
+[teams.served]
+type = "round_robin"
+max_turns = 1
+agents = { a = { mcp = [{ name = "files", command = "files-server" }] } }
+"""
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
 def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example):
     secrets = {"SLACK_BOT_TOKEN": "xoxb-test", "SLACK_APP_TOKEN": "xapp-test"}
@@ -65,6 +75,8 @@ def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example
     )
     (tmp_path / "my_team.py").write_text("def build(model_client, workdir, careful): ...")
     (tmp_path / "team.json").write_text("{}")
+    if "[policies.tools" in example and "[teams" not in example:
+        example += OTHER_TOOLS
     (tmp_path / "config.toml").write_text(example)
     assert load_config(tmp_path / "config.toml").config.teams
 

@@ -463,9 +463,13 @@ async def test_what_waits_is_shown_with_numbers_and_can_be_taken_back_and_put_fi
             told("c"),
         )
         gone = (await person.send(thread, f"/queue drop {c}")).reply
-    assert shown.splitlines()[:3] == [f"{b}  you: b", f"{c}  you: c", f"{d}  you: d d"]
+    assert shown.splitlines()[:3] == [
+        f"{b}  operator: b",
+        f"{c}  operator: c",
+        f"{d}  operator: d d",
+    ]
     assert shown.splitlines()[3] == "Mode queue: a message waits for its own turn."
-    assert left.splitlines()[:2] == [f"{d}  you: d d", f"{c}  you: c"]
+    assert left.splitlines()[:2] == [f"{d}  operator: d d", f"{c}  operator: c"]
     assert [event.inbox for event in of(MessageWithdrawn, events)] == [b]
     texts = [message.text for event in of(TurnStarted, events) for message in event.messages]
     assert texts == ["a", "d  d", "c"]

@@ -702,7 +702,9 @@ async def test_a_muted_thread_is_silent_until_it_is_unmuted_also_after_a_restart
             await run.settled()
             await bob.says("general", "@parley two", thread=asked)
             await run.accepted(3)
-            await run.until(lambda: str(slack.messages("general", asked)).count("fine") == 2)
+            await run.until(
+                lambda: [each.text for each in slack.messages("general", asked)].count("fine") == 2
+            )
             await run.until(lambda: not slack.open_streams)
             await run.settled()  # else Slack would deliver it again, minutes later
         async with served(slack, tmp_path, routes=routes) as run:
