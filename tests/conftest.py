@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from tests import time_limits
@@ -38,6 +39,11 @@ FOREIGN_TERMINAL = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LIN
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell's background job ignores it, and so would every process that a test starts and stops.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+hypothesis.settings.register_profile("quick", max_examples=30)
+"""Tries of a property that sets no number of its own; `tests/fuzz` makes many more."""
+hypothesis.settings.load_profile("quick")
 
 
 def pytest_collection_finish() -> None:

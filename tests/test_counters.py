@@ -253,6 +253,7 @@ async def test_a_delta_is_as_long_after_1000_messages_as_after_20():
     assert abs(written[1000] - written[20]) < 50
 
 
+@pytest.mark.chaos
 async def test_loading_a_snapshot_calls_as_many_functions_for_1000_messages_as_for_20():
     loading: dict[int, int] = {}
     answering: dict[int, int] = {}

@@ -160,6 +160,7 @@ def cards(page: str) -> list[str]:
     ]
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(60)  # both simulators, one after the other
 async def test_the_gallery_shows_what_goes_over_the_wire():
     written, now = (DOCS / "gallery.md").read_text(), await gallery.page()

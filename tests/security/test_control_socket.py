@@ -65,13 +65,33 @@ NO_ANSWER = JSON | st.sampled_from(
 )
 NO_PATH = NO_TEXT | st.sampled_from(["", ".", "backup.db", "../b", "/\0", "/tmp\0/b"])
 
-WRONG = {"str": NO_TEXT, "int": NO_NUMBER, "bool": NO_BOOLEAN, "Answer": NO_ANSWER, "Path": NO_PATH}
+NO_FILES = st.sampled_from(
+    [
+        5,
+        "a.txt",
+        [{}],
+        [{"name": "a.txt", "media_type": "text/plain"}],
+        [{"name": 1, "media_type": "text/plain", "data": "aGk="}],
+        [{"name": "a.txt", "media_type": "text/plain", "data": 5}],
+        [{"name": "a.txt", "media_type": "text/plain", "data": "aGk=", "more": 1}],
+    ]
+)
+
+WRONG = {
+    "str": NO_TEXT,
+    "int": NO_NUMBER,
+    "bool": NO_BOOLEAN,
+    "Answer": NO_ANSWER,
+    "Path": NO_PATH,
+    "Sequence[SentFile]": NO_FILES,
+}
 RIGHT: dict[str, st.SearchStrategy[Any]] = {
     "str": TEXTS,
     "int": st.integers(0, 9),
     "bool": st.booleans(),
     "Answer": st.just({"kind": "approve", "text": ""}),
     "Path": st.just("/nowhere/b.db"),
+    "Sequence[SentFile]": st.just([{"name": "a.txt", "media_type": "text/plain", "data": "aGk="}]),
 }
 
 
@@ -186,7 +206,7 @@ def test_a_malformed_call_is_an_error_and_changes_no_row(tmp_path):
             client, thread, request = runner.run(gateway)
             before = rows(tmp_path)
 
-            @settings(max_examples=200, derandomize=True, deadline=None, database=None)
+            @settings(max_examples=60, derandomize=True, deadline=None, database=None)
             @given(LINES)
             def check(line: bytes) -> None:
                 runner.run(refused(tmp_path, line))

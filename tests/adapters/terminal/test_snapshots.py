@@ -202,7 +202,9 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
     )
 
 
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+@pytest.mark.parametrize(
+    "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.chaos)], ids=["80x24", "120x40"]
+)
 @pytest.mark.parametrize(
     "act",
     [nothing, streaming, tool_failed, request_card, arguments, change, sessions, elsewhere, error],

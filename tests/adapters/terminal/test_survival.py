@@ -86,7 +86,17 @@ MISTAKES: dict[str, Callable[[Chat], object]] = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+FIRST = {"action", "worker", "render"}
+"""Tried in `make test`; the others in `make chaos`."""
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(make, marks=[] if name in FIRST else pytest.mark.chaos, id=name)
+        for name, make in MISTAKES.items()
+    ],
+)
 async def test_a_mistake_is_a_notice_with_an_id_of_the_log(
     mistake: Callable[[Chat], object], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):

@@ -266,13 +266,13 @@ def with_variables(
     )
 
 
-@pytest.mark.parametrize("command", ["check", "serve"])
+@pytest.mark.parametrize("command", ["check", pytest.param("serve", marks=pytest.mark.chaos)])
 @pytest.mark.parametrize(
     ("name", "address"),
     [
         ("HTTPS_PROXY", "http://user:pa#canary@host:1"),
-        ("https_proxy", "http://[canary"),
-        ("ALL_PROXY", "socks5://canary:1"),
+        pytest.param("https_proxy", "http://[canary", marks=pytest.mark.chaos),
+        pytest.param("ALL_PROXY", "socks5://canary:1", marks=pytest.mark.chaos),
     ],
 )
 def test_a_wrong_proxy_variable_is_one_error_without_its_value(folder, command, name, address):
@@ -291,7 +291,7 @@ MODEL = '[models.m]\nmodel = "gpt-4o"\napi_key = "sk-1"\n'
 @pytest.mark.parametrize(
     ("words", "config"),
     [
-        (["run", "--team", "demo", "hello"], ""),
+        pytest.param(["run", "--team", "demo", "hello"], "", marks=pytest.mark.chaos),
         (["check", "--offline"], f"{MODEL}{SERVED}"),
     ],
 )
@@ -584,6 +584,7 @@ def test_run_writes_only_the_answer(folder):
     assert (result.exit_code, result.stdout, result.stderr) == (0, "Hello again\n", "")
 
 
+@pytest.mark.chaos
 def test_run_takes_no_for_an_answer(folder):
     configure(folder, WIPE)
     code, _ = at_a_terminal("run", "Clean up", typed="no, not today\n")
@@ -592,7 +593,12 @@ def test_run_takes_no_for_an_answer(folder):
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.chaos),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.chaos),
+    ],
 )
 def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     configure(folder, HELLO.replace("hello", "slow"))
@@ -615,7 +621,9 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     ]
 
 
-@pytest.mark.parametrize("command", [("run", "Hi"), ("simulate", "slack")])
+@pytest.mark.parametrize(
+    "command", [("run", "Hi"), pytest.param(("simulate", "slack"), marks=pytest.mark.chaos)]
+)
 def test_a_command_ends_quietly_when_its_reader_has_gone(folder, command):
     configure(folder, HELLO)
     with subprocess.Popen(

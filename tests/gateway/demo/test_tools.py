@@ -130,7 +130,8 @@ def test_the_clock_says_which_place_it_does_not_know():
 
 
 def test_without_a_table_of_zones_the_clock_says_so(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "tzdata", None)
+    for name in {"tzdata", *(each for each in sys.modules if each.startswith("tzdata."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     before = zoneinfo.TZPATH
     zoneinfo.reset_tzpath(to=[])
     zoneinfo.ZoneInfo.clear_cache()

@@ -62,7 +62,7 @@ def parses_alone(text: str) -> bool:
     return any(token.type == "inline" and END in token.content for token in tokens)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts)
 def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     pieces = split(text, limit=LIMIT)
@@ -70,13 +70,13 @@ def test_without_what_was_added_the_pieces_are_the_text(text: str) -> None:
     assert all(piece.body == text[piece.first : piece.last] for piece in pieces)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts)
 def test_each_piece_fits(text: str) -> None:
     assert all(len(piece.text) <= LIMIT for piece in split(text, limit=LIMIT))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(documents)
 def test_each_piece_parses_alone(text: str) -> None:
     for piece in split(text, limit=LIMIT):

@@ -150,6 +150,7 @@ async def test_an_agent_uses_the_tools_of_a_server(workbench: McpWorkbench) -> N
     assert result.messages[-1].content == "42"
 
 
+@pytest.mark.chaos
 async def test_the_tools_of_a_server_one_by_one(params: StdioServerParams) -> None:
     tools = await mcp_server_tools(params)
     assert [tool.name for tool in tools] == ["add", "fail", "wait", "end"]

@@ -161,6 +161,7 @@ async def test_the_api_is_asked_for_the_gateway_that_the_config_does_not_name(
         assert discord.gateway.open_sessions
 
 
+@pytest.mark.timeout(40)
 async def test_a_half_open_socket_is_replaced(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ async def test_a_question_is_taken_before_its_command_is_answered(
     assert len(bot_messages(discord, general)) == 1
 
 
+@pytest.mark.chaos
 async def test_a_question_whose_command_discord_gave_up_waiting_for_is_answered_nevertheless(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

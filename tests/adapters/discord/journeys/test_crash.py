@@ -175,7 +175,7 @@ async def test_a_card_that_nobody_heard_of_stands_there_once(
     async with served.process():
         await discord.answered(await served.alice.clicks(card, "Approve"))
         await discord.until(lambda: "It rang." in spoken(discord, thread_of(asked)), seconds=25)
-    cards = [text for text in bot_texts(discord, thread_of(asked)) if "asks to run" in text]
+    cards = [text for text in bot_texts(discord, thread_of(asked)) if " to run " in text]
     assert len(cards) == 1
     assert "Approved by" in cards[0]
 

@@ -154,6 +154,7 @@ async def test_a_call_that_turns_out_to_ask_leaves_nothing_but_the_card(
     assert MARKS["running"] not in str(bot_texts(discord, thread))
 
 
+@pytest.mark.chaos
 async def test_what_a_second_attempt_says_shorter_leaves_no_alarm(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

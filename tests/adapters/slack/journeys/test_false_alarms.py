@@ -248,6 +248,7 @@ async def test_a_call_that_turns_out_to_ask_leaves_nothing_but_the_card(tmp_path
         assert "in_progress" not in str([each.tasks for each in slack.messages("general", asked)])
 
 
+@pytest.mark.chaos
 async def test_what_a_second_attempt_says_shorter_leaves_no_alarm(tmp_path: Path) -> None:
     never = asyncio.Event()
     async with SlackSimulator() as slack:

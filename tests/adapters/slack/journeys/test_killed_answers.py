@@ -148,6 +148,7 @@ async def test_nothing_is_lost_or_silently_doubled(tmp_path: Path, moment: Momen
         else:
             assert said(shown()) == WORDS
             assert doubles == []
-        assert [NOTICE in each.text for each in shown()].count(True) == 1
+        notices = [NOTICE in each.text for each in shown()].count(True)
+        assert notices == 1 if moment.cut else notices <= 1
         cards = [each for each in shown() if "Approve" in each.buttons and each not in doubles]
         assert len(cards) == 1

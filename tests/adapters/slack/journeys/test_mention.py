@@ -176,6 +176,7 @@ async def test_twenty_threads_of_two_people_are_answered_whole_over_the_sockets(
         assert not [call for call in slack.calls() if call.error]
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(120)
 async def test_one_with_fifty_threads_does_not_keep_another_waiting_over_the_sockets(
     tmp_path: Path,

@@ -556,6 +556,7 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
         await chat.pilot.pause()
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 10), (300, 100)], ids=str)
 async def test_any_size_of_terminal_is_survived(tmp_path: Path, size: tuple[int, int]):
     client = ScriptedClient()

@@ -86,6 +86,7 @@ async def test_a_key_approves_once_or_always(tmp_path: Path, key: str, answer: A
         assert chat.composer.has_focus
 
 
+@pytest.mark.chaos
 async def test_what_is_not_offered_has_no_key(tmp_path: Path):
     async with asking(tmp_path, replace(SHELL, always=False)) as chat:
         await chat.press("ctrl+t")
@@ -166,6 +167,7 @@ async def test_every_key_puts_the_card_off(tmp_path: Path):
         await chat.until(lambda: chat.card.has_focus)
 
 
+@pytest.mark.chaos
 async def test_a_draft_keeps_the_focus_for_ever(tmp_path: Path):
     async with asking(tmp_path, SHELL, draft="hm") as chat:
         chat.clock.advance(3600)
@@ -299,6 +301,7 @@ async def test_an_answer_that_came_too_late_says_so(tmp_path: Path):
         await chat.until_shown("Ann has answered that already.")
 
 
+@pytest.mark.chaos
 async def test_an_answer_that_was_not_stored_can_be_given_again(tmp_path: Path):
     async with asking(tmp_path, asked("coder", "r1", "What city?")) as chat:
         chat.client.fail = StoreFull()
@@ -329,6 +332,7 @@ async def test_the_call_tells_of_its_approval(tmp_path: Path):
         await chat.until_shown("● coder  shell running · approved  rm -r build")
 
 
+@pytest.mark.chaos
 async def test_a_decided_call_waits_visibly_for_its_siblings(tmp_path: Path):
     batch = [
         event
@@ -399,6 +403,7 @@ async def test_enter_opens_all_of_it_to_scroll_and_to_search(tmp_path: Path):
         await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="approve"))])
 
 
+@pytest.mark.chaos
 async def test_enter_on_a_card_that_focused_itself_opens_nothing_for_a_typist(tmp_path: Path):
     async with asking(tmp_path, WRITE) as chat:
         chat.clock.advance(QUIET)

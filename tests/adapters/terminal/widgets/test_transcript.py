@@ -95,6 +95,7 @@ async def test_what_comes_while_the_reader_is_up_is_counted_and_end_goes_there(t
         await chat.until(lambda: not chat.screen.query_one(NewItemsBar).display)
 
 
+@pytest.mark.chaos
 async def test_a_growing_message_does_not_move_the_view_of_a_reader_who_is_up(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 10)
@@ -113,6 +114,7 @@ async def test_a_growing_message_does_not_move_the_view_of_a_reader_who_is_up(tm
         assert top not in chat.text().splitlines()[:2]
 
 
+@pytest.mark.chaos
 async def test_scrolling_down_to_the_end_follows_again(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 10)
@@ -158,6 +160,7 @@ async def test_streaming_draws_far_less_often_than_text_comes(tmp_path: Path):
         assert draws < 50
 
 
+@pytest.mark.chaos
 async def test_of_a_long_open_code_block_the_last_lines_follow_until_it_is_closed(tmp_path: Path):
     client = ScriptedClient()
     lines = [f"line_{number} = {number}" for number in range(300)]
