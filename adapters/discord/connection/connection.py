@@ -156,22 +156,15 @@ class PingedSocket(DiscordClientWebSocketResponse):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "heartbeat": PING_SECONDS})
-        self._autoping = False  # aiohttp would hide the pongs from `receive`
 
-    async def receive(self, timeout: float | None = None) -> aiohttp.WSMessage:  # noqa: ASYNC109 (aiohttp's own)
-        """The next message; whatever comes shows that the peer is there.
+    def count_arrivals(self) -> None:
+        """Let whatever arrives show that the peer is there.
 
-        aiohttp counts what comes only for a heartbeat that `ws_connect` was given, and discord.py
-        gives it none: without this, every quiet connection ended after 15 seconds.
+        aiohttp does so only for a heartbeat that `ws_connect` was given, and discord.py gives it
+        none: without this, every quiet connection ended after 15 seconds.
         """
-        while True:
-            message = await super().receive(timeout)
-            if not self.closed:
-                self._reset_heartbeat()
-            if message.type is aiohttp.WSMsgType.PING:
-                await self.pong(message.data)
-            elif message.type is not aiohttp.WSMsgType.PONG:
-                return message
+        if self._conn is not None and (protocol := self._conn.protocol) is not None:
+            protocol._data_received_cb = self._on_data_received  # pyright: ignore[reportPrivateUsage]
 
 
 def _watch_sockets(client: DiscordClient, listener: ClientListener) -> None:
@@ -181,6 +174,8 @@ def _watch_sockets(client: DiscordClient, listener: ClientListener) -> None:
     async def ws_connect(url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
         async with asyncio.timeout(CONNECT_SECONDS):
             socket = await connect(url, compress=compress)
+        assert isinstance(socket, PingedSocket)
+        socket.count_arrivals()
         listener.on_opened()
         return socket
 

@@ -165,7 +165,7 @@ async def test_the_api_is_asked_for_the_gateway_that_the_config_does_not_name(
 async def test_a_half_open_socket_is_replaced(
     discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "PING_SECONDS", 1.0)
     async with FakeProxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
@@ -201,6 +201,8 @@ async def test_a_quiet_socket_whose_pings_are_answered_stays(
         aiohttp.ClientSession(ws_response_class=connection.PingedSocket) as session,
         session.ws_connect(server.make_url("/")) as socket,
     ):
+        assert isinstance(socket, connection.PingedSocket)
+        socket.count_arrivals()
         assert (await socket.receive()).data == "still here"
 
 
