@@ -168,14 +168,16 @@ async def test_a_half_open_socket_is_replaced(
     monkeypatch.setattr(connection, "PING_SECONDS", 1.0)
     async with FakeProxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        async with serving(discord, tmp_path, lambda: solo("Alive.")) as gateway:
+        async with serving(discord, tmp_path, lambda: solo("Here.", "Alive.")) as gateway:
+            alice = discord.person("alice")
+            await alice.says(alice.direct, "there?")  # so the client has heard of its session
+            await discord.until(lambda: "Here." in str(bot_texts(discord, alice.direct)))
             [before] = discord.gateway.connections
             proxy.freeze()
             await discord.until(lambda: discord.gateway.resumes, seconds=20)
             assert discord.gateway.connections != [before]
-            alice = discord.person("alice")
             await alice.says(alice.direct, "still there?")
-            await discord.until(lambda: bot_texts(discord, alice.direct))
+            await discord.until(lambda: "Alive." in str(bot_texts(discord, alice.direct)))
             await wait_delivered(gateway)
 
 
