@@ -266,10 +266,7 @@ class AdapterHost(Protocol):
         ...
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if a conversation was muted at a place in its order.
-
-        It may have been unmuted since.
-        """
+        """True if a conversation that is not muted was so at a place in its order."""
         ...
 
     async def rename_thread(self, thread: str, title: str) -> None:

@@ -460,8 +460,9 @@ class Gateway:
         return HistoryLimit(order_key=await self._store.forgotten(key), since=since)
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if it was muted there; perhaps it no longer is."""
-        if (thread := await self._store.thread_at(key)) is None:
+        """True if it was muted there and answers again since."""
+        thread = await self._store.thread_at(key)
+        if thread is None or thread.muted:
             return False
         return await self._store.last_command(thread.id, order_key, (MUTE, UNMUTE)) == MUTE
 
