@@ -266,7 +266,7 @@ class AdapterHost(Protocol):
         ...
 
     async def was_muted(self, key: ConversationKey, order_key: str) -> bool:
-        """True if a conversation that is not muted was so at a place in its order."""
+        """True if an unmuted conversation was muted at this place."""
         ...
 
     async def rename_thread(self, thread: str, title: str) -> None:
