@@ -670,6 +670,23 @@ def asking(client) -> RoundRobinGroupChat:
     return RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(4))
 
 
+async def test_a_missed_answer_in_a_muted_thread_that_waits_for_it_is_taken(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, tmp_path, asking, answers=["Who?"]) as run:
+            asked = await ann.asks("general", "one")
+            await run.until(lambda: "Who?" in str(slack.messages("general", asked)))
+            await ann.says("general", "!mute", thread=asked)
+            await run.until(lambda: "is muted" in str(slack.messages("general", asked)))
+            await run.settled()
+        await ann.says("general", "Bob", thread=asked)
+        for _ in range(8):  # Slack gives up delivering it: only the history has it
+            slack.clock.advance(60)
+        async with served(slack, tmp_path, asking, answers=["Thanks."]) as run:
+            await run.until(lambda: "Thanks." in str(slack.messages("general", asked)))
+            assert await run.inbox() == ["turn", "command", "answer"]
+
+
 async def test_a_question_of_the_team_is_answered_with_somebody_elses_name(tmp_path: Path) -> None:
     async with (
         SlackSimulator(rates=False) as slack,
