@@ -55,6 +55,7 @@ lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(BIN)/python .ci/docstrings.py $(DOCUMENTED)
+	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' || { echo "Left over from a merge: remove the lines above."; exit 1; }
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
