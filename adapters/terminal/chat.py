@@ -38,6 +38,7 @@ def run_chat(
     new: bool = False,
     mouse: bool = True,
     theme: str = "",
+    operator: str = "you",
 ) -> int:
     """Chat until the person leaves; returns the exit code of the process.
 
@@ -52,7 +53,7 @@ def run_chat(
     the team waits for an answer.
 
     `thread` opens that thread, `new` an empty one; otherwise the one used last. `data_dir` keeps
-    the history of prompts.
+    the history of prompts, `operator` is the person's name until the gateway tells it.
     """
     if plain or not _has_screen():
         from adapters.terminal.plain import PlainChat  # neither mode loads the other
@@ -64,7 +65,7 @@ def run_chat(
     from adapters.terminal.app import ChatApp  # as above: it loads Textual
     from adapters.terminal.settings import Settings
 
-    settings = Settings(data_dir=data_dir, thread=thread, new=new)
+    settings = Settings(data_dir=data_dir, operator=operator, thread=thread, new=new)
     app = ChatApp(settings, theme=theme, mouse=mouse)
     code = asyncio.run(_on_screen(app, connect, mouse=mouse))
     if app.failure:

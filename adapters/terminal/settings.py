@@ -29,6 +29,8 @@ class Settings:
     """Start options of the chat; `clock` and `now` are for tests."""
 
     data_dir: Path
+    operator: str = "you"
+    """Name of who types, until the gateway tells it."""
     thread: str | None = None
     new: bool = False
     clock: KeyClock | None = None

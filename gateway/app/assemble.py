@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pwd
 import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle,
 from gateway.base.background import giving_way, in_background
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
-from gateway.base.paths import store_folder
+from gateway.base.paths import account_name, store_folder
 from gateway.base.proxy import (
     EXPECTED,
     is_unreachable,
@@ -167,18 +166,9 @@ def access_of(config: Config) -> Access:
         limits=config.limits,
         live_links=policies.live_links,
         approvals=policies.approvals,
-        operator_name=config.terminal.name or _account_name(),
+        operator_name=config.terminal.name or account_name() or LOCAL_OPERATOR.name,
         groups=[role for case in cases for role in case.roles],
     )
-
-
-def _account_name() -> str:
-    """The name of this account's person, or of the account."""
-    try:
-        account = pwd.getpwuid(os.getuid())
-    except KeyError:  # a container may run as a number alone
-        return LOCAL_OPERATOR.name
-    return account.pw_gecos.partition(",")[0].strip() or account.pw_name
 
 
 def limits_of(config: Config) -> Limits:

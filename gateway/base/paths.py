@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 
 def find_config() -> Path | None:
@@ -31,6 +32,7 @@ class FirstScreen:
     """Settings of [terminal] and [store] needed before the first screen."""
 
     store: Path
+    operator: str
     theme: str = ""
     mouse: bool = True
 
@@ -42,16 +44,23 @@ def first_screen(source: Path | None) -> FirstScreen:
     """
     data = _read(source) if source else {}
     folder = source.absolute().parent if source else Path.cwd()
-    stored, theme, mouse = (
-        _setting(data, *keys)
-        for keys in (("store", "folder"), ("terminal", "theme"), ("terminal", "mouse"))
-    )
-    plain = isinstance(stored, str) and "${" not in stored
+    stored, mouse = _setting(data, "store", "folder"), _setting(data, "terminal", "mouse")
+    theme, name = _setting(data, "terminal", "theme"), _setting(data, "terminal", "name")
     return FirstScreen(
-        store=folder / Path(stored).expanduser() if plain else store_folder(),
+        store=folder / Path(stored).expanduser() if _is_plain(stored) else store_folder(),
+        operator=(name if _is_plain(name) else "") or account_name(),
         theme=theme if isinstance(theme, str) else "",
         mouse=mouse is not False,
     )
+
+
+def account_name() -> str:
+    """The name of this account's person, or of the account; "" if it has none."""
+    try:
+        account = pwd.getpwuid(os.getuid())
+    except KeyError:  # a container may run as a number alone
+        return ""
+    return account.pw_gecos.partition(",")[0].strip() or account.pw_name
 
 
 def _read(source: Path) -> dict[str, Any]:
@@ -66,6 +75,11 @@ def _read(source: Path) -> dict[str, Any]:
 def _setting(data: dict[str, Any], table: str, key: str) -> Any:
     inner = data.get(table)
     return inner.get(key) if isinstance(inner, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def _is_plain(setting: Any) -> TypeGuard[str]:
+    """True for a text without variables of the environment."""
+    return isinstance(setting, str) and "${" not in setting
 
 
 def _base(variable: str, fallback: str) -> Path:

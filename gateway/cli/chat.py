@@ -59,5 +59,6 @@ def chat(
             new=new,
             mouse=first.mouse and not no_mouse,
             theme=first.theme,
+            operator=first.operator,
         )
     )

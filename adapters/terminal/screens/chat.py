@@ -72,7 +72,7 @@ class ChatScreen(Screen[None]):
         self._settings = settings
         self._clock = settings.clock or asyncio.get_running_loop()
         self._guard = TypingGuard(self._clock)
-        self._view = ThreadView(time=self._clock.time, now=settings.now)
+        self._view = ThreadView(time=self._clock.time, now=settings.now, operator=settings.operator)
         self._main = Horizontal(id="main")
         self._palette = Palette()
         self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)

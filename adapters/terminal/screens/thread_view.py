@@ -32,13 +32,16 @@ class ThreadView:
     """Widgets around the composer, drawn together from a conversation.
 
     They are held, and not looked up: what is drawn last may be drawn while the screen is taken
-    down, when nothing is found any more. `time` is the clock's, `now` in seconds since the epoch.
+    down, when nothing is found any more. `time` is the clock's, `now` in seconds since the epoch,
+    `operator` the name under which unsent messages stand.
     """
 
-    def __init__(self, *, time: Callable[[], float], now: Callable[[], float]) -> None:
+    def __init__(
+        self, *, time: Callable[[], float], now: Callable[[], float], operator: str
+    ) -> None:
         self.head, self.queue, self.status = HeadBar(), QueueBar(), StatusBar()
         self.place, self.welcome, self.new_below = Vertical(id="place"), Welcome(), NewItemsBar()
-        self.unsent, self.team = UnsentMessages(), TeamPanel()
+        self.unsent, self.team = UnsentMessages(operator), TeamPanel()
         self.transcript: Transcript | None = None
         self.only = ""
         """The agent that alone is shown; all, where it is empty."""

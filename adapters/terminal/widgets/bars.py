@@ -65,9 +65,10 @@ class Welcome(Static):
 class UnsentMessages(Static):
     """Messages that wait for the gateway, in an empty transcript's place."""
 
-    def __init__(self) -> None:
+    def __init__(self, author: str) -> None:
         super().__init__(markup=False)
         self.display = False
+        self._author = sanitize(author)
         self._texts: list[str] = []
 
     def add(self, text: str) -> None:
@@ -89,7 +90,7 @@ class UnsentMessages(Static):
         return text
 
     def _draw(self) -> None:
-        author = Content.assemble(("you", "bold $primary"), (SENDING, MUTED), "\n")
+        author = Content.assemble((self._author, "bold $primary"), (SENDING, MUTED), "\n")
         self.display = bool(self._texts)
         self.update(Content("\n\n").join(author + sanitize(text) for text in self._texts))
 

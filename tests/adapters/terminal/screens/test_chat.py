@@ -155,9 +155,9 @@ async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
 
 async def test_a_message_is_shown_before_there_is_a_gateway_and_can_be_taken_back(tmp_path: Path):
     client, there = ScriptedClient(), asyncio.Event()
-    async with chatting(client, tmp_path, new=True, there=there) as chat:
+    async with chatting(client, tmp_path, new=True, there=there, operator="Ann") as chat:
         await chat.type("first")
-        await chat.until_shown("you  sending…", "first", "connecting")
+        await chat.until_shown("Ann  sending…", "first", "connecting")
         await chat.type("sec\x1b[31mond")
         await chat.until_shown("second")
         await chat.press("escape")
