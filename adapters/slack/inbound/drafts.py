@@ -169,7 +169,7 @@ class AuthorLookup:
                 return Profile(name="", timezone="", kind="external", home="")
             if error.code == "missing_scope":
                 # Whoever may be a guest is treated as one.
-                LOG.error("nobody's name or membership is known: %s", describe(error))  # noqa: TRY400
+                LOG.error("nobody's name or membership is known: %s", describe(error))  # noqa: TRY400 (the text says it all)
                 return Profile(name="", timezone="", kind="guest", home="")
             raise
         workspace = self._calls.clients.workspace(team)

@@ -48,12 +48,27 @@ def test_two_terminals_on_one_thread_keep_both_drafts(tmp_path: Path):
     second.close()
 
 
-def test_a_folder_that_cannot_be_used_is_no_obstacle(tmp_path: Path):
+def test_a_folder_that_cannot_be_used_is_no_obstacle(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     (tmp_path / "file").write_text("")
     drafts = Drafts(tmp_path / "file")
     drafts.write("t", "text")
     assert drafts.read("t") == ""
     drafts.close()
+    assert "drafts are not kept" in caplog.text
+
+
+def test_the_log_says_once_that_drafts_cannot_be_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    drafts = Drafts(tmp_path)
+    (tmp_path / "1" / "t.new").mkdir()  # in the place of what is written first
+    drafts.write("t", "text")
+    drafts.write("t", "texts")
+    assert drafts.read("t") == ""
+    drafts.close()
+    assert caplog.text.count("drafts are not kept") == 1
 
 
 def test_a_killed_process_leaves_its_drafts_to_the_next(tmp_path: Path):
