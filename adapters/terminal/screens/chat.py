@@ -269,10 +269,12 @@ class ChatScreen(Screen[None]):
 
     @on(Welcome.ExampleChosen)
     def _on_example_chosen(self, event: Welcome.ExampleChosen) -> None:
-        """Offer an example as the draft; Enter sends it."""
-        self._composer.put_aside()
-        self._composer.set_draft(event.text)
+        """Offer an example as the draft, if there is none; Enter sends it."""
         self._composer.focus()
+        if self._composer.unsent:
+            self.notify("Clear your draft first: ctrl+c. The up key restores it.", markup=False)
+        else:
+            self._composer.set_draft(event.text)
 
     def writes_in(self, widget: Widget) -> bool:
         """True if without this widget nobody could write."""

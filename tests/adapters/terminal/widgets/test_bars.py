@@ -37,19 +37,22 @@ async def test_a_thread_that_is_being_read_says_so(tmp_path: Path):
         assert "oading" not in chat.text()
 
 
-async def test_a_clicked_example_is_the_draft(tmp_path: Path):
+async def test_a_clicked_example_is_the_draft_if_there_is_none(tmp_path: Path):
     client = ScriptedClient()
     client.team_agents = {"front_desk": "demo"}
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.until_shown("what is 12*7+1?")
         lines = chat.text().splitlines()
         row = next(number for number, line in enumerate(lines) if "12*7+1" in line)
+        example = lines[row].index("what") + 2, row
         chat.composer.insert("a thought")
-        await chat.pilot.click(offset=(lines[row].index("what") + 2, row))
+        await chat.pilot.click(offset=example)
+        await chat.until_shown("Clear your draft first")
+        assert chat.composer.text == "a thought"
+        chat.composer.clear()
+        await chat.pilot.click(offset=example)
         await chat.until(lambda: chat.composer.text == "what is 12*7+1?")
         assert not client.sent
-        await chat.press("up")
-        assert chat.composer.text == "a thought"
 
 
 async def test_ctrl_d_leaves_only_in_an_empty_draft(tmp_path: Path):
