@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -68,6 +69,17 @@ def refuse_unallowed(data: Any, allowed: Iterable[Allowance]) -> None:
             f"If you trust the file with all it wants, write in the team's table: "
             f"{allow_line(needs)}"
         )
+
+
+def import_classes(data: Any) -> None:
+    """Import the classes in the data, and the SDKs of its models."""
+    for node in _components(data):
+        kind = _class_of(node)
+        if kind and _names(kind) & {
+            "OpenAIChatCompletionClient",
+            "AzureOpenAIChatCompletionClient",
+        }:
+            import_module("openai.resources.chat")
 
 
 def set_limits(data: Any, *, work_mb: float) -> None:

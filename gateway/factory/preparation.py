@@ -13,6 +13,8 @@ from gateway.config.agent_parts import McpConfig
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
+from gateway.config.teams import ComponentTeam
+from gateway.factory.component_files import import_classes, read_component
 from gateway.factory.parts import ModelClients
 
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
@@ -58,6 +60,9 @@ class Preparation:
         if isinstance(model, str):
             with suppress(Exception):
                 self._models.make_slow(model)
+        if isinstance(section, ComponentTeam):
+            with suppress(Exception):
+                import_classes(read_component(section))
         if isinstance(section, McpConfig):
             for module in MCP:
                 with suppress(ImportError):
