@@ -55,7 +55,7 @@ def first_screen(source: Path | None) -> FirstScreen:
 
 
 def account_name() -> str:
-    """The name of this account's person, or of the account; "" if it has none."""
+    """The account's person or name; "" if there is none."""
     try:
         account = pwd.getpwuid(os.getuid())
     except KeyError:  # a container may run as a number alone

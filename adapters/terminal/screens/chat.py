@@ -269,7 +269,7 @@ class ChatScreen(Screen[None]):
 
     @on(Welcome.ExampleChosen)
     def _on_example_chosen(self, event: Welcome.ExampleChosen) -> None:
-        """Offer an example as the draft, if there is none; Enter sends it."""
+        """Offer an example as the draft; one that exists stays."""
         self._composer.focus()
         if self._composer.unsent:
             self.notify("Clear your draft first: ctrl+c. The up key restores it.", markup=False)

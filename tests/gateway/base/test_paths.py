@@ -1,4 +1,4 @@
-"""What the first screen takes from a config, whatever state that is in."""
+"""Settings for the first screen, from configs in any state."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ OUTER = {"type": "round_robin", "max_turns": 1, "participants": ["inner"]}
 
 
 def _imported(config: object) -> list[str]:
-    """What one build imported, and what of it on the loop."""
+    """Packages that one build imported, and those on the loop."""
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(config)],
         cwd=ROOT,
