@@ -5,5 +5,6 @@ read. Its settings are the config's `[terminal]` table, which the command line r
 """
 
 from adapters.terminal.chat import run_chat
+from adapters.terminal.settings import Settings
 
-__all__ = ["run_chat"]
+__all__ = ["Settings", "run_chat"]

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adapters.terminal.collector import collect_rarely, collect_while_quiet
@@ -18,6 +17,7 @@ from adapters.terminal.collector import collect_rarely, collect_while_quiet
 if TYPE_CHECKING:
     from adapters.terminal.app import ChatApp
     from adapters.terminal.plain import PlainChat
+    from adapters.terminal.settings import Settings
     from gateway.client import Client
 
     Connect = Callable[[], AbstractAsyncContextManager[Client]]
@@ -31,14 +31,11 @@ DEADLINE = 4.5
 
 def run_chat(
     connect: Callable[[], AbstractAsyncContextManager[Client]],
+    settings: Settings,
     *,
-    data_dir: Path,
     plain: bool = False,
-    thread: str | None = None,
-    new: bool = False,
     mouse: bool = True,
     theme: str = "",
-    operator: str = "you",
 ) -> int:
     """Chat until the person leaves; returns the exit code of the process.
 
@@ -52,20 +49,19 @@ def run_chat(
     terminal, or a dumb one. There the end of input means: finish the turn, then leave, with 3 if
     the team waits for an answer.
 
-    `thread` opens that thread, `new` an empty one; otherwise the one used last. `data_dir` keeps
-    the history of prompts, `operator` is the person's name until the gateway tells it.
+    `settings` say which thread is opened, and what is sent at once.
     """
     if plain or not _has_screen():
         from adapters.terminal.plain import PlainChat  # neither mode loads the other
 
-        chat = PlainChat(thread=thread, new=new)
+        chat = PlainChat(
+            thread=settings.thread, new=settings.new, team=settings.team, first=settings.first
+        )
         return asyncio.run(_by_line(chat, connect))
     gc.disable()  # until the chat has imported what it needs
     collect_rarely()
     from adapters.terminal.app import ChatApp  # as above: it loads Textual
-    from adapters.terminal.settings import Settings
 
-    settings = Settings(data_dir=data_dir, operator=operator, thread=thread, new=new)
     app = ChatApp(settings, theme=theme, mouse=mouse)
     code = asyncio.run(_on_screen(app, connect, mouse=mouse))
     if app.failure:

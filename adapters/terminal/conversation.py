@@ -77,17 +77,17 @@ class Conversation:
         owner = self.client.owner()
         return f"Process {owner} owns the threads. This chat works through it." if owner else ""
 
-    async def start(self, *, thread: str | None = None, new: bool = False) -> None:
+    async def start(self, *, thread: str | None = None, new: bool = False, team: str = "") -> None:
         """Open the thread asked for, or the terminal's one used last.
 
-        Raises GatewayError.
+        A `team` is one for a new thread. Raises GatewayError.
         """
         if thread is not None:
             self.open(await self.client.thread(thread))
-        elif not new and (latest := await self.client.threads(platform=LOCAL, limit=1)):
+        elif not (new or team) and (latest := await self.client.threads(platform=LOCAL, limit=1)):
             self.open(latest[0])
         else:
-            self.open(None)
+            self.open(None, team=team)
 
     def open(self, thread: ThreadInfo | None, *, team: str = "") -> None:
         """Show a thread from its beginning, or an empty one for `team`."""

@@ -42,16 +42,20 @@ class PlainChat:
         *,
         thread: str | None = None,
         new: bool = False,
+        team: str = "",
+        first: str = "",
         stdin: TextIO | None = None,
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
     ) -> None:
         self._thread = thread
         self._new = new
+        self._team = team
         self._in = stdin or sys.stdin
         self._out = stdout or sys.stdout
         self._err = stderr or sys.stderr
         self._interactive = self._in.isatty()
+        self._first = first
         self._input: deque[str | None] = deque()
         self._news = asyncio.Event()
         self._quitting = False
@@ -101,7 +105,8 @@ class PlainChat:
             client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
         )
         self._conversation = conversation
-        if not await self._attempt(conversation.start(thread=self._thread, new=self._new)):
+        started = conversation.start(thread=self._thread, new=self._new, team=self._team)
+        if not await self._attempt(started):
             return ExitCode.FAILED
         if self._interactive:
             await conversation.load_agents()
@@ -140,6 +145,9 @@ class PlainChat:
     async def _next_message(self, conversation: Conversation) -> str | None:
         """The next message, joined over backslashes; None at the end."""
         parts: list[str] = []
+        first, self._first = self._first, ""
+        if first:
+            return first
         if self._interactive:
             await self._wait_until(lambda: bool(self._input) or conversation.model.settled)
             self._prompt()

@@ -29,10 +29,17 @@ class Settings:
     """Start options of the chat; `clock` and `now` are for tests."""
 
     data_dir: Path
+    """Folder of the drafts and the history of prompts."""
     operator: str = "you"
     """Name of who types, until the gateway tells it."""
     thread: str | None = None
+    """The thread to open; otherwise the one used last."""
     new: bool = False
+    """An empty thread is opened."""
+    team: str = ""
+    """The team of an empty thread to begin with."""
+    first: str = ""
+    """A message to send at once."""
     clock: KeyClock | None = None
     now: Callable[[], float] = time.time
     painted: asyncio.Event = field(default_factory=asyncio.Event)

@@ -19,12 +19,12 @@ from gateway.app.assemble import (
     store_of,
     team_factory,
 )
+from gateway.app.config_names import unknown_team
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.places import unusable_places
 from gateway.app.threads import owner_of
 from gateway.base.paths import store_folder
-from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
     AgentConfig,
@@ -336,8 +336,7 @@ async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
     """
     teams = _factory(loaded)
     if name not in teams.names():
-        hint = did_you_mean(name, teams.names()) or f"the teams are {', '.join(teams.names())}"
-        raise NotFound(f"There is no team {name!r}; {hint}")
+        raise NotFound(unknown_team(name, teams.names()))
     try:
         team = await _build(teams, name, portable=True)
         with warnings.catch_warnings(record=True) as warned:

@@ -42,7 +42,7 @@ def first_screen(source: Path | None) -> FirstScreen:
 
     Its mistakes are reported when it is loaded.
     """
-    data = _read(source) if source else {}
+    data = read_plain(source) if source else {}
     folder = source.absolute().parent if source else Path.cwd()
     stored, mouse = _setting(data, "store", "folder"), _setting(data, "terminal", "mouse")
     theme, name = _setting(data, "terminal", "theme"), _setting(data, "terminal", "name")
@@ -63,7 +63,8 @@ def account_name() -> str:
     return account.pw_gecos.partition(",")[0].strip() or account.pw_name
 
 
-def _read(source: Path) -> dict[str, Any]:
+def read_plain(source: Path) -> dict[str, Any]:
+    """The file's tables as written; none if it can't be read."""
     import tomllib  # a chat without a config starts without it
 
     try:

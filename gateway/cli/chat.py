@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("message", required=False)
 @trusted_config_option
+@click.option("--team", default="", metavar="NAME", help="Start a new thread with this team.")
 @click.option("--session", metavar="ID", help="Open this thread instead of the last one.")
 @click.option("--new", is_flag=True, help="Start a new thread.")
 @click.option("--plain", is_flag=True, help="Line by line, for screen readers and pipes.")
@@ -25,16 +27,42 @@ if TYPE_CHECKING:
 @click.pass_context
 def chat(
     ctx: click.Context,
+    message: str | None,
     config: Path | None,
+    team: str,
     session: str | None,
     new: bool,
     plain: bool,
     no_mouse: bool,
 ) -> None:
-    """Open a terminal in which you talk to the team."""
+    """Open a terminal in which you talk to the team.
+
+    With a MESSAGE, a new thread begins with it, or the thread of --session goes on with it. With
+    "-", or if something is piped in, each line of standard input is a message, and answers are
+    printed line by line; a MESSAGE comes before them.
+
+    \b
+    parley chat "What changed since yesterday?" --team reviewers
+    """
+    if session is not None and (team or new):
+        given = "--team" if team else "--new"
+        raise click.UsageError(
+            f"--session opens a thread that is there, with its own team; {given} starts a new "
+            "one. Leave out one of them."
+        )
+    if message is not None and not message.strip():
+        raise click.UsageError("The message is empty.")
+    if message == "-":
+        message, plain = None, True
+
     from gateway.base.paths import find_config, first_screen
 
-    first = first_screen(config or find_config())
+    source = config or find_config()
+    if team:
+        from gateway.app.config_names import check_team
+
+        check_team(team, source)
+    first = first_screen(source)
     # The terminal is an adapter like the others: the gateway knows none of them when it is read.
     terminal = importlib.import_module("adapters.terminal")
 
@@ -50,15 +78,13 @@ def chat(
         async with any_gateway(loaded, store) as client:
             yield client
 
-    ctx.exit(
-        terminal.run_chat(
-            connect,
-            data_dir=first.store,
-            plain=plain,
-            thread=session,
-            new=new,
-            mouse=first.mouse and not no_mouse,
-            theme=first.theme,
-            operator=first.operator,
-        )
+    settings = terminal.Settings(
+        data_dir=first.store,
+        operator=first.operator,
+        thread=session,
+        new=new or (message is not None and session is None),
+        team=team,
+        first=(message or "").strip(),
     )
+    mouse = first.mouse and not no_mouse
+    ctx.exit(terminal.run_chat(connect, settings, plain=plain, mouse=mouse, theme=first.theme))

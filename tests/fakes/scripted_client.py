@@ -108,7 +108,7 @@ class ScriptedClient:
 
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         self._maybe_fail()
-        return self.all[self.add_thread(title)].info
+        return self.all[self.add_thread(title, team=team or "demo")].info
 
     async def rename_thread(self, thread: str, title: str) -> None:
         entry = self._entry(thread)

@@ -75,7 +75,8 @@ class ChatScreen(Screen[None]):
         self._view = ThreadView(time=self._clock.time, now=settings.now, operator=settings.operator)
         self._main = Horizontal(id="main")
         self._palette = Palette()
-        self._composer = Composer(History(settings.data_dir / "prompts.jsonl"), self._palette)
+        self._history = History(settings.data_dir / "prompts.jsonl")
+        self._composer = Composer(self._history, self._palette)
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
         self._card = RequestCard(self._guard, self._clock)
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
@@ -114,6 +115,9 @@ class ChatScreen(Screen[None]):
         """Say what happens; tell the app when it is on screen."""
         self._tick = self.set_interval(1.0, self._draw_status, pause=True)
         self._draw_status()
+        if first := self._settings.first:
+            self._history.add(first)
+            self._submit(first)
         self.call_after_refresh(self._settings.painted.set)
 
     def on_unmount(self) -> None:
@@ -156,7 +160,8 @@ class ChatScreen(Screen[None]):
             deleted=self._draft.deleted,
             lost=self._settings.lost,
         )
-        await conversation.start(thread=self._settings.thread, new=self._settings.new)
+        asked = self._settings
+        await conversation.start(thread=asked.thread, new=asked.new, team=asked.team)
         self.conversation = conversation
         self._side = ThreadList(conversation, self._settings.now)
         self._side.id = "side"
@@ -242,10 +247,14 @@ class ChatScreen(Screen[None]):
         if event.purpose is not None:
             kind: AnswerKind = "deny" if event.purpose.kind == "note" else "text"
             self._answer(event.purpose.request, kind, event.text)
-        elif local := self._palette.commands.local(event.text):
+        else:
+            self._submit(event.text)
+
+    def _submit(self, text: str) -> None:
+        if local := self._palette.commands.local(text):
             self._commands.run(*local)
         else:
-            self._send(event.text)
+            self._send(text)
 
     @work(group="send")
     async def _send(self, text: str) -> None:

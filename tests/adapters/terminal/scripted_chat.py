@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from adapters.terminal import run_chat
+from adapters.terminal import Settings, run_chat
 
 FOLDER, SCENE = Path(sys.argv[1]), sys.argv[2]
 HOSTILE = "\x1b]52;c;aGk=\x07\x1b]0;title\x07\x1b[2J\x9b31m[/nope] \u202egnp.exe"
@@ -74,4 +74,4 @@ async def connect() -> AsyncGenerator:
             (FOLDER / "closed").write_text("")
 
 
-sys.exit(run_chat(connect, data_dir=FOLDER))
+sys.exit(run_chat(connect, Settings(data_dir=FOLDER)))

@@ -70,6 +70,16 @@ async def chat(client: ScriptedClient, *lines: str, **how: Any) -> tuple[int, st
     return code, out.getvalue(), err.getvalue()
 
 
+async def test_a_first_message_comes_before_the_lines_of_a_pipe():
+    client = Team([speaker("a"), said("a", "m", "One."), ended()], [ended()])
+    client.add_thread("older")
+    code, out, err = await chat(client, "second", first="first", team="writers")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["you: first", "a: One.", "you: second"]
+    assert client.sent == [("t2", "first"), ("t2", "second")]
+    assert client.all["t2"].info.team == "writers"
+
+
 async def test_a_turn_is_printed_as_lines_with_roles():
     client = Team(
         [

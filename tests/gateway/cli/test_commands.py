@@ -180,6 +180,9 @@ def test_the_version_is_that_of_the_package():
         (["sessions", "list", "--limit", "0"], "Invalid value for '--limit'"),
         (["sessions", "show"], "Missing argument"),
         (["teams", "dump"], "Missing argument"),
+        (["chat", "--session", "x", "--team", "y"], "--session opens a thread that is there"),
+        (["chat", "--session", "x", "--new", "Hi"], "--new starts a new one"),
+        (["chat", " "], "The message is empty."),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2(args, said):
@@ -874,6 +877,24 @@ def test_without_a_command_the_chat_opens(folder):
     )
     assert done.returncode == 0, done.stderr
     assert "Hello there" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("config", "team", "said"),
+    [
+        (PAIR, "sol", "There is no team 'sol'; did you mean 'solo'? The teams are solo."),
+        (PAIR, "x", "There is no team 'x'; the teams are solo."),
+        ("", "x", "There is no team 'x'; the teams are demo."),
+        ("colour = 'red'", "x", "there is no setting 'colour'"),
+    ],
+    ids=["nearest", "known", "built in", "wrong config"],
+)
+def test_a_chat_with_an_unknown_team_does_not_open(folder, config, team, said):
+    configure(folder, config)
+    refused = parley("chat", "Hi", "--team", team)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert said in refused.stderr
+    assert not (folder / "store").exists()
 
 
 def test_a_wrong_config_ends_the_chat_with_2(folder):

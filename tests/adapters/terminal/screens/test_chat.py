@@ -170,6 +170,38 @@ async def test_a_message_is_shown_before_there_is_a_gateway_and_can_be_taken_bac
         assert [text for _, text in client.sent] == ["first"]
 
 
+async def test_a_first_message_is_on_its_way_from_the_first_paint_on(
+    tmp_path: Path,
+):
+    client, there = ScriptedClient(), asyncio.Event()
+    client.add_thread("older")
+    how = {"new": True, "team": "writers", "first": "hello you", "there": there}
+    async with chatting(client, tmp_path, **how) as chat:
+        await chat.until_shown("sending…", "hello you", "connecting")
+        there.set()
+        await chat.until_shown("working", "hello you", "writers")
+        assert client.sent == [("t2", "hello you")]
+        assert client.all["t2"].info.team == "writers"
+        await chat.press("up")
+        assert chat.composer.text == "hello you"
+
+
+async def test_a_first_message_that_could_not_be_sent_is_the_draft(tmp_path: Path):
+    client = ScriptedClient()
+    client.refuse = "Not now."
+    async with chatting(client, tmp_path, new=True, first="hello you") as chat:
+        await chat.until(lambda: chat.composer.text == "hello you")
+
+
+async def test_a_team_alone_opens_an_empty_thread_for_it(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("older")
+    async with chatting(client, tmp_path, team="writers") as chat:
+        await chat.until_shown("writers")
+        assert "older" not in chat.text()
+        assert len(client.all) == 1  # the thread begins with the first message
+
+
 async def test_what_could_not_be_sent_is_a_draft_again(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("a")
