@@ -6,8 +6,10 @@ import asyncio
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
+from textual.events import Click
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import OptionList
 from textual.worker import Worker
@@ -28,7 +30,11 @@ class Overlay(ModalScreen[ScreenResultType]):
 
 
 class Options(OptionList):
-    """A list that takes page keys before it is laid out."""
+    """A list that takes keys before its layout, and late clicks."""
+
+    def on_click(self, event: Click) -> None:
+        """Pass over a click on a row that was removed meanwhile."""
+        _pass_over_late_click(self, event)
 
     def action_page_up(self) -> None:
         """Go a page up."""
@@ -41,12 +47,30 @@ class Options(OptionList):
             super().action_page_down()
 
 
+def _pass_over_late_click(rows: OptionList, event: Click) -> None:
+    if event.style.meta.get("option", 0) >= rows.option_count:
+        event.prevent_default().stop()
+
+
+class _Commands(CommandList):
+    """The palette's list; it, too, takes late clicks."""
+
+    def on_click(self, event: Click) -> None:
+        """Pass over a click on a row that a search has removed."""
+        _pass_over_late_click(self, event)
+
+
 class Search(CommandPalette):
     """Textual's palette of commands or themes; it, too, closes once."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close, if this screen is the one on top."""
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
+
+    def compose(self) -> ComposeResult:
+        """Textual's widgets, with a list that takes late clicks."""
+        for widget in super().compose():
+            yield _Commands() if isinstance(widget, CommandList) else widget
 
     def run_worker(self, *work: Any, **options: Any) -> Worker[Any]:
         """Search in the background.

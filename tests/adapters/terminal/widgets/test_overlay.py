@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import pytest
+from rich.style import Style
+from textual.events import Click
+from textual.widgets import OptionList
 
 from adapters.terminal.widgets.overlay import Search
 from adapters.terminal.widgets.thread_list import ThreadsScreen
@@ -64,3 +67,19 @@ async def test_a_question_is_asked_once(tmp_path: Path):
         await chat.press("!", "enter")
         await chat.until(lambda: client.all["t1"].info.title == "!")
         assert len(chat.app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(("key", "kind"), [("ctrl+s", ThreadsScreen), ("ctrl+p", Search)])
+async def test_a_click_on_a_row_that_was_removed_meanwhile_does_nothing(
+    tmp_path: Path, key: str, kind: type
+):
+    async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
+        await chat.press(key)
+        await chat.until(lambda: isinstance(chat.app.screen, kind))
+        rows = chat.app.screen.query_one(OptionList)
+        gone = Style.from_meta({"option": rows.option_count})
+        rows.post_message(Click(rows, 0, 0, 0, 0, 1, False, False, False, style=gone))
+        await chat.pilot.pause()
+        assert isinstance(chat.app.screen, kind)
+        await chat.press("escape")
+        assert "Something went wrong" not in chat.text()
