@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -26,6 +28,14 @@ class CodeResult:
     output: str
 
 
+@dataclass(slots=True)
+class CommandLineCodeResult(CodeResult):
+    """The result of code that ran as a script."""
+
+    code_file: str | None = None
+    """The script of the first block, which may have been removed since."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alias:
     """`name as alias` in an import."""
@@ -43,6 +53,7 @@ class ImportFromModule:
 
 
 Import = str | ImportFromModule | Alias
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(slots=True)
@@ -69,7 +80,7 @@ class FunctionWithRequirements(Generic[T, P]):
         python_packages: Sequence[str] = (),
         global_imports: Sequence[Import] = (),
     ) -> FunctionWithRequirementsStr:
-        """A function given as its source code, with its requirements."""
+        """A function given as its source code, see `FunctionWithRequirementsStr`."""
         return FunctionWithRequirementsStr(func, python_packages, global_imports)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -79,15 +90,44 @@ class FunctionWithRequirements(Generic[T, P]):
 
 @dataclass(slots=True)
 class FunctionWithRequirementsStr:
-    """A function as source code, which only a code executor executes."""
+    """A function as source code, which only a code executor executes.
+
+    Beside the one function there may be imports. Raises ValueError for anything else.
+    """
 
     func: str
     python_packages: Sequence[str] = field(default_factory=list[str])
     global_imports: Sequence[Import] = field(default_factory=list[Import])
 
+    def __post_init__(self) -> None:
+        parse_function(self.func)
+
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse: source code is for executors."""
         raise NotImplementedError("A function given as source code cannot be called directly.")
+
+
+def parse_function(source: str) -> tuple[FunctionNode, str]:
+    """The function of a source code, and its text with the imports.
+
+    Its decorators are left out: they mean nothing in another module. Nothing is executed. Raises
+    ValueError where there is not exactly one function, or anything but imports beside it.
+    """
+    text = textwrap.dedent(source)
+    try:
+        found = ast.parse(text).body
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"The source code of a function cannot be parsed: {error}") from error
+    functions = [node for node in found if isinstance(node, FunctionNode)]
+    others = [
+        node for node in found if not isinstance(node, FunctionNode | ast.Import | ast.ImportFrom)
+    ]
+    if len(functions) != 1 or others:
+        raise ValueError("A function's source code must hold one function and nothing but imports.")
+    lines = text.splitlines()
+    return functions[0], "\n".join(
+        line for node in found for line in lines[node.lineno - 1 : node.end_lineno]
+    )
 
 
 def with_requirements(

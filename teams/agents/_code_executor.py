@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, cast
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
-from teams._base.code import CodeResult
+from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import new_id
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
@@ -200,7 +200,7 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
                 case "done":
                     break
                 case "write" if self._model_client is None:
-                    self._find_code(turn, await self._absorb_messages(turn, messages))
+                    await self._find_code(turn, await self._absorb_messages(turn, messages))
                 case "write" | "reflect":
                     await self._absorb_messages(turn, messages)
                     async with aclosing(self._call_model(turn, self._model_client)) as pieces:
@@ -232,14 +232,37 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
             turn.taken[message.id] = None
         return new
 
-    def _find_code(self, turn: CodeTurnRecord, new: Sequence[BaseChatMessage]) -> None:
-        turn.blocks = [
+    async def extract_code_blocks_from_messages(
+        self, messages: Sequence[BaseChatMessage]
+    ) -> list[CodeBlock]:
+        """The code of text messages, of the agent's `sources` and languages."""
+        return [
             block
-            for message in new
+            for message in messages
             if isinstance(message, TextMessage)
             and (self._sources is None or message.source in self._sources)
             for block in find_code_blocks(message.content, self._supported_languages)
         ]
+
+    async def execute_code_block(
+        self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
+    ) -> CodeResult:
+        """Have the blocks approved and executed; exit code 1 if refused.
+
+        The turns of the agent execute their code with this method. Raises InputRequired while a
+        human is asked.
+        """
+        turn = self._turn
+        if turn is None or turn.phase != "run":
+            turn = CodeTurnRecord()
+        path = (*AGENT_PATH.get(), self.name)
+        run = CodeRun(
+            turn, code_blocks, path, self._code_executor, self._approval_func, self._model_context
+        )
+        return await run_bounded(run.result(cancellation_token))
+
+    async def _find_code(self, turn: CodeTurnRecord, new: Sequence[BaseChatMessage]) -> None:
+        turn.blocks = await self.extract_code_blocks_from_messages(new)
         if turn.blocks:
             turn.phase = "run"
         else:
@@ -311,11 +334,10 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     async def _run_code(
         self, turn: CodeTurnRecord, token: CancellationToken
     ) -> CodeResult | Suspension:
-        path = (*AGENT_PATH.get(), self.name)
-        run = CodeRun(turn, path, self._code_executor, self._approval_func, self._model_context)
         try:
-            return await run_bounded(run.result(token))
+            return await self.execute_code_block(turn.blocks, token)
         except InputRequired as required:
+            path = (*AGENT_PATH.get(), self.name)
             return Suspension(
                 tuple(required.pending(agent=path, request_id=turn.key, call_id=turn.key))
             )

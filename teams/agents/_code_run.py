@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel
@@ -119,6 +119,7 @@ class CodeRun:
     """
 
     turn: CodeTurnRecord
+    blocks: list[CodeBlock]
     agent: tuple[str, ...]
     executor: CodeExecutor
     approval_func: ApprovalFuncType | None
@@ -127,7 +128,7 @@ class CodeRun:
     @property
     def call(self) -> ToolCall:
         """The execution as a tool call."""
-        blocks = [{"language": block.language, "code": block.code} for block in self.turn.blocks]
+        blocks = [{"language": block.language, "code": block.code} for block in self.blocks]
         return ToolCall(
             key=self.turn.key,
             id=self.turn.key,
@@ -140,18 +141,17 @@ class CodeRun:
     async def result(self, token: CancellationToken) -> CodeResult:
         """Result of the run, exit code 1 if refused. Raises InputRequired."""
         call = self.call
-        exit_code: int | None = None
+        ran: CodeResult | None = None
 
         async def execute(allowed: ToolCall) -> ToolResult:
-            nonlocal exit_code
+            nonlocal ran
             if call.begun and not allowed.idempotent:
                 return text_result(EXECUTE_CODE, OUTCOME_UNKNOWN, is_error=True)
             blocks = _blocks(allowed)
             if (refusal := await self._refusal(blocks)) is not None:
                 return refusal
-            result = await self._execute(blocks, token)
-            exit_code = result.exit_code
-            return text_result(EXECUTE_CODE, result.output, is_error=exit_code != 0)
+            ran = await self._execute(blocks, token)
+            return text_result(EXECUTE_CODE, ran.output, is_error=ran.exit_code != 0)
 
         async def traced(allowed: ToolCall) -> ToolResult:
             return await trace_tool(allowed, execute(allowed))
@@ -161,9 +161,10 @@ class CodeRun:
         AGENT_PATH.set(self.agent)
         intercept = current_hooks().intercept
         result = await (intercept(call, traced) if intercept else traced(call))
-        if exit_code is None or (exit_code != 0) != result.is_error:
-            exit_code = int(result.is_error)  # a refusal, or a result of the interceptor's own
-        return CodeResult(exit_code=exit_code, output=result.to_text())
+        if ran is None or (ran.exit_code != 0) != result.is_error:
+            # A refusal, or a result of the interceptor's own.
+            return CodeResult(exit_code=int(result.is_error), output=result.to_text())
+        return replace(ran, output=result.to_text())
 
     async def _execute(self, blocks: list[CodeBlock], token: CancellationToken) -> CodeResult:
         await while_left()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from teams._base.code import CommandLineCodeResult
 from teams.code_executors._base import CodeExecutor
 
 
@@ -25,4 +26,4 @@ def create_default_code_executor(work_dir: Path | str | None = None) -> CodeExec
     return LocalCommandLineCodeExecutor(work_dir=work_dir)
 
 
-__all__ = ["create_default_code_executor"]
+__all__ = ["CommandLineCodeResult", "create_default_code_executor"]

@@ -27,8 +27,7 @@ class CodeExecutor(ComponentBase[BaseModel], ABC):
     ) -> CodeResult:
         """Execute the blocks in order, up to the first that fails.
 
-        Raises:
-            CancelledError: the token was cancelled; nothing of the code runs on.
+        Once the token is cancelled, nothing of the code runs on, and the result says so.
         """
 
     @abstractmethod

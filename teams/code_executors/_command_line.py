@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import shutil
 import tempfile
 import weakref
@@ -12,8 +14,9 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from teams._base.cancellation import CancellationToken, run_cancellable
-from teams._base.code import CodeBlock, CodeResult
+from teams._base.code import CodeBlock, CodeResult, CommandLineCodeResult
 from teams._base.safe_files import UnsafePathError, remove_file, write_file
+from teams._run.merge import is_being_cancelled
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._functions import (
     GivenFunction,
@@ -35,6 +38,11 @@ _LANGUAGES = {
     "python": ("python", "py"),
 }
 _FILENAME = "# filename:"
+
+CANCELLED = 125
+"""The exit code of an execution that its token cancelled."""
+
+logger = logging.getLogger("teams")
 
 
 class CommandLineCodeExecutor(CodeExecutor, ABC):
@@ -105,27 +113,30 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 
         A first line `# filename: NAME` names the script, which is then kept in the work folder. A
         block that takes longer than `timeout` ends with exit code 124, one that fills the folder
-        beyond `work_mb` with 122. Of a block's output the
-        first and the last 64 KiB are kept. Raises RuntimeError where the functions cannot be set
-        up, CancelledError once the token is cancelled: nothing of the code runs on.
+        beyond `work_mb` with 122. Once the token is cancelled, nothing of the code runs on, and the
+        result has the exit code 125 and the output of earlier blocks. Of a block's output the first
+        and the last 64 KiB are kept. Raises ValueError where the functions cannot be set up.
         """
-        return await run_cancellable(self._execute(code_blocks), cancellation_token)
+        done = CommandLineCodeResult(exit_code=0, output="")
+        try:
+            await run_cancellable(self._execute(code_blocks, done), cancellation_token)
+        except asyncio.CancelledError:
+            if is_being_cancelled() or not cancellation_token.is_cancelled():
+                raise
+            _append(done, CodeResult(CANCELLED, "The execution was cancelled.\n"))
+        return done
 
-    async def _execute(self, code_blocks: Sequence[CodeBlock]) -> CodeResult:
+    async def _execute(self, blocks: Sequence[CodeBlock], done: CommandLineCodeResult) -> None:
         await self.start()
         if not self._functions_ready:
             await self._set_up_functions()
             self._functions_ready = True
-        exit_code, output = 0, ""
-        for block in code_blocks:
-            result = await self._execute_block(block)
-            joint = "\n" if output and not output.endswith("\n") else ""
-            exit_code, output = result.exit_code, output + joint + result.output
-            if exit_code != 0:
+        for block in blocks:
+            _append(done, await self._execute_block(block, done))
+            if done.exit_code != 0:
                 break
-        return CodeResult(exit_code=exit_code, output=output)
 
-    async def _execute_block(self, block: CodeBlock) -> CodeResult:
+    async def _execute_block(self, block: CodeBlock, done: CommandLineCodeResult) -> CodeResult:
         language = _LANGUAGES.get(block.language.lower())
         if language is None:
             return CodeResult(1, f"Code in the language {block.language!r} cannot be run.\n")
@@ -138,11 +149,12 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
             return CodeResult(1, f"The file {name!r} is not in the work folder.\n")
         except OSError as error:
             return CodeResult(1, f"The file {name!r} could not be written: {error.strerror}.\n")
+        done.code_file = done.code_file or str(folder / name)
         try:
             return await within_size(self.run_script(program, folder / name), folder, self._work_mb)
         finally:
             if wanted is None and self._delete_scripts:
-                remove_file(folder, name)
+                _remove(folder, name)
 
     async def _set_up_functions(self) -> None:
         if packages := required_packages(self._offered):
@@ -151,7 +163,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         try:
             write_file(folder, name, module_source(self._offered).encode())
         except (UnsafePathError, OSError) as error:
-            raise RuntimeError(f"The functions cannot be written: {error}") from error
+            raise ValueError(f"The functions cannot be written: {error}") from error
         _demand(await self.run_script("python", folder / name), "The functions cannot be imported")
 
     def _to_config(self) -> Any:
@@ -186,4 +198,17 @@ def _wanted_name(code: str) -> str | None:
 
 def _demand(result: CodeResult, otherwise: str) -> None:
     if result.exit_code != 0:
-        raise RuntimeError(f"{otherwise}: {result.output.strip()}")
+        raise ValueError(f"{otherwise}: {result.output.strip()}")
+
+
+def _append(done: CommandLineCodeResult, result: CodeResult) -> None:
+    joint = "\n" if done.output and not done.output.endswith("\n") else ""
+    done.exit_code, done.output = result.exit_code, done.output + joint + result.output
+
+
+def _remove(folder: Path, name: str) -> None:
+    """Remove a script; where that fails, its result counts all the same."""
+    try:
+        remove_file(folder, name)
+    except (UnsafePathError, OSError) as error:
+        logger.warning("The script %r could not be removed: %s", name, error)

@@ -11,10 +11,12 @@ from typing import Any
 
 from teams._base.code import (
     Alias,
+    FunctionNode,
     FunctionWithRequirements,
     FunctionWithRequirementsStr,
     Import,
     ImportFromModule,
+    parse_function,
 )
 
 GivenFunction = (
@@ -47,7 +49,7 @@ def offered_function(given: GivenFunction) -> OfferedFunction:
             packages, imports = given.python_packages, given.global_imports
         case _:
             source, packages, imports = _source(given), (), ()
-    node, text = _only_function(textwrap.dedent(source))
+    node, text = parse_function(source)
     return OfferedFunction(
         name=node.name,
         source=text,
@@ -77,19 +79,7 @@ def _source(function: Callable[..., Any]) -> str:
         raise ValueError(f"The source code of {function!r} cannot be read: {error}") from error
 
 
-def _only_function(source: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]:
-    """The function without its decorators, which mean nothing in the module."""
-    try:
-        found = ast.parse(source).body
-    except SyntaxError as error:
-        raise ValueError(f"The source code of a function cannot be parsed: {error}") from error
-    if len(found) != 1 or not isinstance(node := found[0], ast.FunctionDef | ast.AsyncFunctionDef):
-        raise ValueError("A function's source code must hold one function and nothing else.")
-    lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
-    return node, "\n".join(lines)
-
-
-def _stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def _stub(node: FunctionNode) -> str:
     keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     lines = [f"{keyword} {node.name}({ast.unparse(node.args)}){returns}:"]

@@ -50,7 +50,8 @@ class LocalCommandLineCodeExecutor(
         functions_module: the name of that module.
         cleanup_temp_files: remove scripts after they ran, except those the code names itself.
         virtual_env_context: an environment of its own for Python code, as
-            `venv.EnvBuilder.ensure_directories` returns it.
+            `venv.EnvBuilder.ensure_directories` returns it; relative paths are of the folder in
+            which the executor is made.
         work_mb: megabytes that the work folder may have; code that writes more is stopped. It is
             measured each second while code runs, and after.
 
@@ -78,7 +79,9 @@ class LocalCommandLineCodeExecutor(
             delete_scripts=cleanup_temp_files,
             work_mb=work_mb,
         )
-        self._virtual_env_context = virtual_env_context
+        self._virtual_env_context = (
+            None if virtual_env_context is None else _absolute(virtual_env_context)
+        )
         self._cleanup_temp_files = cleanup_temp_files
 
     @property
@@ -143,6 +146,16 @@ class LocalCommandLineCodeExecutor(
 def _is_private(name: str, value: str) -> bool:
     """True for a proxy with a user, however its address is written."""
     return name.lower().endswith("_proxy") and "@" in value
+
+
+def _absolute(context: SimpleNamespace) -> SimpleNamespace:
+    """The environment, found from any working directory."""
+    # Not resolved: the interpreter is a link, and its place is what makes the environment.
+    return SimpleNamespace(
+        env_dir=os.path.abspath(context.env_dir),
+        bin_path=os.path.abspath(context.bin_path),
+        env_exe=os.path.abspath(context.env_exe),
+    )
 
 
 def _path(first: Path | str, rest: str | None) -> str:

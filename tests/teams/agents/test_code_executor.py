@@ -18,6 +18,7 @@ from teams.code_executor import CodeBlock, CodeResult
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.core import CancellationToken, Image
 from teams.messages import (
+    BaseChatMessage,
     CodeExecutionEvent,
     CodeGenerationEvent,
     HandoffMessage,
@@ -133,16 +134,60 @@ async def test_where_there_is_no_code_it_says_so(text: Any):
 async def test_code_blocks_are_those_of_markdown():
     executor = ScriptedExecutor()
     text = (
-        "1. Do\n   ```Python title='x'\r\n   indented\r\n   ```\r\n"
+        "1. Do\n   ```Python title='x'\r\n   if x:\r\n       indented\r\n less\r\n   ```\r\n"
         "````python\nprint('''\n```\ninner\n```\n''')\n````\n"
         "```sh\n```\n"
     )
     await told(CodeExecutorAgent("terminal", executor), text)
     assert executor.executed[0] == [
-        CodeBlock(code="   indented\n", language="Python"),
+        CodeBlock(code="if x:\n    indented\nless\n", language="Python"),
         CodeBlock(code="print('''\n```\ninner\n```\n''')\n", language="python"),
         CodeBlock(code="", language="sh"),
     ]
+
+
+async def test_its_two_steps_can_be_called_and_overridden():
+    class Logging(CodeExecutorAgent):
+        async def extract_code_blocks_from_messages(
+            self, messages: Sequence[BaseChatMessage]
+        ) -> list[CodeBlock]:
+            found = await super().extract_code_blocks_from_messages(messages)
+            return [CodeBlock(code="first", language="sh"), *found]
+
+        async def execute_code_block(
+            self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
+        ) -> CodeResult:
+            result = await super().execute_code_block(code_blocks[:1], cancellation_token)
+            return CodeResult(result.exit_code, f"logged {result.output}")
+
+    asked: list[str] = []
+
+    def refuse(request: ApprovalRequest) -> ApprovalResponse:
+        asked.append(request.code)
+        return ApprovalResponse(approved=request.code == "first", reason="never")
+
+    executor = ScriptedExecutor()
+    agent = Logging("terminal", executor, sources=["bob"], approval_func=refuse)
+    messages = [TextMessage(content=python("one"), source=each) for each in ("bob", "ann")]
+    blocks = await agent.extract_code_blocks_from_messages(messages)
+    assert [block.code for block in blocks] == ["first", "one\n"]
+    assert (await told(agent, *messages)).chat_message.to_text() == "logged did first"
+    assert (asked, executor.codes) == (["first"], ["first"])
+    refused = await agent.execute_code_block(blocks[1:], CancellationToken())
+    assert refused.exit_code == 1
+    assert "not approved. The reason: never" in refused.output
+
+    calls: list[ToolCall] = []
+
+    async def intercept(call: ToolCall, _: Any) -> ToolResult:
+        calls.append(call)
+        return text_result(call.name, "not here", is_error=True)
+
+    with run_hooks(intercept=intercept):
+        result = await agent.execute_code_block(blocks[:1], CancellationToken())
+    assert result == CodeResult(1, "logged not here")
+    assert [(call.name, call.agent) for call in calls] == [("execute_code", ("terminal",))]
+    assert executor.codes == ["first"]
 
 
 async def test_only_code_in_supported_languages_is_executed():

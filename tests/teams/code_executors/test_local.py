@@ -15,9 +15,11 @@ from teams.code_executor import (
     CodeBlock,
     CodeExecutor,
     FunctionWithRequirements,
+    FunctionWithRequirementsStr,
     ImportFromModule,
     with_requirements,
 )
+from teams.code_executors import CommandLineCodeResult
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.core import CancellationToken
 
@@ -30,7 +32,7 @@ def shell(code: str, language: str = "sh") -> CodeBlock:
     return CodeBlock(code=code, language=language)
 
 
-async def run(executor: CodeExecutor, *blocks: CodeBlock):
+async def run(executor: LocalCommandLineCodeExecutor, *blocks: CodeBlock):
     return await executor.execute_code_blocks(list(blocks), CancellationToken())
 
 
@@ -112,7 +114,8 @@ async def test_what_is_written_to_both_streams_comes_in_the_order_it_was_written
 
 
 async def test_no_block_is_a_success_without_output(executor):
-    assert await run(executor) == await run(executor, shell("true"))
+    result = await run(executor)
+    assert (result.exit_code, result.output) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -230,8 +233,12 @@ async def test_cancelling_kills_the_whole_process_group(executor, how: str):
     running = asyncio.ensure_future(executor.execute_code_blocks([shell(code)], token))
     child = await pid_in(executor.work_dir / "child")
     (token if how == "token" else running).cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
+    if how == "token":
+        result = await running
+        assert (result.exit_code, result.output) == (125, "The execution was cancelled.\n")
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await running
     await gone(child)
     assert children() <= BEFORE
     assert [path.name for path in executor.work_dir.iterdir()] == ["child"]
@@ -255,8 +262,7 @@ async def test_cancelling_while_a_process_starts_leaves_nothing_of_it(executor, 
     for _ in range(turns):
         await asyncio.sleep(0)
     token.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
+    assert (await running).exit_code == 125
     while running_in(executor.work_dir):  # noqa: ASYNC110 (other processes' doing)
         await asyncio.sleep(0)
     assert children() <= BEFORE
@@ -265,9 +271,32 @@ async def test_cancelling_while_a_process_starts_leaves_nothing_of_it(executor, 
 async def test_nothing_runs_under_a_token_that_is_cancelled_already(executor):
     token = CancellationToken()
     token.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await executor.execute_code_blocks([shell("echo 1 > ran")], token)
+    result = await executor.execute_code_blocks([shell("echo 1 > ran")], token)
+    assert (result.exit_code, result.output) == (125, "The execution was cancelled.\n")
     assert not (executor.work_dir / "ran").exists()
+
+
+async def test_a_result_says_which_script_was_first_and_what_came_before_a_cancellation(executor):
+    first = executor.work_dir / "first.py"
+    result = await run(executor, python("# filename: first.py\nprint(1)"), python("print(2)"))
+    assert result == CommandLineCodeResult(exit_code=0, output="1\n2\n", code_file=str(first))
+    token = CancellationToken()
+    blocks = [python("# filename: first.py\nprint(1)"), shell("echo $$ > p; mv p pid; sleep 100")]
+    running = asyncio.ensure_future(executor.execute_code_blocks(blocks, token))
+    await pid_in(executor.work_dir / "pid")
+    token.cancel()
+    result = await running
+    assert result == CommandLineCodeResult(
+        exit_code=125, output="1\nThe execution was cancelled.\n", code_file=str(first)
+    )
+    assert (await run(executor, CodeBlock("x", "cobol"))).code_file is None
+
+
+async def test_a_script_that_cannot_be_removed_costs_no_result(executor, caplog):
+    code = "import os\nos.remove(__file__)\nos.mkdir(__file__)\nprint('done')"
+    result = await run(executor, python(code))
+    assert (result.exit_code, result.output) == (0, "done\n")
+    assert "could not be removed" in caplog.text
 
 
 async def test_no_zombie_is_left(executor):
@@ -325,6 +354,16 @@ async def test_python_code_runs_in_the_virtual_environment_it_was_given(tmp_path
         executor.dump_component()
 
 
+async def test_a_virtual_environment_may_be_given_by_relative_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
+    context = SimpleNamespace(env_dir="venv", bin_path="venv/bin", env_exe="venv/bin/python")
+    executor = LocalCommandLineCodeExecutor(work_dir="work", virtual_env_context=context)
+    result = await run(executor, python("import os\nprint(os.environ['VIRTUAL_ENV'])"))
+    assert (result.exit_code, result.output) == (0, f"{tmp_path}/venv\n")
+
+
 @with_requirements(global_imports=["json", ImportFromModule("math", ("sqrt", Alias("pi", "PI")))])
 def root_and_pi(number: float) -> str:
     """The root of a number, and pi."""
@@ -373,7 +412,17 @@ def test_a_model_is_told_signatures_and_docstrings_of_the_functions():
 )
 def test_source_code_of_a_function_is_one_function_and_is_not_executed(source: str):
     with pytest.raises(ValueError, match="source code"):
-        LocalCommandLineCodeExecutor(functions=[FunctionWithRequirements.from_str(source)])
+        FunctionWithRequirements.from_str(source)
+    with pytest.raises(ValueError, match="source code"):
+        FunctionWithRequirementsStr(source)
+
+
+async def test_source_code_of_a_function_may_have_imports_beside_it(tmp_path):
+    source = "import math\nfrom json import dumps\ndef f(x):\n    return dumps(math.sqrt(x))"
+    function = FunctionWithRequirements.from_str(source)
+    executor = LocalCommandLineCodeExecutor(work_dir=tmp_path, functions=[function])
+    result = await run(executor, python("from functions import f\nprint(f(4))"))
+    assert result.output == "2.0\n"
 
 
 def test_a_function_without_source_code_is_refused():
@@ -383,10 +432,10 @@ def test_a_function_without_source_code_is_refused():
 
 async def test_functions_that_cannot_be_imported_or_installed_end_the_execution(tmp_path):
     broken = FunctionWithRequirements.from_str("def f(): ...", global_imports=["no_such_module_x"])
-    with pytest.raises(RuntimeError, match=r"(?s)cannot be imported: .*no_such_module_x"):
+    with pytest.raises(ValueError, match=r"(?s)cannot be imported: .*no_such_module_x"):
         await run(LocalCommandLineCodeExecutor(work_dir=tmp_path, functions=[broken]))
     missing = FunctionWithRequirements.from_str("def f(): ...", ["./no-such-package"])
-    with pytest.raises(RuntimeError, match=r"Installing ./no-such-package failed: "):
+    with pytest.raises(ValueError, match=r"Installing ./no-such-package failed: "):
         await run(LocalCommandLineCodeExecutor(work_dir=tmp_path, functions=[missing]))
 
 
@@ -432,6 +481,5 @@ async def test_cancelling_code_with_a_bound_ends_it(tmp_path):
     running = asyncio.ensure_future(executor.execute_code_blocks([shell(code)], token))
     child = await pid_in(tmp_path / "child")
     token.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
+    assert (await running).exit_code == 125
     await gone(child)
