@@ -9,13 +9,14 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
-from tests import time_limits
+from tests import collection_progress, folders_in_memory, time_limits
 
 if TYPE_CHECKING:
     from tests.fakes.openai_server import FakeOpenAI
@@ -55,8 +56,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders, numbered.
+
+    pytest would look through all that there are for each number.
+    """
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test an empty home and clean environment.
 
     It may set what it needs.
@@ -66,7 +77,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
             continue
         if name.startswith(FOREIGN_SETTINGS) or name in FOREIGN_TERMINAL:
             monkeypatch.delenv(name)
-    folder = tmp_path_factory.mktemp("home")
+    folder = next(homes)
+    folder.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(folder))
     for variable, place in {
         "XDG_CACHE_HOME": ".cache",
@@ -162,4 +174,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # An audit hook can't be taken back, so one is installed for the whole run.
     sys.addaudithook(refuse_network)
+    folders_in_memory.use_where_possible()
     time_limits.register(config)
+    collection_progress.register(config)

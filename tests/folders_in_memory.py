@@ -1,0 +1,32 @@
+"""The tests' folders in memory, where no store waits for a disk."""
+
+import os
+import shutil
+from collections.abc import MutableMapping
+from pathlib import Path
+
+VARIABLE = "PYTEST_DEBUG_TEMPROOT"
+"""Pytest's own: where it makes the folders of a run."""
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 2**30
+"""Bytes that have to be free: many times what a run leaves there."""
+
+
+def use_where_possible(
+    environment: MutableMapping[str, str] = os.environ, memory: Path = MEMORY, room: int = ROOM
+) -> None:
+    """Have pytest make its folders in memory, unless it is told where."""
+    if VARIABLE not in environment and is_usable(memory, room):
+        environment[VARIABLE] = str(memory)
+
+
+def is_usable(folder: Path, room: int) -> bool:
+    """True for a folder with room, whose files may be executed.
+
+    A container's is often small, and without execution.
+    """
+    try:
+        executable = not os.statvfs(folder).f_flag & os.ST_NOEXEC
+        return executable and os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= room
+    except OSError:
+        return False
