@@ -6,9 +6,10 @@ same names.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from teams._base.lazy_exports import lazy_exports
+from teams._base.lazy_exports import AbsentModules, lazy_exports
 
 if TYPE_CHECKING:
     from teams._base.telemetry import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
@@ -52,3 +53,5 @@ if not TYPE_CHECKING:
             "teams._base.telemetry": ("EVENT_LOGGER_NAME", "TRACE_LOGGER_NAME"),
         },
     )
+
+sys.meta_path.append(AbsentModules)

@@ -1,7 +1,10 @@
 """The names of `autogen_core`: cancellation, images, components, caches and the loggers."""
 
+from typing import TYPE_CHECKING
+
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
+from teams._base.lazy_exports import refuse_absent
 from teams._base.telemetry import EVENT_LOGGER_NAME, ROOT_LOGGER_NAME, TRACE_LOGGER_NAME
 from teams._base.tool_call import FunctionCall
 from teams._components.component import (
@@ -40,3 +43,6 @@ __all__ = [
     "is_component_instance",
     "trust_component_prefix",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_absent(__name__)

@@ -1,5 +1,8 @@
 """Structured events for logs: model calls, tool calls, and messages between agents."""
 
+from typing import TYPE_CHECKING
+
+from teams._base.lazy_exports import refuse_absent
 from teams._base.telemetry import (
     LLMCallEvent,
     LLMStreamEndEvent,
@@ -15,3 +18,6 @@ __all__ = [
     "MessageEvent",
     "ToolCallEvent",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_absent(__name__)

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
+from teams._base.lazy_exports import refuse_absent
 from teams._base.threads import in_daemon_thread
 from teams._contract.agent import Response
 from teams._contract.team import TaskResult
@@ -180,3 +181,7 @@ def _write(text: str) -> None:
 
 
 __all__ = ["Console", "UserInputManager"]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_absent(__name__)

@@ -6,6 +6,8 @@ A package says where its names stand, for type checkers under `if TYPE_CHECKING:
 `__all__`, and here:
 
     __getattr__, __dir__ = lazy_exports(__name__, {"package._module": ("Name", "OtherName")})
+
+What only AutoGen has is explained when it is missed: `AbsentModules`, `refuse_absent`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 def lazy_exports(
@@ -36,3 +42,28 @@ def lazy_exports(
         return sorted({*vars(module), *home_of})
 
     return load, names
+
+
+def refuse_absent(module: str) -> Callable[[str], Any]:
+    """Make the `__getattr__` of a module: AutoGen's names are ImportErrors."""
+
+    def missing(name: str) -> Any:
+        from teams._base.absent import missing_name  # here for start-up
+
+        raise missing_name(module, name)
+
+    return missing
+
+
+class AbsentModules:
+    """The last finder: says what to use instead of AutoGen's other modules."""
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.startswith("teams."):
+            from teams._base.absent import explain_module  # here for start-up
+
+            explain_module(fullname)
+        return None

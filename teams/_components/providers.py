@@ -140,6 +140,10 @@ def resolve_provider(provider: str) -> Any:
     """Import what the name stands for; ValueError if unknown or not trusted."""
     module, _, name = canonical_provider(provider).rpartition(".")
     if name not in _OURS.get(module, ()) and not _is_trusted(provider):
+        from teams._base.absent import PAGE, instead_of_provider  # here for start-up
+
+        if instead := instead_of_provider(provider):
+            raise ValueError(f"{provider!r} is not there. Use instead: {instead}. See {PAGE}.")
         raise ValueError(
             f"Unknown component provider {provider!r}. If it is yours, trust its package: call "
             f"teams.core.trust_component_prefix() or list the prefix in {TRUST_VARIABLE}."

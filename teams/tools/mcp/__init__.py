@@ -1,5 +1,8 @@
 """Tools of Model Context Protocol servers; they need the extra `mcp`."""
 
+from typing import TYPE_CHECKING
+
+from teams._base.lazy_exports import refuse_absent
 from teams.tools.mcp._adapters import (
     SseMcpToolAdapter,
     StdioMcpToolAdapter,
@@ -27,3 +30,6 @@ __all__ = [
     "create_mcp_server_session",
     "mcp_server_tools",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_absent(__name__)

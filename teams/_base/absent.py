@@ -1,0 +1,122 @@
+"""AutoGen's modules and names without a counterpart, and their replacements.
+
+Imported only when an import has failed (`lazy_exports.py`). `docs/migrate-from-autogen.md` says the
+same, in AutoGen's names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+PAGE = "docs/migrate-from-autogen.md"
+
+_OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
+_OWN_TOOL = "a Python function as a tool, which calls that library"
+_OWN_EXECUTOR = (
+    "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
+)
+_NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
+
+MODULES: Mapping[str, str] = {
+    "teams.agents.azure": "an agent of your own that calls the service",
+    "teams.agents.file_surfer": "AssistantAgent with tools or an MCP server for files",
+    "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
+    "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
+    "teams.agents.video_surfer": "AssistantAgent with tools of your own",
+    "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
+    "teams.auth": "a function as azure_ad_token_provider",
+    "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
+    "teams.code_executors.azure": _OWN_EXECUTOR,
+    "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
+    "teams.code_executors.jupyter": _OWN_EXECUTOR,
+    "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
+    "teams.experimental": _OWN_MEMORY,
+    "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
+    "teams.memory.canvas": "a Memory and tools of your own",
+    "teams.memory.chromadb": _OWN_MEMORY,
+    "teams.memory.mem0": _OWN_MEMORY,
+    "teams.memory.redis": _OWN_MEMORY,
+    "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
+    "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
+    "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
+    "teams.models.ollama": "OpenAIChatCompletionClient with Ollama's address as base_url",
+    "teams.models.openai.config": "the same names in teams.models.openai",
+    "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
+    "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
+    "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
+    "teams.tool_agent": "AssistantAgent, which calls its tools itself",
+    "teams.tools.azure": _OWN_TOOL,
+    "teams.tools.graphrag": _OWN_TOOL,
+    "teams.tools.http": "a Python function as a tool, which sends the request",
+    "teams.tools.langchain": _OWN_TOOL,
+    "teams.tools.semantic_kernel": _OWN_TOOL,
+}
+"""Where a changed import of AutoGen's would lead -> what to use instead."""
+
+NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "teams.core": {
+        _NO_RUNTIME: (
+            *("Agent", "AgentId", "AgentMetadata", "AgentProxy", "AgentRuntime", "AgentType"),
+            *("AgentInstantiationContext", "BaseAgent", "ClosureAgent", "ClosureContext"),
+            *("DefaultSubscription", "DefaultTopicId", "MessageContext", "MessageHandlerContext"),
+            *("RoutedAgent", "SingleThreadedAgentRuntime", "Subscription", "TopicId"),
+            *("SubscriptionInstantiationContext", "TypePrefixSubscription", "TypeSubscription"),
+            *("default_subscription", "event", "message_handler", "rpc", "type_subscription"),
+        ),
+        "message types of your own, which are pydantic models": (
+            *("JSON_DATA_CONTENT_TYPE", "MessageSerializer", "PROTOBUF_DATA_CONTENT_TYPE"),
+            *("UnknownPayload", "try_get_known_serializers_for_type"),
+        ),
+        "a ToolInterceptor for tool calls": (
+            *("DefaultInterventionHandler", "DropMessage", "InterventionHandler"),
+        ),
+        "OpenTelemetry's own tracer; runs, agents and tools have spans already": (
+            *("trace_create_agent_span", "trace_invoke_agent_span", "trace_tool_span"),
+        ),
+        "ComponentBase": ("ComponentSchemaType",),
+    },
+    "teams.logging": {
+        "MessageEvent; nothing is sent between actors": (
+            *("AgentConstructionExceptionEvent", "DeliveryStage", "MessageDroppedEvent"),
+            *("MessageHandlerExceptionEvent", "MessageKind"),
+        ),
+    },
+    "teams.models.openai": {
+        "the header User-Agent in default_headers": ("AZURE_OPENAI_USER_AGENT",),
+    },
+    "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
+    "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},
+}
+"""Our module -> what to use instead of which of AutoGen's names."""
+
+
+def explain_module(name: str) -> None:
+    """Raise ModuleNotFoundError for a module that only AutoGen has."""
+    if name in MODULES:
+        # Without `name=`: else `from teams.models import anthropic` would drop the text.
+        raise ModuleNotFoundError(_refusal(f"No module named {name!r}", MODULES[name]))
+
+
+def missing_name(module: str, name: str) -> AttributeError | ImportError:
+    """The error for a missing name; ImportError for AutoGen's."""
+    for instead, names in NAMES.get(module, {}).items():
+        if name in names:
+            problem = f"cannot import name {name!r} from {module!r}"
+            return ImportError(_refusal(problem, instead), name=module)
+    return AttributeError(
+        f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules[module]
+    )
+
+
+def instead_of_provider(provider: str) -> str | None:
+    """The replacement of a component class that only AutoGen has."""
+    package, _, rest = provider.partition(".")
+    if package not in ("autogen_core", "autogen_ext"):
+        return None
+    inside = (use for module, use in MODULES.items() if f"teams.{rest}.".startswith(f"{module}."))
+    return next(inside, None)
+
+
+def _refusal(problem: str, instead: str) -> str:
+    return f"{problem}. Use instead: {instead}. See {PAGE}."
