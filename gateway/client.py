@@ -11,6 +11,10 @@ from gateway.values import value
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
 AnswerKind: TypeAlias = Literal["text", "approve", "deny"] | GrantKind
 Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused"]
+ArgumentKind: TypeAlias = Literal["", "text", "word", "team", "model", "agent", "thread", "theme"]
+"""Kinds of a command's argument: none, free text, one of the command's own words, or a name."""
+ChoiceKind: TypeAlias = Literal["team", "model"]
+"""Kinds of names that only the gateway knows."""
 
 
 @value
@@ -103,11 +107,28 @@ class RequestInfo:
 
 
 @value
+class Choice:
+    """A value that a command's argument takes, and what it is."""
+
+    name: str
+    description: str = ""
+    goes_on: bool = False
+    """More has to be typed behind it, such as a number."""
+
+
+@value
 class CommandInfo:
-    """A slash command with its one-line description."""
+    """A slash command with its one-line description.
+
+    `takes` is the kind of its argument, `argument` how the help writes it, and `choices` are the
+    words of a "word".
+    """
 
     name: str
     description: str
+    argument: str = ""
+    takes: ArgumentKind = ""
+    choices: tuple[Choice, ...] = ()
 
 
 class Client(Protocol):
@@ -178,6 +199,10 @@ class Client(Protocol):
         The default team's unless named. A team from Python has known agents once it was built; an
         unknown team has none.
         """
+        ...
+
+    async def choices(self, kind: ChoiceKind) -> list[Choice]:
+        """The names of this kind in the config, in its order, with what they are."""
         ...
 
     def operator(self) -> str:

@@ -28,7 +28,16 @@ from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
-from gateway.client import Answer, CommandInfo, Receipt, RequestInfo, SentFile, ThreadInfo
+from gateway.client import (
+    Answer,
+    Choice,
+    ChoiceKind,
+    CommandInfo,
+    Receipt,
+    RequestInfo,
+    SentFile,
+    ThreadInfo,
+)
 from gateway.content.attachments import MB
 from gateway.conversation import (
     LOCAL_OPERATOR,
@@ -47,7 +56,7 @@ from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
-from gateway.registry import TeamSource
+from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import PlatformStatus, Status
@@ -605,6 +614,14 @@ class Gateway:
         except KeyError:
             return {}
         return dict(info.models)
+
+    async def choices(self, kind: ChoiceKind) -> list[Choice]:
+        """The config's teams or models, with what they are."""
+        teams = self._using.teams
+        if kind == "model":
+            return [Choice(name=name, description=label) for name, label in teams.models().items()]
+        infos = [teams.info(name) for name in teams.names()]
+        return [Choice(name=info.name, description=described(info)) for info in infos]
 
     async def status(self) -> Status:
         """Figures for the operator."""

@@ -95,6 +95,12 @@ class TeamInfo:
     """Hash of the definition; a thread stores the one it was made with."""
 
 
+def described(team: TeamInfo) -> str:
+    """The team's description and its agents, on one line."""
+    description = " ".join(team.description.split())
+    return ": ".join(filter(None, (description.rstrip("."), ", ".join(team.participants))))
+
+
 class TeamSource(Protocol):
     """Builds a fresh team for a thread.
 
@@ -108,6 +114,10 @@ class TeamSource(Protocol):
 
     def names(self) -> list[str]:
         """All teams."""
+        ...
+
+    def models(self) -> dict[str, str]:
+        """All models of the config, each with its label."""
         ...
 
     def info(self, name: str) -> TeamInfo:

@@ -14,7 +14,7 @@ def test_the_page_has_what_people_read_and_no_queries_or_log_lines():
     for text in (
         "The team is already working.",
         "Nothing is waiting for your approval.",
-        "There is no team {name}",
+        "There is no {kind} {name}",
         "Write a commented config",
         "expected a condition, such as MaxMessage(30)",
     ):

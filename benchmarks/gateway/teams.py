@@ -85,6 +85,10 @@ class OneTeam:
         """Everything is allowed."""
         return ToolRule(action="allow")
 
+    def models(self) -> dict[str, str]:
+        """No models to choose from."""
+        return {}
+
     def explain(self, error: BaseException) -> str:
         """Its text."""
         return str(error)

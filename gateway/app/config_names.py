@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gateway.base.exit_codes import ExitCode
 from gateway.base.paths import read_plain
-from gateway.base.suggest import did_you_mean
+from gateway.base.suggest import no_such
 from gateway.errors import NotFound
 
 BUILT_IN_TEAM = "demo"
@@ -37,10 +37,7 @@ def check_team(name: str, source: Path | None) -> None:
 
 def unknown_team(name: str, known: Collection[str]) -> str:
     """The sentence for a name that no team has."""
-    listed = ", ".join(known)
-    near = did_you_mean(name, known)
-    rest = f"{near} The teams are {listed}." if near else f"the teams are {listed}."
-    return f"There is no team {name!r}; {rest}"
+    return no_such("team", name, known)
 
 
 def team_names(source: Path | None) -> list[str]:

@@ -1,7 +1,7 @@
 """The known name that somebody who mistyped one probably meant."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -15,3 +15,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` with the nearest name, or ""."""
     near = nearest(name, known)
     return f"did you mean {near!r}?" if near else ""
+
+
+def no_such(kind: str, name: str, known: Collection[str]) -> str:
+    """The sentence for a name that nothing of this kind has."""
+    listed = f"he {kind}s are {', '.join(known)}."
+    near = did_you_mean(name, known)
+    return f"There is no {kind} {name!r}; {f'{near} T{listed}' if near else f't{listed}'}"

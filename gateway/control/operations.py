@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from gateway.client import Client, Receipt, SentFile, ThreadInfo
+from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.runtime.status import PlatformStatus, Status
@@ -140,6 +140,7 @@ THREAD = JsonCodec(
     dump=lambda thread: {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)},
     load=lambda thread: ThreadInfo(**thread),
 )
+CHOICE = JsonCodec(dump=asdict, load=lambda choice: Choice(**choice))
 RECEIPT = JsonCodec(dump=asdict, load=lambda receipt: Receipt(**receipt))
 PERSON = JsonCodec(
     dump=lambda person: None if person is None else asdict(person),
@@ -197,6 +198,7 @@ class Operations:
     answer = _operation(Client.answer, answer=asdict)
     stop = _operation(Client.stop)
     agents = _operation(Client.agents)
+    choices = _operation(Client.choices, _each(CHOICE))
     delete_person = _operation(Operator.delete_person)
     pair = _operation(Operator.pair, PERSON)
     unpair = _operation(Operator.unpair)

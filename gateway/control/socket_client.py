@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway import errors
-from gateway.client import CommandInfo
+from gateway.client import Choice, CommandInfo
 from gateway.control.operations import RENAMED_ERRORS, Operations
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent, load_event
@@ -47,7 +47,7 @@ class SocketClient(Operations):
         hello = await client.call("hello", {})
         client._owner = hello["pid"]
         client.boot = hello["boot"]
-        client._commands = [CommandInfo(**info) for info in hello["commands"]]
+        client._commands = [_command_info(info) for info in hello["commands"]]
         client._operator = hello["operator"]
         return client
 
@@ -97,6 +97,11 @@ class SocketClient(Operations):
 
 
 _RENAMED = {name: kind for kind, name in RENAMED_ERRORS.items()}
+
+
+def _command_info(info: dict[str, Any]) -> CommandInfo:
+    choices = tuple(Choice(**choice) for choice in info["choices"])
+    return CommandInfo(**{**info, "choices": choices})
 
 
 def _gone(error: OSError | None) -> GatewayClosed:

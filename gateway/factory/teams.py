@@ -95,6 +95,10 @@ class TeamFactory:
         """The teams, in the order of the config."""
         return list(self._config.teams)
 
+    def models(self) -> dict[str, str]:
+        """The models with their names at the provider, in the config's order."""
+        return {name: self._models.label(name) for name in self._config.models}
+
     def info(self, name: str) -> TeamInfo:
         """Agents, models and definition of a team. Raises KeyError.
 

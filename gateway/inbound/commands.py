@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gateway.access.grants import scope_text
 from gateway.base.suggest import did_you_mean
-from gateway.client import Answer, AnswerKind, CommandInfo
+from gateway.client import Answer, AnswerKind, Choice, CommandInfo
 from gateway.store.decisions import (
     CommandReply,
     Decision,
@@ -60,6 +60,12 @@ MUTED = (
 )
 UNMUTED = "This thread is no longer muted."
 MUTE, UNMUTE = "/mute", "/unmute"
+
+QUEUE_WORDS = (
+    Choice(name="drop", description="withdraw the waiting message with this number", goes_on=True),
+    Choice(name="first", description="put the waiting message first", goes_on=True),
+    *(Choice(name=f"mode {name}", description=meaning) for name, meaning in MODES.items()),
+)
 
 HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
@@ -129,10 +135,7 @@ def _unknown(name: str) -> str:
 
 def command_infos() -> list[CommandInfo]:
     """All commands with their descriptions."""
-    return [
-        CommandInfo(name=name, description=description)
-        for name, (description, _) in _COMMANDS.items()
-    ]
+    return [info for info, _ in _COMMANDS.values()]
 
 
 # --- threads and turns ---
@@ -189,8 +192,12 @@ def _usage(_situation: Situation, _words: str) -> Decision:
 
 def _help(_situation: Situation, _words: str) -> Decision:
     return CommandReply(
-        reply="\n".join(f"/{info.name}  {info.description}" for info in command_infos())
+        reply="\n".join(f"/{_usage_of(info)}  {info.description}" for info in command_infos())
     )
+
+
+def _usage_of(info: CommandInfo) -> str:
+    return f"{info.name} {info.argument}".rstrip()
 
 
 # --- silence ---
@@ -301,20 +308,67 @@ def _number(word: str) -> int:
     return int(word.removeprefix("#"))
 
 
-_COMMANDS: dict[str, tuple[str, Callable[[Situation, str], Decision]]] = {
-    "new": ("start a new thread", _new),
-    "stop": ("stop the team", _stop),
-    "status": ("show what the team is doing", _status),
-    "retry": ("try the failed turn again", _retry),
-    "forget": ("delete this thread with its messages and files", _forget),
-    "usage": ("show usage and budgets", _usage),
-    "grants": ("list the tools approved for this thread", _grants),
-    "approve": ("let a tool call run: approve ID, with always, same or below for more", _which),
-    "deny": ("refuse a tool call: deny ID, with a note for the team if you like", _which),
-    "help": ("list the commands", _help),
-    "queue": ("list waiting messages; queue drop N, queue first N, queue mode NAME", _queue),
-    "mute": ("answer nothing in this thread but what mentions the team", _mute),
-    "unmute": ("answer everything in this thread again", _unmute),
-    "again": ("run an edited message again: again N", _again),
-    "revoke": ("withdraw the approval of a tool: revoke TOOL", _revoke),
-}
+_ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
+    (CommandInfo(name="new", description="start a new thread"), _new),
+    (CommandInfo(name="stop", description="stop the team"), _stop),
+    (CommandInfo(name="status", description="show what the team is doing"), _status),
+    (CommandInfo(name="retry", description="try the failed turn again"), _retry),
+    (
+        CommandInfo(name="forget", description="delete this thread with its messages and files"),
+        _forget,
+    ),
+    (CommandInfo(name="usage", description="show usage and budgets"), _usage),
+    (CommandInfo(name="grants", description="list the tools approved for this thread"), _grants),
+    (
+        CommandInfo(
+            name="approve",
+            description="let a tool call run; always, same or below for the rest of the thread",
+            argument="ID",
+            takes="text",
+        ),
+        _which,
+    ),
+    (
+        CommandInfo(
+            name="deny",
+            description="refuse a tool call, with a note for the team if you like",
+            argument="ID [note]",
+            takes="text",
+        ),
+        _which,
+    ),
+    (CommandInfo(name="help", description="list the commands"), _help),
+    (
+        CommandInfo(
+            name="queue",
+            description="list waiting messages; drop N, first N or mode NAME changes them",
+            argument="[what]",
+            takes="word",
+            choices=QUEUE_WORDS,
+        ),
+        _queue,
+    ),
+    (
+        CommandInfo(
+            name="mute", description="answer nothing in this thread but what mentions the team"
+        ),
+        _mute,
+    ),
+    (CommandInfo(name="unmute", description="answer everything in this thread again"), _unmute),
+    (
+        CommandInfo(
+            name="again", description="run an edited message again", argument="N", takes="text"
+        ),
+        _again,
+    ),
+    (
+        CommandInfo(
+            name="revoke",
+            description="withdraw the approval of a tool",
+            argument="TOOL",
+            takes="text",
+        ),
+        _revoke,
+    ),
+]
+_COMMANDS = {info.name: (info, decide) for info, decide in _ALL}

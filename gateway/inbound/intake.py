@@ -9,6 +9,7 @@ from typing import Any
 from gateway.access.authority import Admission, Denial, Verdict, judge
 from gateway.access.pairing import draw_code
 from gateway.base.metrics import Metrics
+from gateway.base.suggest import no_such
 from gateway.budgets.ledger import Ledger
 from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
@@ -188,7 +189,7 @@ class Intake:
         try:
             info = self._using.teams.info(name)
         except KeyError:
-            raise NotFound(f"There is no team {name!r}.") from None
+            raise NotFound(no_such("team", name, self._using.teams.names())) from None
         return NewThread(
             id=next_id(),
             team=name,

@@ -123,6 +123,9 @@ class Teams:
     def names(self) -> list[str]:
         return sorted(ANSWERS)
 
+    def models(self) -> dict[str, str]:
+        return {}
+
     def info(self, name: str) -> TeamInfo:
         return TeamInfo(name=name, description="", participants=(), models={}, definition="1")
 

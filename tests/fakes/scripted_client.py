@@ -8,7 +8,16 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gateway.client import Answer, CommandInfo, Outcome, Receipt, SentFile, ThreadInfo
+from gateway.client import (
+    Answer,
+    Choice,
+    ChoiceKind,
+    CommandInfo,
+    Outcome,
+    Receipt,
+    SentFile,
+    ThreadInfo,
+)
 from gateway.errors import NotFound
 from gateway.events import (
     HumanText,
@@ -49,6 +58,7 @@ class ScriptedClient:
         self.stopped: list[str] = []
         self.closed = False
         self.team_agents: dict[str, str] = {}
+        self.offered: dict[ChoiceKind, list[Choice]] = {"team": [], "model": []}
         self.pid: int | None = None
         self.fail: Exception | None = None
         self.refuse = ""
@@ -186,6 +196,9 @@ class ScriptedClient:
 
     async def agents(self, team: str = "") -> dict[str, str]:
         return self.team_agents
+
+    async def choices(self, kind: ChoiceKind) -> list[Choice]:
+        return self.offered[kind]
 
     def operator(self) -> str:
         return "Ann"

@@ -81,6 +81,9 @@ class ScriptedTeams:
     def names(self) -> list[str]:
         return ["demo", "other"]
 
+    def models(self) -> dict[str, str]:
+        return {"small": "replay-small", "large": "replay-large"}
+
     def info(self, name: str) -> TeamInfo:
         if name not in self.names():
             raise KeyError(name)

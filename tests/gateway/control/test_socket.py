@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from gateway.client import Answer, SentFile
+from gateway.client import Answer, Choice, SentFile
 from gateway.control.operations import OPERATIONS, Operator, Process
 from gateway.control.socket_client import NAME, SocketClient
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
@@ -67,6 +67,11 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert client.commands() == local.commands()
         assert await client.agents() == await local.agents() != {}
         assert await client.agents("a team of old") == {}
+        assert await client.choices("team") == await local.choices("team") != []
+        assert await client.choices("model") == [
+            Choice(name="small", description="replay-small"),
+            Choice(name="large", description="replay-large"),
+        ]
         assert (client.owner(), local.owner()) == (os.getpid(), None)
         status = await client.status()
         assert (status.pid, status.running) == (os.getpid(), 0)

@@ -285,7 +285,11 @@ def test_an_unknown_command_is_answered_with_those_that_exist(text, suggested):
 def test_help_names_every_command():
     found = meaning("/help", situation())
     assert isinstance(found, CommandReply)
-    assert all(f"/{info.name}  {info.description}" in found.reply for info in command_infos())
+    usages = [f"/{info.name} {info.argument}".rstrip() for info in command_infos()]
+    described = zip(usages, command_infos(), strict=True)
+    lines = [f"{usage}  {info.description}" for usage, info in described]
+    assert found.reply.splitlines() == lines
+    assert "/revoke TOOL  withdraw the approval of a tool" in lines
 
 
 @pytest.mark.parametrize(
