@@ -52,9 +52,12 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         max_turns: int | None = None,
         custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
         emit_team_events: bool = False,
+        runtime: None = None,
     ) -> None:
         if not participants:
             raise ValueError("At least one participant is required.")
+        if runtime is not None:
+            raise TypeError("A team calls its participants itself: it takes no runtime but None.")
         if max_turns is not None and max_turns < 1:
             raise ValueError(f"max_turns must be at least 1, found {max_turns}.")
         self._name = name

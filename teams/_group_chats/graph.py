@@ -163,20 +163,27 @@ class DiGraph(BaseModel, defer_build=True):
 class DiGraphBuilder:
     """Builds a `DiGraph` step by step.
 
-    All methods but `build` return the builder. Nodes are agents, and are named by the agent or its
-    name. A node must have been added before an edge names it (ValueError).
+    Methods that add something return the builder. Nodes are agents, and are named by the agent or
+    its name. A node must have been added before an edge names it (ValueError).
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[str, DiGraphNode] = {}
-        self._agents: dict[str, ChatAgent] = {}
+        self.nodes: dict[str, DiGraphNode] = {}
+        """The nodes added so far, by name."""
+        self.agents: dict[str, ChatAgent] = {}
+        """Their agents."""
         self._entry_point: str | None = None
+
+    @property
+    def edges(self) -> dict[str, list[DiGraphEdge]]:
+        """For each node, the edges that leave it."""
+        return {name: node.edges for name, node in self.nodes.items()}
 
     def add_node(self, agent: ChatAgent, activation: Activation = "all") -> Self:
         """Add an agent. Raises ValueError if another one has its name."""
-        if self._agents.setdefault(agent.name, agent) is not agent:
+        if self.agents.setdefault(agent.name, agent) is not agent:
             raise ValueError(f"There is another agent named {agent.name!r} in the graph.")
-        node = self._nodes.setdefault(agent.name, DiGraphNode(name=agent.name))
+        node = self.nodes.setdefault(agent.name, DiGraphNode(name=agent.name))
         node.activation = activation
         return self
 
@@ -195,7 +202,7 @@ class DiGraphBuilder:
             activation_group=activation_group or "",
             activation_condition=activation_condition or "all",
         )
-        self._nodes[self._known_name("Source", source)].edges.append(edge)
+        self.nodes[self._known_name("Source", source)].edges.append(edge)
         return self
 
     def add_conditional_edges(
@@ -213,18 +220,18 @@ class DiGraphBuilder:
 
     def build(self) -> DiGraph:
         """The graph; ValueError if it can't be executed."""
-        nodes = {name: node.model_copy(deep=True) for name, node in self._nodes.items()}
+        nodes = {name: node.model_copy(deep=True) for name, node in self.nodes.items()}
         graph = DiGraph(nodes=nodes, default_start_node=self._entry_point)
         graph.graph_validate()
         return graph
 
     def get_participants(self) -> list[ChatAgent]:
         """The agents, in the order they were added."""
-        return list(self._agents.values())
+        return list(self.agents.values())
 
     def _known_name(self, role: str, node: str | ChatAgent) -> str:
         name = node if isinstance(node, str) else node.name
-        if name not in self._nodes:
+        if name not in self.nodes:
             raise ValueError(f"{role} node {name!r} must be added to the graph first.")
         return name
 

@@ -59,9 +59,9 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         custom_message_types: message types of your own that participants produce.
 
     Raises TypeError for a team among the participants, ValueError for a graph that can't be
-    executed or has nodes without a participant, and for a graph with cycles if neither a
-    termination condition nor `max_turns` is given. Conditions that are functions are not part of a
-    dumped component.
+    executed or has nodes without a participant. A run of a graph with cycles raises ValueError if
+    neither a termination condition nor `max_turns` is given. Conditions that are functions are not
+    part of a dumped component.
     """
 
     component_config_schema = GraphFlowConfig
@@ -82,16 +82,13 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
+        runtime: None = None,
         custom_message_types: list[type[BaseAgentEvent | BaseChatMessage]] | None = None,
     ) -> None:
         check_agents(participants, "GraphFlow")
         graph.graph_validate()
         if missing := sorted(graph.nodes.keys() - {agent.name for agent in participants}):
             raise ValueError(f"The graph has nodes without a participant: {', '.join(missing)}.")
-        if graph.get_has_cycles() and termination_condition is None and max_turns is None:
-            raise ValueError(
-                "A graph with cycles needs a termination condition or max_turns, so that it ends."
-            )
         super().__init__(
             name=name or self.DEFAULT_NAME,
             description=description or self.DEFAULT_DESCRIPTION,
@@ -99,11 +96,20 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
             termination_condition=termination_condition,
             max_turns=max_turns,
             custom_message_types=custom_message_types,
+            runtime=runtime,
         )
         self._graph = graph
         self._walk = GraphWalk(graph)
         self._spoken: dict[str, int] = {}
         """Speakers with edges left to take, and their message's place in the thread."""
+
+    def begin(self, messages: Sequence[BaseChatMessage]) -> None:
+        ends = self._termination_condition is not None or self._max_turns is not None
+        if not ends and self._graph.get_has_cycles():
+            raise ValueError(
+                "A graph with cycles needs a termination condition or max_turns, so that it ends."
+            )
+        super().begin(messages)
 
     async def select_speaker(
         self, thread: Sequence[BaseAgentEvent | BaseChatMessage]
@@ -144,6 +150,9 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
     def load_manager(self, state: Mapping[str, Any]) -> None:
         self._walk.load(state)
         self._spoken = dict(state.get("spoken", {}))
+        if "spoken" not in state and not self._walk.ready:
+            # AutoGen saved it in mid-run, without a word on who is on turn.
+            self._walk.restart()
 
     async def reset_manager(self) -> None:
         self._walk.restart()

@@ -100,6 +100,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = 20,
+        runtime: None = None,
         max_stalls: int = 3,
         final_answer_prompt: str = prompts.FINAL_ANSWER,
         custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
@@ -112,6 +113,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
             participants=participants,
             termination_condition=termination_condition,
             custom_message_types=custom_message_types,
+            runtime=runtime,
             emit_team_events=emit_team_events,
         )
         for setting, value in (("max_turns", max_turns), ("max_stalls", max_stalls)):

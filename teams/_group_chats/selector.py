@@ -84,9 +84,9 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         description: for teams that choose speakers by description.
         termination_condition: ends a run.
         max_turns: ends a run after so many turns, if the condition has not.
-        selector_prompt: what the model is asked. `{roles}` is a line "name : description" for each
+        selector_prompt: what the model is asked. `{roles}` is a line "name: description" for each
             candidate, `{participants}` a JSON list of the candidates' names, `{history}` the
-            conversation as paragraphs "name : text".
+            conversation as paragraphs "name: text".
         allow_repeated_speaker: whether who spoke last is a candidate.
         max_selector_attempts: how often the model is asked until it names exactly one candidate;
             after that the previous speaker, if any, or else the first participant is taken.
@@ -123,6 +123,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
+        runtime: None = None,
         selector_prompt: str = DEFAULT_SELECTOR_PROMPT,
         allow_repeated_speaker: bool = False,
         max_selector_attempts: int = 3,
@@ -146,6 +147,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             termination_condition=termination_condition,
             max_turns=max_turns,
             custom_message_types=custom_message_types,
+            runtime=runtime,
             emit_team_events=emit_team_events,
         )
         self._model_client = model_client
@@ -244,7 +246,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
         members = {member.name: member for member in self._participants}
         text = self._selector_prompt.format(
             roles="\n".join(
-                f"{name} : {' '.join(members[name].description.split())}" for name in candidates
+                f"{name}: {' '.join(members[name].description.split())}" for name in candidates
             ),
             participants=_in_json(tuple(candidates)),
             history="\n\n".join(filter(None, map(_paragraph, await self._shown_history()))),
@@ -429,13 +431,13 @@ def _paragraph(message: LLMMessage) -> str | None:
     if (type(message) is UserMessage or type(message) is AssistantMessage) and (
         type(message.content) is str
     ):
-        return f"{message.source} : {message.content}"
+        return f"{message.source}: {message.content}"
     match message:
         case UserMessage(content=list(parts)):
             text = " ".join(part if isinstance(part, str) else "[image]" for part in parts)
-            return f"{message.source} : {text}"
+            return f"{message.source}: {text}"
         case UserMessage(content=str(text)) | AssistantMessage(content=str(text)):
-            return f"{message.source} : {text}"
+            return f"{message.source}: {text}"
         case SystemMessage():
             return message.content
         case _:

@@ -59,6 +59,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         description: str | None = None,
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
+        runtime: None = None,
         emit_team_events: bool = False,
         custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,
     ) -> None:
@@ -70,6 +71,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
             termination_condition=termination_condition,
             max_turns=max_turns,
             custom_message_types=custom_message_types,
+            runtime=runtime,
             emit_team_events=emit_team_events,
         )
         if HandoffMessage not in participants[0].produced_message_types:

@@ -144,9 +144,11 @@ class AgentTools:
             raise ValueError(
                 f"Tool names of agent {agent!r} must be unique, found twice: {', '.join(repeated)}."
             )
-        if shared := sorted(set(names) & self.handoffs.keys()):
+        targets = {handoff.target for handoff in self.handoffs.values()}
+        if shared := sorted(set(names) & (targets | self.handoffs.keys())):
             raise ValueError(
-                f"Handoffs of agent {agent!r} are named like its tools: {', '.join(shared)}."
+                f"Handoffs of agent {agent!r}, or their targets, are named like its tools: "
+                f"{', '.join(shared)}."
             )
         if (names or self.handoffs) and not model_client.model_info["function_calling"]:
             kind = "tools" if names else "handoffs"

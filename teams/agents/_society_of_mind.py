@@ -13,7 +13,7 @@ from teams._base.cancellation import CancellationToken
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.state import SocietyOfMindAgentState
-from teams._contract.team import TaskResult, Team
+from teams._contract.team import Task, TaskResult, Team, task_messages
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.chat import HandoffMessage, TextMessage
@@ -151,6 +151,27 @@ class SocietyOfMindAgent(StreamingChatAgent, Component[SocietyOfMindAgentConfig]
     def model_context(self) -> ChatCompletionContext:
         """The agent's earlier tasks and answers."""
         return self._model_context
+
+    async def run(
+        self,
+        *,
+        task: Task = None,
+        cancellation_token: CancellationToken | None = None,
+        output_task_messages: bool = True,
+    ) -> TaskResult:
+        """Run the agent and return its answer.
+
+        What the team inside says stays there, unlike in `run_stream`.
+        """
+        messages = task_messages(task)
+        result = await super().run(
+            task=messages or None,
+            cancellation_token=cancellation_token,
+            output_task_messages=output_task_messages,
+        )
+        given = {message.id for message in messages}
+        outside = [each for each in result.messages if each.id in given or each.source == self.name]
+        return result.model_copy(update={"messages": outside})
 
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken

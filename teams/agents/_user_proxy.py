@@ -53,7 +53,7 @@ class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
     function that also takes the cancellation token. Without one the run's `ask` hook is used (see
     `run_hooks`), else `input`. An input function that raises `InputRequired` suspends the run;
     after a resume it is asked again under the same request id (`InputRequestContext.request_id()`).
-    Any other error ends the run with a RuntimeError.
+    Any other error ends the run with a RuntimeError, as does a hand-off to somebody else.
     """
 
     component_config_schema = UserProxyAgentConfig
@@ -107,11 +107,14 @@ class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
     async def on_messages_stream(
         self, messages: Sequence[BaseChatMessage], cancellation_token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage | Response | Suspension, None]:
-        """Yield a UserInputRequestedEvent and the Response; after a resume the rest."""
+        """Yield a UserInputRequestedEvent and the Response; after a resume the rest.
+
+        Raises RuntimeError if the latest message is a hand-off to somebody else.
+        """
         if not self._request_id:
-            self._request_id = str(uuid4())
             self._taken = {}
             self._reply_to = _handoff_source(messages, self.name)
+            self._request_id = str(uuid4())
             yield UserInputRequestedEvent(request_id=self._request_id, source=self.name)
         prompt = f"{self._reply_to} handed off to you. {PROMPT}" if self._reply_to else PROMPT
         try:
@@ -173,6 +176,10 @@ class UserProxyAgent(StreamingChatAgent, Component[UserProxyAgentConfig]):
 
 
 def _handoff_source(messages: Sequence[BaseChatMessage], name: str) -> str:
-    """The source of the latest message, if it is a hand-off here."""
+    """The source of the latest message, if it is a hand-off."""
     last = messages[-1] if messages else None
-    return last.source if isinstance(last, HandoffMessage) and last.target == name else ""
+    if not isinstance(last, HandoffMessage):
+        return ""
+    if last.target != name:
+        raise RuntimeError(f"{last.source!r} handed off to {last.target!r}, not to {name!r}.")
+    return last.source

@@ -143,9 +143,9 @@ async def test_a_model_chooses_among_agents_of_ones_own(openai_server, model):
     assert run.texts[2:] == ["11", "12", "24", "25", "25", "25", "25", "25"]
     assert run.stop_reason == "Maximum number of messages 10 reached, current message count: 10"
     assert conversations(openai_server)[1] == [
-        "system: Operations:\nadd : Adds one.\nsubtract : Subtracts one.\ndouble : Doubles.\n"
-        "halve : Halves, rounding down.\nkeep : Keeps the number.\nSo far:\n"
-        "user : From 10 to 25, step by step.\n\nuser : 10\n\nadd : 11\n"
+        "system: Operations:\nadd: Adds one.\nsubtract: Subtracts one.\ndouble: Doubles.\n"
+        "halve: Halves, rounding down.\nkeep: Keeps the number.\nSo far:\n"
+        "user: From 10 to 25, step by step.\n\nuser: 10\n\nadd: 11\n"
         'Name one of ["add", "subtract", "double", "halve", "keep"].'
     ]
     again = await goes_on_alike(team, calculator, openai_server, *chosen(*["halve"] * 9), task="80")

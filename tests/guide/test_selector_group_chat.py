@@ -70,7 +70,7 @@ def say(*texts: str) -> list[Reply]:
 
 def prompt(history: str, names: Sequence[str] = tuple(ROLES)) -> list[str]:
     """The prompt of the model that selects."""
-    roles = "\n".join(f"{name} : {ROLES[name]}" for name in names)
+    roles = "\n".join(f"{name}: {ROLES[name]}" for name in names)
     listed = ", ".join(f'"{name}"' for name in names)
     return [
         f"system: Roles:\n{roles}\n\nSo far:\n{history}\n\nChoose one of [{listed}], planner first."
@@ -97,15 +97,15 @@ async def test_a_model_chooses_by_description_and_history(openai_server, model):
         ("TextMessage", "planner"),
     ]
     assert run.stop_reason == "Text 'TERMINATE' mentioned"
-    first = f"user : {TASK}"
-    second = f"{first}\n\nplanner : searcher: results of both years"
-    third = f"{second}\n\nsearcher : {FOUND}"
+    first = f"user: {TASK}"
+    second = f"{first}\n\nplanner: searcher: results of both years"
+    third = f"{second}\n\nsearcher: {FOUND}"
     asked = conversations(openai_server)
     assert asked[0::2] == [
         prompt(first),
         prompt(second),
         prompt(third),
-        prompt(f"{third}\n\nanalyst : 20.0"),
+        prompt(f"{third}\n\nanalyst: 20.0"),
     ]
     assert asked[5] == [
         "system: You are the analyst.",
@@ -126,7 +126,7 @@ async def test_a_model_chooses_by_description_and_history(openai_server, model):
     )
     assert again.trace == [("TextMessage", "user"), ("TextMessage", "planner")]
     assert (
-        "planner : Ada, by 20 per cent. TERMINATE\n\nuser : Say it shorter."
+        "planner: Ada, by 20 per cent. TERMINATE\n\nuser: Say it shorter."
         in (conversations(openai_server)[-2][0])
     )
 
@@ -202,7 +202,7 @@ async def test_a_function_narrows_the_choice_down(openai_server, model):
         *calls_tools("analyst"),
         ("TextMessage", "planner"),
     ]
-    history = f"user : {TASK}\n\nplanner : Look for the results."
+    history = f"user: {TASK}\n\nplanner: Look for the results."
     assert conversations(openai_server)[1] == prompt(history, ["searcher", "analyst"])
     assert len(openai_server.requests) == 6
     again = await goes_on_alike(
@@ -280,8 +280,8 @@ async def test_a_reasoning_model_plans_by_itself(openai_server):
         ("TextMessage", "searcher"),
     ]
     assert conversations(openai_server)[0] == [
-        'system: Choose one of ["searcher", "analyst"]:\nsearcher : Searches the results.\n'
-        f"analyst : Calculates.\nuser : {TASK}"
+        'system: Choose one of ["searcher", "analyst"]:\nsearcher: Searches the results.\n'
+        f"analyst: Calculates.\nuser: {TASK}"
     ]
 
 

@@ -293,7 +293,7 @@ GOING = [
         answers=texts("planner", "The plan.", "The code."),
         trace=spoken("user", "planner", "coder"),
         first_request=[
-            "system: Roles: planner : Plans.\ncoder : Codes.\nSo far: user : Build it.\n"
+            "system: Roles: planner: Plans.\ncoder: Codes.\nSo far: user: Build it.\n"
             'Who of ["planner", "coder"] is next?'
         ],
         stop_reason=THREE_MESSAGES,

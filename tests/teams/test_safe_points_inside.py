@@ -54,7 +54,7 @@ def chooser(models: Models, *names: str) -> Answering:
         if len(messages) == 1:
             return "well, let me see"
         _, history = str(messages[0].content).split("so far:")
-        return "it is " + names[history.count(" : ") - 1]
+        return "it is " + names[history.count("\n\n") - 2]
 
     model = Answering(answer)
     models.of["chooser"] = model

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from teams import RoundRobinGroupChat
+from teams import (
+    DiGraphBuilder,
+    GraphFlow,
+    MagenticOneGroupChat,
+    RoundRobinGroupChat,
+    SelectorGroupChat,
+    Swarm,
+)
+from teams.agents import AssistantAgent
 from teams.base import Response, TaskResult, TeamError
 from teams.conditions import (
     ExternalTermination,
@@ -26,12 +34,29 @@ from teams.messages import (
     ThoughtEvent,
 )
 from tests.fakes.agents import Streamer, Talker
+from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.streams import everything, take, texts
 
 
 def pair(**options: Any) -> tuple[RoundRobinGroupChat, Talker, Talker]:
     left, right = Talker("left", "l1", "l2", "l3"), Talker("right", "r1", "r2", "r3")
     return RoundRobinGroupChat([left, right], **options), left, right
+
+
+def test_a_team_takes_no_runtime_but_none():
+    model = ScriptedModel()
+    graph = DiGraphBuilder().add_node(Talker("a")).build()
+    assistant = AssistantAgent("a", model, handoffs=["b"])
+    with pytest.raises(TypeError, match="no runtime"):
+        RoundRobinGroupChat([assistant], runtime=object())  # pyright: ignore[reportArgumentType]
+    for team in (
+        RoundRobinGroupChat([assistant], runtime=None),
+        SelectorGroupChat([assistant, Talker("b")], model, runtime=None),
+        Swarm([assistant], runtime=None),
+        MagenticOneGroupChat([assistant], model, runtime=None),
+        GraphFlow([assistant], graph, runtime=None),
+    ):
+        assert team.participant_names[0] == "a"
 
 
 # The task

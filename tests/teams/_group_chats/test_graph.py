@@ -388,6 +388,29 @@ async def test_a_state_of_autogen_in_which_a_group_has_fired_goes_on():
     assert said(await flow.run()) == "a b a b c"
 
 
+def autogen_state(ready: Sequence[str], remaining: dict[str, Any]) -> dict[str, Any]:
+    container = {"type": "ChatAgentContainerState", "agent_state": {}, "message_buffer": []}
+    manager = {
+        "message_thread": [],
+        "current_turn": 1,
+        "remaining": remaining,
+        "enqueued_any": {name: dict.fromkeys(groups, False) for name, groups in remaining.items()},
+        "ready": list(ready),
+    }
+    return {"agent_states": {**dict.fromkeys("abc", container), "GraphManager": manager}}
+
+
+async def test_a_state_that_autogen_saved_in_mid_run_does_not_swallow_the_next_task():
+    people = agents("abc")
+    flow = flow_of(people, ("a", "c"), ("b", "c"))
+    # It says neither who was on turn nor what they said: b's edge counts no longer.
+    await flow.load_state(autogen_state([], {"c": {"c": 1}}))
+    result = await flow.run(task="next")
+    assert (sorted(said(result).split()), result.stop_reason) == (["a", "b", "c"], COMPLETE)
+    await flow.load_state(autogen_state(["c"], {"c": {"c": 2}}))
+    assert said(await flow.run(task="next")) == "c"
+
+
 async def test_a_state_of_another_graph_is_refused():
     flow = flow_of(agents("ab"), ("a", "b"))
     state = json.loads(json.dumps(await flow.save_state()))
@@ -599,6 +622,21 @@ def test_a_builder_refuses_nodes_it_does_not_know():
     assert builder.add_node(a).get_participants() == [a]
 
 
+def test_a_builder_shows_its_nodes_and_edges():
+    a, b = Talker("a"), Talker("b")
+    builder = DiGraphBuilder().add_node(a).add_node(b, activation="any")
+    builder.add_edge(a, b, "yes").add_edge(a, b, "no")
+    assert {name: node.activation for name, node in builder.nodes.items()} == {
+        "a": "all",
+        "b": "any",
+    }
+    assert [edge.condition for edge in builder.edges["a"]] == ["yes", "no"]
+    assert builder.edges["b"] == []
+    assert builder.agents == {"a": a, "b": b}
+    builder.nodes["a"].edges[0].condition = "maybe"
+    assert builder.build().nodes["a"].edges[0].condition == "maybe"
+
+
 def test_a_built_graph_does_not_change_with_its_builder():
     a, b = Talker("a"), Talker("b")
     builder = DiGraphBuilder().add_node(a).add_node(b)
@@ -628,12 +666,25 @@ def test_only_agents_take_part():
         GraphFlow([pair], graph)  # pyright: ignore[reportArgumentType]
 
 
-def test_nodes_need_participants_and_cycles_an_end():
+async def test_cycles_need_an_end_when_they_run():
+    flow = flow_of(agents("abc"), *LOOP, entry="a")
+    with pytest.raises(ValueError, match="cycles needs a termination condition or max_turns"):
+        await flow.run(task="go")
+    assert json.loads(json.dumps(await flow.save_state()))
+    ended = flow_of(agents("abc"), *LOOP, entry="a", max_turns=3)
+    await take(ended.run_stream(task="go"), 1)
+    await flow.load_state(await ended.save_state())
+    with pytest.raises(ValueError, match="cycles needs"):
+        await flow.run()
+    outer = RoundRobinGroupChat([flow], max_turns=1)
+    with pytest.raises(TeamError, match="cycles needs"):
+        await outer.run(task="go")
+
+
+def test_nodes_need_participants():
     people = agents("abc")
     with pytest.raises(ValueError, match="nodes without a participant: b, c"):
         GraphFlow([people["a"]], graph_of(people, ("a", "b")))
-    with pytest.raises(ValueError, match="cycles needs a termination condition or max_turns"):
-        flow_of(people, *LOOP, entry="a")
     with pytest.raises(ValueError, match="unique"):
         GraphFlow([people["a"], people["a"]], DiGraph(nodes=nodes(a=[])))
 

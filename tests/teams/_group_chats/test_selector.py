@@ -54,14 +54,14 @@ async def test_the_model_is_told_of_the_candidates_and_the_conversation():
     model = ScriptedModel("b")
     team = SelectorGroupChat(three(), model, selector_prompt=PROMPT, max_turns=1)
     assert speakers(await team.run(task="hi")) == ["b"]
-    assert prompt(model) == 'a : is a\nb : is b\nc_d : is c_d|["a", "b", "c_d"]|user : hi'
+    assert prompt(model) == 'a: is a\nb: is b\nc_d: is c_d|["a", "b", "c_d"]|user: hi'
 
 
 async def test_who_spoke_last_is_no_candidate():
     model = ScriptedModel("b", "a")
     team = SelectorGroupChat(three(), model, selector_prompt=PROMPT, max_turns=2)
     assert speakers(await team.run(task="hi")) == ["b", "a"]
-    assert prompt(model) == 'a : is a\nc_d : is c_d|["a", "c_d"]|user : hi\n\nb : b speaks'
+    assert prompt(model) == 'a: is a\nc_d: is c_d|["a", "c_d"]|user: hi\n\nb: b speaks'
 
 
 async def test_who_spoke_last_may_speak_again_where_that_is_allowed():
@@ -166,14 +166,14 @@ async def test_descriptions_of_several_lines_and_images_are_one_line():
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     )
     await team.run(task=MultiModalMessage(content=["see", pixel], source="user"))
-    assert prompt(model) == 'a : is long\nb : talks|["a", "b"]|user : see [image]'
+    assert prompt(model) == 'a: is long\nb: talks|["a", "b"]|user: see [image]'
 
 
 async def test_braces_in_what_was_said_are_no_fields():
     model = ScriptedModel("b")
     team = SelectorGroupChat(three(), model, selector_prompt="{history} {{x}}", max_turns=1)
     await team.run(task="{roles}")
-    assert prompt(model) == "user : {roles} {x}"
+    assert prompt(model) == "user: {roles} {x}"
 
 
 async def test_a_model_that_calls_tools_ends_the_run():
@@ -306,7 +306,7 @@ async def test_the_model_is_shown_what_its_context_shows():
         max_turns=3,
     )
     await team.run(task="hi")
-    assert prompt(model) == "b : b speaks\n\na : a speaks"
+    assert prompt(model) == "b: b speaks\n\na: a speaks"
 
 
 async def test_a_context_that_comes_with_messages_is_shown_from_them_on_until_the_reset():
@@ -328,8 +328,8 @@ async def test_a_context_that_comes_with_messages_is_shown_from_them_on_until_th
         three(), model, selector_prompt="{history}", model_context=context, max_turns=1
     )
     await team.run(task="hi")
-    before = "Be fair.\n\nuser : earlier\n\nold : indeed\n\n"
-    assert prompt(model) == before + "user : hi"
+    before = "Be fair.\n\nuser: earlier\n\nold: indeed\n\n"
+    assert prompt(model) == before + "user: hi"
     fresh = SelectorGroupChat(
         three(),
         model,
@@ -339,10 +339,10 @@ async def test_a_context_that_comes_with_messages_is_shown_from_them_on_until_th
     )
     await fresh.load_state(await team.save_state())
     await fresh.run(task="more")
-    assert prompt(model) == before + "user : hi\n\nb : b speaks\n\nuser : more"
+    assert prompt(model) == before + "user: hi\n\nb: b speaks\n\nuser: more"
     await team.reset()
     await team.run(task="new")
-    assert prompt(model) == "user : new"
+    assert prompt(model) == "user: new"
 
 
 async def test_a_team_loaded_after_a_reset_does_not_show_what_its_context_came_with():
@@ -358,7 +358,7 @@ async def test_a_team_loaded_after_a_reset_does_not_show_what_its_context_came_w
     await old.reset()
     await fresh.load_state(json.loads(json.dumps(await old.save_state())))
     await fresh.run(task="new")
-    assert prompt(model) == "user : new"
+    assert prompt(model) == "user: new"
 
 
 # Events
@@ -435,7 +435,7 @@ async def test_events_of_the_selection_are_no_part_of_the_conversation():
         selector_prompt="{history}",
     )
     await team.run(task="hi")
-    assert prompt(model) == "user : hi\n\nb : b speaks"
+    assert prompt(model) == "user: hi\n\nb: b speaks"
 
 
 async def test_a_selector_within_a_selector_passes_its_events_on():
@@ -452,7 +452,7 @@ async def test_a_selector_within_a_selector_passes_its_events_on():
     team = SelectorGroupChat([Talker("x"), inner], model, selector_prompt=PROMPT, max_turns=1)
     result = await team.run(task="hi")
     assert texts(result) == ["hi", "b", "['b']", "b speaks"]
-    assert prompt(model).startswith("x : talks\ninner : the inner team|")
+    assert prompt(model).startswith("x: talks\ninner: the inner team|")
 
 
 # Breaks

@@ -607,6 +607,8 @@ NO_TOOLS = ScriptedModel(function_calling=False)
         ({"tools": [add, add]}, ValueError, "unique"),
         ({"handoffs": ["bob", "bob"]}, ValueError, "unique"),
         ({"handoffs": [Handoff(target="bob", name="add")], "tools": [add]}, ValueError, "add"),
+        ({"handoffs": [Handoff(target="add", name="go")], "tools": [add]}, ValueError, "add"),
+        ({"handoffs": ["add"], "tools": [add]}, ValueError, "add"),
         ({"tools": [add], "workbench": StaticWorkbench([])}, ValueError, "workbench"),
         ({"tools": ["add"]}, ValueError, "str"),
         ({"handoffs": [1]}, ValueError, "int"),

@@ -182,8 +182,10 @@ async def test_a_swarm_inside_begins_with_its_first_agent_each_time():
     one = AssistantAgent("one", ScriptedModel("a", "b"), handoffs=["two"])
     two = Talker("two", "x")
     mind = SocietyOfMindAgent("mind", Swarm([one, two], max_turns=1), ScriptedModel("yes", "no"))
-    assert texts(await mind.run(task="hi")) == ["hi", "a", "yes"]
-    assert texts(await mind.run(task="hi")) == ["hi", "b", "no"]
+    *_, result = await everything(mind.run_stream(task="hi"))
+    assert texts(result) == ["hi", "a", "yes"]
+    *_, result = await everything(mind.run_stream(task="hi"))
+    assert texts(result) == ["hi", "b", "no"]
 
 
 async def test_a_team_that_says_nothing_gets_no_answer_made():
@@ -290,6 +292,21 @@ class Human:
         return self.answer
 
 
+async def test_a_run_keeps_the_messages_of_the_team_inside_and_its_stream_shows_them():
+    mind = SocietyOfMindAgent("mind", pair("first", "again"), ScriptedModel("both agree", "still"))
+    result = await mind.run(task="hi")
+    assert [(each.source, each.to_text()) for each in result.messages] == [
+        ("user", "hi"),
+        ("mind", "both agree"),
+    ]
+    *_, streamed = await everything(mind.run_stream(task="and now?"))
+    assert isinstance(streamed, TaskResult)
+    assert texts(streamed) == ["and now?", "again", "second", "still"]
+    mind = SocietyOfMindAgent("mind", pair(), ScriptedModel("both agree"))
+    result = await mind.run(task="hi", output_task_messages=False)
+    assert texts(result) == ["both agree"]
+
+
 @pytest.mark.parametrize("way", ["same", "state", "snapshot"])
 @pytest.mark.parametrize("outermost", ["team", "agent"])
 async def test_a_team_that_waits_for_a_human_is_neither_summed_up_nor_reset(
@@ -320,11 +337,8 @@ async def test_a_team_that_waits_for_a_human_is_neither_summed_up_nor_reset(
 
     runner = build()
     result = await runner.run(task="hi")
-    assert [type(item) for item in result.messages] == [
-        TextMessage,
-        TextMessage,
-        UserInputRequestedEvent,
-    ]
+    inner = [TextMessage, UserInputRequestedEvent] if outermost == "team" else []
+    assert [type(item) for item in result.messages] == [TextMessage, *inner]
     (request,) = result.pending
     assert request.agent == ("mind", "boss")
     runner = await moved(runner)
@@ -335,7 +349,7 @@ async def test_a_team_that_waits_for_a_human_is_neither_summed_up_nor_reset(
     runner = await moved(runner)
     human.answer = "go"
     result = await runner.run()
-    assert texts(result) == ["go", "answer"]
+    assert texts(result) == (["go", "answer"] if outermost == "team" else ["answer"])
     assert [entry[1:] for entry in contents(models[-1])[1:-1]] == [("one", "a"), ("boss", "go")]
     assert talkers[-1].calls == ["reset"]
 

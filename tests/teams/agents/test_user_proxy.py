@@ -112,20 +112,32 @@ async def test_the_answer_to_a_handoff_is_a_handoff_back():
     assert "desk" in answer.content
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        [HandoffMessage(content="yours", source="desk", target="other")],
-        [
-            HandoffMessage(content="yours", source="desk", target="human"),
-            TextMessage(content="and this", source="desk"),
-        ],
-    ],
-    ids=["to another", "before"],
-)
-async def test_other_handoffs_are_answered_with_text(said: Any):
+@pytest.mark.parametrize("target", ["human", "other"])
+async def test_an_earlier_handoff_is_answered_with_text(target: str):
+    said = [
+        HandoffMessage(content="theirs", source="desk", target=target),
+        TextMessage(content="and this", source="desk"),
+    ]
     agent = UserProxyAgent("human", input_func=reply_sync)
     assert isinstance((await agent.run(task=said)).messages[-1], TextMessage)
+
+
+async def test_a_handoff_that_is_meant_for_somebody_else_is_refused_before_anybody_is_asked():
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return "fine"
+
+    agent = UserProxyAgent("human", input_func=ask)
+    handoff = HandoffMessage(content="theirs", source="desk", target="other")
+    with pytest.raises(RuntimeError, match="'desk' handed off to 'other', not to 'human'"):
+        await agent.on_messages([handoff], CancellationToken())
+    team = RoundRobinGroupChat([agent], max_turns=1)
+    with pytest.raises(TeamError, match="handed off to 'other'"):
+        await team.run(task=handoff)
+    assert asked == []
+    assert texts(await team.run(task="go on"))[-1] == "fine"
 
 
 async def test_an_error_of_the_function_is_a_runtime_error_and_the_question_stays_open():
