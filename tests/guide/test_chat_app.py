@@ -1,4 +1,4 @@
-"""A chat app of the kind whose script runs anew for each message.
+"""A chat app: its script runs anew for each message.
 
 The session keeps the agent, and each run of the script has an event loop of its own, in a thread.
 """

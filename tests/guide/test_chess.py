@@ -1,4 +1,4 @@
-"""A game of chess: two players, one board, and a game that is put away."""
+"""Chess: two players, one board, and a saved game."""
 
 import json
 from functools import partial
@@ -15,7 +15,7 @@ BACK_ROW = "RNBQKBNR"
 
 
 class Board:
-    """A board that knows whose turn it is; who takes the king has won."""
+    """A board with turns; who takes the king has won."""
 
     def __init__(self) -> None:
         self.moves: list[str] = []
@@ -59,7 +59,7 @@ def game(model, board: Board, bedtime: ExternalTermination) -> RoundRobinGroupCh
 
 
 def moves(*squares: str) -> list[Reply]:
-    """The answers of a player for each move: the call, and a word."""
+    """A player's answers for each move: call and text."""
     return [
         answer
         for start, end in (entry.split("-") for entry in squares)

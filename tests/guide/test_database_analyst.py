@@ -1,4 +1,4 @@
-"""An analyst of a database: it may only read, and its answer has a shape."""
+"""An analyst who may only read a database."""
 
 import json
 import sqlite3
@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from teams.agents import AssistantAgent
 from teams.messages import StructuredMessage
-from teams.tools import StaticWorkbench
 from tests.fakes.openai_script import Call, Reply
 from tests.guide.harness import calls_tools, conversations, watch
 

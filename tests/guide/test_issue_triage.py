@@ -1,4 +1,4 @@
-"""A helper of maintainers: sorts an issue, then drafts the reply that fits."""
+"""Maintainers' helpers sort an issue, then draft the reply."""
 
 from typing import Literal
 

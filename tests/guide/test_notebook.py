@@ -1,11 +1,9 @@
-"""A notebook: cells in one namespace, one event loop, and a cell that is stopped."""
+"""A notebook: cells in one namespace, and a stopped cell."""
 
 import ast
 import asyncio
 import inspect
 from typing import Any
-
-import pytest
 
 from tests.fakes.openai_script import Gate, Reply
 from tests.guide.harness import conversations
@@ -30,12 +28,13 @@ RESET = "await team.reset()"
 
 
 class Notebook:
-    """Runs cells as a kernel does; the value of a last expression is returned."""
+    """Runs cells as a kernel does."""
 
     def __init__(self, **names: Any) -> None:
         self._names = names
 
     async def run(self, cell: str) -> Any:
+        """Run a cell; the value of its last expression."""
         *statements, last = ast.parse(cell).body
         value = None
         if isinstance(last, ast.Expr):
@@ -60,11 +59,11 @@ async def test_a_stopped_cell_loses_nothing_and_the_next_cell_continues(
     await notebook.run(IMPORTS)
     await notebook.run(TEAM)
 
-    cell = asyncio.create_task(notebook.run(RUN))
-    await gate.reached()
-    cell.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await cell
+    async with asyncio.TaskGroup() as group:
+        cell = group.create_task(notebook.run(RUN))
+        await gate.reached()
+        cell.cancel()
+    assert cell.cancelled()
     assert "---------- TextMessage (writer) ----------\nSnow falls.\n" in capsys.readouterr().out
 
     openai_server.script(Reply(text="APPROVE"))

@@ -1,4 +1,4 @@
-"""A web service: a conversation for each address, streamed and kept on disk."""
+"""A web service: a conversation for each address, on disk."""
 
 import json
 from collections.abc import AsyncIterator
