@@ -5,6 +5,7 @@ from importlib import import_module
 
 import pytest
 
+from teams._base.absent import MODULES
 from teams.core import ComponentLoader
 
 WAYS = ("import teams.models.anthropic", "from teams.models import anthropic")
@@ -61,3 +62,9 @@ def test_a_component_says_what_to_use_instead(provider: str, instead: str):
 def test_a_component_of_somebody_else_is_unknown_as_ever(provider: str):
     with pytest.raises(ValueError, match=f"^Unknown component provider '{provider}'"):
         ComponentLoader.load_component({"provider": provider, "config": {}}, object)
+
+
+def test_the_list_holds_only_what_is_not_there():
+    for module in MODULES:
+        with pytest.raises(ModuleNotFoundError, match=f"'{module}'. Use instead: "):
+            import_module(module)
