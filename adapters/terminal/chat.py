@@ -54,9 +54,7 @@ def run_chat(
     if plain or not _has_screen():
         from adapters.terminal.plain import PlainChat  # neither mode loads the other
 
-        chat = PlainChat(
-            thread=settings.thread, new=settings.new, team=settings.team, first=settings.first
-        )
+        chat = PlainChat(settings)
         return asyncio.run(_by_line(chat, connect))
     gc.disable()  # until the chat has imported what it needs
     collect_rarely()

@@ -17,6 +17,7 @@ from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
+    from adapters.terminal.items import Level
     from gateway.client import AnswerKind, Client, Receipt
     from gateway.events import SessionEvent
 
@@ -70,6 +71,11 @@ class Conversation:
         self._deleted = deleted
         self._lost = lost
         self._sending = asyncio.Lock()
+
+    def note(self, text: str, level: Level = "info") -> None:
+        """Add a line of the terminal's own to the transcript."""
+        self.model.note(text, level)
+        self._changed()
 
     @property
     def attached(self) -> str:

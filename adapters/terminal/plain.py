@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.items import RequestItem
     from adapters.terminal.lines import LineTranscript
+    from adapters.terminal.settings import Settings
     from gateway.client import AnswerKind, Client, ThreadInfo
 
 LISTED = 20
@@ -39,23 +40,18 @@ class PlainChat:
 
     def __init__(
         self,
+        settings: Settings,
         *,
-        thread: str | None = None,
-        new: bool = False,
-        team: str = "",
-        first: str = "",
         stdin: TextIO | None = None,
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
     ) -> None:
-        self._thread = thread
-        self._new = new
-        self._team = team
+        self._settings = settings
         self._in = stdin or sys.stdin
         self._out = stdout or sys.stdout
         self._err = stderr or sys.stderr
         self._interactive = self._in.isatty()
-        self._first = first
+        self._first = settings.first
         self._input: deque[str | None] = deque()
         self._news = asyncio.Event()
         self._quitting = False
@@ -75,7 +71,9 @@ class PlainChat:
         """Chat until the input ends, /quit, or `quit`; the exit code."""
         try:
             async with connect() as client, asyncio.TaskGroup() as self._group:
+                notices = self._group.create_task(self._show_notices(), name="notices")
                 code = await self._chat(client)
+                notices.cancel()
                 if self._follow is not None:
                     self._follow.cancel()
         except Exception as error:
@@ -105,7 +103,8 @@ class PlainChat:
             client, changed=self._on_changed, opened=self._on_opened, lost=self._on_lost
         )
         self._conversation = conversation
-        started = conversation.start(thread=self._thread, new=self._new, team=self._team)
+        asked = self._settings
+        started = conversation.start(thread=asked.thread, new=asked.new, team=asked.team)
         if not await self._attempt(started):
             return ExitCode.FAILED
         if self._interactive:
@@ -128,6 +127,13 @@ class PlainChat:
             return ExitCode.WAITING
         gave_up = self._sent and conversation.model.failed and not self._interactive
         return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
+
+    async def _show_notices(self) -> None:
+        while True:
+            text, level = await self._settings.notices.get()
+            await self._wait_until(lambda: self._lines is not None and not self._replaying)
+            if self._conversation is not None:
+                self._conversation.note(text, level)
 
     # input
 

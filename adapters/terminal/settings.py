@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from adapters.terminal.items import Level
     from adapters.terminal.key_guard import KeyClock
 
 SECOND_PRESS = 2.0
@@ -40,9 +41,17 @@ class Settings:
     """The team of an empty thread to begin with."""
     first: str = ""
     """A message to send at once."""
+    notices: asyncio.Queue[tuple[str, Level]] = field(
+        default_factory=asyncio.Queue[tuple[str, "Level"]]
+    )
+    """Lines for the transcript that come from no thread."""
     clock: KeyClock | None = None
     now: Callable[[], float] = time.time
     painted: asyncio.Event = field(default_factory=asyncio.Event)
     toggle_mouse: Callable[[], None] = do_nothing
     lost: Callable[[], None] = do_nothing
     survive: Callable[[Exception], None] = do_nothing_about
+
+    def tell(self, text: str, level: Level) -> None:
+        """Show a line in the open transcript."""
+        self.notices.put_nowait((text, level))

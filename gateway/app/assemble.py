@@ -35,6 +35,7 @@ from gateway.client import Client, SentFile, ThreadInfo
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
+from gateway.control.operations import Process
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import LOCAL_OPERATOR
@@ -206,16 +207,28 @@ def _crowd_turns(config: Config) -> dict[str, int]:
 async def own_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerator[Gateway]:
     """A gateway that runs here, for its operator. Raises StoreError."""
     teams = team_factory(loaded, store.folder)
-    access, limits = access_of(loaded.config), limits_of(loaded.config)
     try:
-        async with (
-            Gateway(store, teams, access=access, limits=limits) as gateway,
-            serve_control(gateway),
-        ):
-            asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)
+        async with gateway_of(loaded, store, teams) as gateway:
             yield gateway
     finally:
         await teams.aclose()
+
+
+@asynccontextmanager
+async def gateway_of(
+    loaded: LoadedConfig, store: SessionStore, teams: TeamFactory, process: Process | None = None
+) -> AsyncGenerator[Gateway]:
+    """A gateway with these teams, for the operator in any process.
+
+    Raises StoreError.
+    """
+    access, limits = access_of(loaded.config), limits_of(loaded.config)
+    async with (
+        Gateway(store, teams, access=access, limits=limits) as gateway,
+        serve_control(gateway, process),
+    ):
+        asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)
+        yield gateway
 
 
 def _prepare_first_turn(teams: TeamFactory) -> None:

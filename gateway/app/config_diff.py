@@ -16,6 +16,17 @@ AT_START = ("adapters", "health", "logging", "network", "store.folder", "store.k
 _MISSING = object()
 
 
+def changed_settings(old: Config, new: Config) -> tuple[list[str], list[str]]:
+    """Names of changed settings, and of those for the next start."""
+    before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))
+    names = sorted(
+        name
+        for name in before.keys() | after.keys()
+        if before.get(name, _MISSING) != after.get(name, _MISSING)
+    )
+    return [name for name in names if not _waits(name)], list(filter(_waits, names))
+
+
 def changes(old: Config, new: Config) -> list[str]:
     """Settings that were added (+), removed (-) or changed (~), by name."""
     before, after = dict(_leaves(old.model_dump())), dict(_leaves(new.model_dump()))

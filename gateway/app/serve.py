@@ -28,6 +28,7 @@ from gateway.app.check import build_twice
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
+from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
 from gateway.config.settings import HealthConfig
@@ -56,15 +57,17 @@ class ServeError(GatewayError):
     exit_code = ExitCode.USAGE
 
 
-def serve_config(loaded: LoadedConfig) -> ExitCode:
+def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     """Serve until a signal says to end.
+
+    With `watch` a changed config is taken by itself.
 
     Raises ServeError, StoreError and WrongKey before it begins.
     """
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        while (ended := _serve(loaded)) is None:
+        while (ended := _serve(loaded, watch=watch)) is None:
             loaded = _reread(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
@@ -75,9 +78,9 @@ def serve_config(loaded: LoadedConfig) -> ExitCode:
     return ended
 
 
-def _serve(loaded: LoadedConfig) -> ExitCode | None:
+def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:
     require_network(loaded, all_addresses(loaded))
-    return asyncio.run(until_signal(loaded))
+    return asyncio.run(until_signal(loaded, watch=watch))
 
 
 def _reread(loaded: LoadedConfig) -> LoadedConfig:
@@ -151,7 +154,10 @@ Restore = Callable[[Path], Awaitable[None]]
 class _Process(FixedProcess):
     """This process for its operator, while the gateway is open."""
 
-    def __init__(self, gateway: Gateway, reload: Reload, restore: Restore | None) -> None:
+    def __init__(
+        self, gateway: Gateway, reload: Reload, restore: Restore | None, *, watches: bool
+    ) -> None:
+        super().__init__(watches=watches)
         self._gateway = gateway
         self._reload = reload
         self._restore = restore
@@ -172,11 +178,16 @@ class _Process(FixedProcess):
 
 @asynccontextmanager
 async def open_service(
-    loaded: LoadedConfig, store: SqliteStore, restore: Restore | None = None
+    loaded: LoadedConfig,
+    store: SqliteStore,
+    restore: Restore | None = None,
+    *,
+    watch: bool = False,
 ) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter], Reload]]:
     """The config's gateway, its adapters (not yet running), and its reloader.
 
-    `restore` has a backup put in the place of the store. Raises GatewayError.
+    `restore` has a backup put in the place of the store; with `watch` a changed config is taken by
+    itself. Raises GatewayError.
     """
     config = loaded.config
     teams = team_factory(loaded, store.folder)
@@ -189,10 +200,12 @@ async def open_service(
         tokens=TokenStore(store, keys_of(config.store.keys)),
     )
     reloader = Reloader(gateway, loaded, teams, _check)
-    process = _Process(gateway, reloader.reload, restore)
+    process = _Process(gateway, reloader.reload, restore, watches=watch)
     try:
         await check_teams(config, teams)
-        async with gateway, serve_control(gateway, process):
+        async with gateway, serve_control(gateway, process), AsyncExitStack() as stack:
+            if watch:
+                await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
             import_later_modules()
             yield gateway, adapters, process.reload
@@ -254,7 +267,7 @@ async def _reload_on(wanted: asyncio.Event, reload: Reload) -> None:
             LOG.info("the config was reloaded:\n%s", text)
 
 
-async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
+async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode | None:
     """Serve until a signal ends it, or until no platform is left.
 
     SIGINT, SIGTERM, or the SIGHUP of a closed terminal.
@@ -283,7 +296,8 @@ async def until_signal(loaded: LoadedConfig) -> ExitCode | None:
         end.for_restore()
 
     try:
-        async with open_service(loaded, store, restore) as (gateway, adapters, reload):
+        opened = open_service(loaded, store, restore, watch=watch)
+        async with opened as (gateway, adapters, reload):
             end.hurry = gateway.hurry
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
             with rare_collections(), watch_loop(gateway.vitals):

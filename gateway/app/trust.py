@@ -40,8 +40,12 @@ class FoundConfig:
 
     def describe(self) -> str:
         """Its powers, a line each."""
-        lines = (f"  {each.kind:8}  {' '.join(each.what.splitlines())}" for each in self.powers)
+        lines = map(_power_line, self.powers)
         return "\n".join([f"{self.path} was found here. It names:", *lines])
+
+
+def _power_line(power: Power) -> str:
+    return f"  {power.kind:8}  {' '.join(power.what.splitlines())}"
 
 
 def untrusted_config(named: Path | None) -> FoundConfig | None:
@@ -56,6 +60,28 @@ def untrusted_config(named: Path | None) -> FoundConfig | None:
     if found is None or not found.powers or _remembered().get(str(found.path)) == found.digest:
         return None
     return found
+
+
+def powers_here(named: Path | None) -> frozenset[Power] | None:
+    """Powers of the current folder's config, or None for a chosen one."""
+    if named is not None or os.environ.get("PARLEY_CONFIG") or find_config() != HERE:
+        return None
+    found = read_found(HERE)
+    return frozenset(found.powers) if found else frozenset()
+
+
+def check_powers(agreed: frozenset[Power] | None) -> None:
+    """Check that the current folder's config has no new powers.
+
+    Raises ConfigNotTrusted. None stands for a config that was chosen, which may name anything.
+    """
+    if agreed is None or (found := read_found(HERE)) is None:
+        return
+    if new := [power for power in found.powers if power not in agreed]:
+        raise ConfigNotTrusted(
+            "It names more than you have agreed to, and is used once you have, at the next start:\n"
+            + "\n".join(map(_power_line, new))
+        )
 
 
 def read_found(source: Path) -> FoundConfig | None:

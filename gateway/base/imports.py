@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from gateway.base.suggest import did_you_mean
+
+IMPORTING = threading.RLock()
+"""Held while a config's modules are imported, or forgotten to be imported anew."""
 
 
 class ImportPathError(ValueError):
@@ -21,6 +25,8 @@ class Imports:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
+        self._modules: dict[str, ModuleType] = {}
+        """Modules as they were imported first: a later import of a changed one is another's."""
 
     def load(self, path: str) -> Any:
         """The object at the path. Raises ImportPathError."""
@@ -44,10 +50,13 @@ class Imports:
         return value
 
     def _module(self, name: str) -> ModuleType:
+        if (known := self._modules.get(name)) is not None:
+            return known
         if self.folder and str(self.folder) not in sys.path:
             sys.path.append(str(self.folder))
         try:
-            return importlib.import_module(name)
+            with IMPORTING:
+                return self._modules.setdefault(name, importlib.import_module(name))
         except ModuleNotFoundError as error:
             if error.name and (name == error.name or name.startswith(f"{error.name}.")):
                 raise ImportPathError(self._missing(error.name)) from error

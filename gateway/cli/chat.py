@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from gateway.cli.group import trusted_config_option
 
 if TYPE_CHECKING:
     from gateway.client import Client
+    from gateway.config.powers import Power
 
 
 @click.command()
@@ -22,16 +24,20 @@ if TYPE_CHECKING:
 @click.option("--team", default="", metavar="NAME", help="Start a new thread with this team.")
 @click.option("--session", metavar="ID", help="Open this thread instead of the last one.")
 @click.option("--new", is_flag=True, help="Start a new thread.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Take changes of the config, its files and its Python modules from the next turn on.",
+)
 @click.option("--plain", is_flag=True, help="Line by line, for screen readers and pipes.")
 @click.option("--no-mouse", is_flag=True, help="Do not capture the mouse.")
-@click.pass_context
 def chat(
-    ctx: click.Context,
     message: str | None,
     config: Path | None,
     team: str,
     session: str | None,
     new: bool,
+    watch: bool,
     plain: bool,
     no_mouse: bool,
 ) -> None:
@@ -74,10 +80,19 @@ def chat(
         from gateway.app.assemble import any_gateway, load, store_of
 
         loaded = await load(config)
-        store = store_of(loaded)
-        async with any_gateway(loaded, store) as client:
+        if watch:
+            await import_in_background("gateway.app.watched_chat")
+            from gateway.app.trust import check_powers
+            from gateway.app.watched_chat import watched_gateway
+
+            allow = partial(check_powers, agreed)
+            opened = watched_gateway(loaded, store_of(loaded), settings.tell, allow)
+        else:
+            opened = any_gateway(loaded, store_of(loaded))
+        async with opened as client:
             yield client
 
+    agreed = _powers(config) if watch else None
     settings = terminal.Settings(
         data_dir=first.store,
         operator=first.operator,
@@ -87,4 +102,11 @@ def chat(
         first=(message or "").strip(),
     )
     mouse = first.mouse and not no_mouse
-    ctx.exit(terminal.run_chat(connect, settings, plain=plain, mouse=mouse, theme=first.theme))
+    code = terminal.run_chat(connect, settings, plain=plain, mouse=mouse, theme=first.theme)
+    click.get_current_context().exit(code)
+
+
+def _powers(config: Path | None) -> frozenset[Power] | None:
+    from gateway.app.trust import powers_here  # only here: it costs start-up time
+
+    return powers_here(config)

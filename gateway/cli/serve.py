@@ -13,8 +13,13 @@ from gateway.cli.group import config_option, configured_store, say
 
 @click.command()
 @config_option
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Take changes of the config, its files and its Python modules by itself.",
+)
 @click.pass_context
-def serve(ctx: click.Context, config: Path | None) -> None:
+def serve(ctx: click.Context, config: Path | None, watch: bool) -> None:
     """Serve the teams on the configured chat platforms until stopped.
 
     SIGINT and SIGTERM let running turns reach a safe point first, and so does closing the terminal
@@ -24,7 +29,7 @@ def serve(ctx: click.Context, config: Path | None) -> None:
     from gateway.app.load import load_config
     from gateway.app.serve import serve_config
 
-    ctx.exit(serve_config(load_config(config)))
+    ctx.exit(serve_config(load_config(config), watch=watch))
 
 
 @click.command()

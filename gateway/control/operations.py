@@ -71,6 +71,11 @@ class Operator(Client, Protocol):
 class Process(Protocol):
     """The process that owns a gateway, for its operator."""
 
+    @property
+    def watches(self) -> bool:
+        """True if a changed config is taken by itself."""
+        ...
+
     async def reload(self, *, dry_run: bool) -> str:
         """Reload the config, or only say what would change. Raises GatewayError."""
         ...

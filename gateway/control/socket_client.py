@@ -30,6 +30,8 @@ class SocketClient(Operations):
         """The id of the owner's run, another one each time it begins."""
         self._commands: list[CommandInfo] = []
         self._operator = ""
+        self.owner_watches = False
+        """The owner takes a changed config by itself."""
 
     @classmethod
     async def connect(cls, folder: Path) -> SocketClient:
@@ -49,6 +51,7 @@ class SocketClient(Operations):
         client.boot = hello["boot"]
         client._commands = [_command_info(info) for info in hello["commands"]]
         client._operator = hello["operator"]
+        client.owner_watches = hello.get("watches", False)
         return client
 
     async def events(self, thread: str, *, after: int = 0) -> AsyncGenerator[SessionEvent]:

@@ -69,10 +69,20 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
 
 
 class FixedProcess:
-    """A process that keeps its config and its store to the end."""
+    """A process that keeps its store, and its config unless it watches."""
+
+    def __init__(self, *, watches: bool = False) -> None:
+        self._watches = watches
+
+    @property
+    def watches(self) -> bool:
+        """True if a changed config is taken by itself."""
+        return self._watches
 
     async def reload(self, *, dry_run: bool) -> str:
         """Raises GatewayError."""
+        if self._watches:
+            raise GatewayError("This process watches its config, and takes changes by itself.")
         raise GatewayError("This process reads its config only at its start. Restart it.")
 
     async def restore(self, path: Path) -> None:
@@ -171,6 +181,7 @@ class _Service:
             "boot": self._gateway.boot,
             "commands": commands,
             "operator": self._gateway.operator(),
+            "watches": self._process.watches,
         }
 
     async def hang_up(self) -> None:

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pydantic import SecretStr
 
+from gateway.app.trust import ConfigNotTrusted, check_powers, powers_here
 from gateway.cli import main
 from gateway.config.descriptions import described_fields
 from gateway.config.powers import BUILT_IN, PROVIDER_KEYS, Power, powers_of
@@ -347,3 +348,20 @@ def test_every_address_is_asked_about():
     for path, (field, _) in ALL.items():
         if field.annotation is str and path[-1] in ("url", "base_url", "for"):
             assert is_asked(path, "https://x.com"), path
+
+
+def test_a_watched_config_gets_no_power_that_nobody_agreed_to(folder: Path):
+    agreed = powers_here(None)
+    assert agreed is not None
+    check_powers(agreed)
+    (folder / "config.toml").write_text(CONFIG.replace("mine", "yours"))
+    check_powers(agreed)
+    (folder / "config.toml").write_text(f"{CONFIG}[teams.more]\nfactory = 'os:system'\n")
+    with pytest.raises(ConfigNotTrusted, match="names more than you have agreed to") as told:
+        check_powers(agreed)
+    assert "os:system" in str(told.value)
+    assert "foreign_team" not in str(told.value)
+    assert powers_here(folder / "config.toml") is None  # who names a config has chosen it
+    check_powers(None)
+    (folder / "config.toml").unlink()
+    check_powers(agreed)

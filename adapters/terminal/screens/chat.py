@@ -172,6 +172,11 @@ class ChatScreen(Screen[None]):
         self._on_opened()
         self._pace.changed()
         self.run_worker(self._pace.run, group="draw")
+        self.run_worker(self._show_notices, group="notices")
+
+    async def _show_notices(self) -> None:
+        while self.conversation is not None:
+            self.conversation.note(*await self._settings.notices.get())
 
     def _notify_owner(self) -> None:
         if self.conversation is not None and (attached := self.conversation.attached):

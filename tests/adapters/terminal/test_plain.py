@@ -10,11 +10,14 @@ import termios
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.terminal.items import Level
 from adapters.terminal.plain import PlainChat, parse_answer
+from adapters.terminal.settings import Settings
 from gateway import events
 from gateway.client import Answer, Receipt, SentFile
 from gateway.errors import StoreFull
@@ -30,6 +33,9 @@ from tests.adapters.terminal.running import (
     speaker,
 )
 from tests.fakes.scripted_client import ScriptedClient
+
+UNUSED = Path("unused")
+"""The folder of a history, which the line mode does not have."""
 
 
 class Team(ScriptedClient):
@@ -58,7 +64,8 @@ class Team(ScriptedClient):
 async def chat(client: ScriptedClient, *lines: str, **how: Any) -> tuple[int, str, str]:
     """Exit code, output and errors of a chat with piped lines."""
     out, err = io.StringIO(), io.StringIO()
-    plain = PlainChat(stdin=io.StringIO("\n".join(lines)), stdout=out, stderr=err, **how)
+    stdin = io.StringIO("\n".join(lines))
+    plain = PlainChat(Settings(data_dir=UNUSED, **how), stdin=stdin, stdout=out, stderr=err)
 
     @asynccontextmanager
     async def connect() -> AsyncGenerator[ScriptedClient, None]:
@@ -78,6 +85,13 @@ async def test_a_first_message_comes_before_the_lines_of_a_pipe():
     assert out.splitlines() == ["you: first", "a: One.", "you: second"]
     assert client.sent == [("t2", "first"), ("t2", "second")]
     assert client.all["t2"].info.team == "writers"
+
+
+async def test_a_line_from_no_thread_is_printed_once():
+    notices: asyncio.Queue[tuple[str, Level]] = asyncio.Queue()
+    notices.put_nowait(("config.toml changed", "info"))
+    code, out, _ = await chat(Team([ended()]), first="go", new=True, notices=notices)
+    assert (code, out.splitlines()) == (0, ["note: config.toml changed", "you: go"])
 
 
 async def test_a_turn_is_printed_as_lines_with_roles():
@@ -344,7 +358,9 @@ async def test_no_line_that_the_terminal_would_break_looks_like_a_line_of_our_ow
     master, slave = os.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
     with os.fdopen(slave, "w") as out, os.fdopen(master, "rb", buffering=0) as screen:
-        plain = PlainChat(stdin=io.StringIO("go\n"), stdout=out, stderr=io.StringIO())
+        plain = PlainChat(
+            Settings(data_dir=UNUSED), stdin=io.StringIO("go\n"), stdout=out, stderr=io.StringIO()
+        )
 
         @asynccontextmanager
         async def connect() -> AsyncGenerator[ScriptedClient, None]:
@@ -366,7 +382,12 @@ async def test_a_reader_who_goes_away_ends_the_chat():
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as out:
-        plain = PlainChat(stdin=io.StringIO("go\nmore\n"), stdout=out, stderr=io.StringIO())
+        plain = PlainChat(
+            Settings(data_dir=UNUSED),
+            stdin=io.StringIO("go\nmore\n"),
+            stdout=out,
+            stderr=io.StringIO(),
+        )
 
         @asynccontextmanager
         async def connect() -> AsyncGenerator[ScriptedClient, None]:

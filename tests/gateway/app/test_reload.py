@@ -164,6 +164,27 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
         assert "held" in parts.CLOSED
 
 
+async def test_a_service_that_watches_its_config_says_so(folder):
+    store = SqliteStore(folder / "store")
+    async with open_service(load(folder), store, watch=True) as (gateway, _, read_anew):
+        assert (await SocketClient.connect(folder / "store")).owner_watches
+        write(folder, model="new")
+        assert '-> "parts:new"' in await read_anew(dry_run=False)  # it may still be told to
+        thread = (await gateway.accept(said("hello"))).thread
+        assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "new"
+
+
+async def test_a_changed_module_is_imported_anew_unless_the_config_is_refused(folder):
+    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+        (folder / "parts.py").write_text(PARTS.replace('"old"', '"own"'))
+        assert "did not change" in await read_anew(dry_run=True)
+        write(folder, users="nobody here")
+        thread = (await gateway.create_thread()).id
+        assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"
+        await read_anew(dry_run=False)
+        assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "own"
+
+
 async def test_a_dry_run_changes_nothing(folder):
     async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
         assert "The settings did not change." in await read_anew(dry_run=True)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from textwrap import dedent
 
@@ -309,6 +310,34 @@ def test_a_model_behind_a_proxy_that_can_not_be_used_is_one_error(folder):
     ran = with_variables(["run", "hello"], DESKTOP)
     assert ran.returncode == 2
     assert ran.stderr.count("ALL_PROXY: expected an address such as") == 1
+
+
+# --- pipes ---
+
+
+def into_a_closed_pipe(*args: str) -> int:
+    """Run a command whose reader is gone; its exit code."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (
+        open(writer, "w", encoding="utf-8") as out,
+        redirect_stdout(out),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main(args, prog_name="parley")
+    return int(ended.value.code or 0)
+
+
+def test_every_listing_ends_quietly_where_nobody_reads_on(folder, capsys):
+    configure(folder, HELLO)
+    parley("run", "--session", "trip", "Hi")
+    (folder / "store" / "parley.log").write_text("incident abc123: it failed\n")
+    for command in ("list", "show trip", "export trip", "replay trip", "audit trip"):
+        assert into_a_closed_pipe("sessions", *command.split()) == 141
+    assert into_a_closed_pipe("check", "--offline") == 141
+    assert into_a_closed_pipe("log", "abc123") == 141
+    assert into_a_closed_pipe("completion", "bash") == 141
+    assert capsys.readouterr().err == ""
 
 
 # --- completion ---

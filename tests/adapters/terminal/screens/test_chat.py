@@ -8,6 +8,7 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import OptionList
 
+from adapters.terminal.items import Level
 from adapters.terminal.widgets.bars import QueueBar
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway import events
@@ -191,6 +192,17 @@ async def test_a_first_message_that_could_not_be_sent_is_the_draft(tmp_path: Pat
     client.refuse = "Not now."
     async with chatting(client, tmp_path, new=True, first="hello you") as chat:
         await chat.until(lambda: chat.composer.text == "hello you")
+
+
+async def test_a_line_from_no_thread_stands_in_the_open_one(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("older")
+    notices: asyncio.Queue[tuple[str, Level]] = asyncio.Queue()
+    notices.put_nowait(("config.toml [/changed", "info"))  # before there is a transcript
+    async with chatting(client, tmp_path, notices=notices) as chat:
+        await chat.until_shown("config.toml [/changed")
+        notices.put_nowait(("tools.py can't be used", "error"))
+        await chat.until_shown("✗ tools.py can't be used")
 
 
 async def test_a_team_alone_opens_an_empty_thread_for_it(tmp_path: Path):
