@@ -22,6 +22,7 @@ LOCAL = (
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
     Command("only", "Show one agent; without a name, all agents", "[agent]"),
+    Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
     Command("copy", "Copy the last reply", keys="ctrl+o"),
     Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),

@@ -44,6 +44,12 @@ class History:
         self._at += 1
         return self._entries[self._at] if self._at < len(self._entries) else self._draft
 
+    def matching(self, words: str) -> list[str]:
+        """Prompts with these words, newest first, each once."""
+        wanted = words.lower()
+        found = (prompt for prompt in reversed(self._entries) if wanted in prompt.lower())
+        return list(dict.fromkeys(found))
+
     def _write(self, prompt: str) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         whole = len(self._entries) >= 2 * MOST

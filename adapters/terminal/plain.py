@@ -219,6 +219,9 @@ class PlainChat:
                 conversation.open(None, team=rest)
             case "sessions":
                 await self._list_threads(conversation, rest)
+            case "find" if rest:
+                await self._wait_until(lambda: not conversation.loading)
+                self._find(conversation, rest)
             case "stop":
                 await conversation.stop()
             case "rename" if thread and rest:
@@ -246,6 +249,15 @@ class PlainChat:
             parts = [thread_title(thread), *place, thread.state, *waits(thread), ago]
             self._print_line(f"{number}. {', '.join(parts)}")
         self._print_line("Type /sessions and a number to open one.")
+
+    def _find(self, conversation: Conversation, words: str) -> None:
+        """Print each line with the words, and who said it."""
+        from adapters.terminal.find import NOTHING, found_lines  # not at the start
+
+        model = conversation.model
+        items = [model.items[key] for key in model.keys]
+        for line in list(found_lines(items, words)) or [NOTHING]:
+            self._print_line(line)
 
     async def _attempt(self, doing: Awaitable[object]) -> bool:
         try:

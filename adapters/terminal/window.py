@@ -16,6 +16,7 @@ TAIL_TURNS = 30
 TAIL_WEIGHT = 150
 STEP_TURNS = 15
 STEP_WEIGHT = 75
+AROUND_WEIGHT = 30
 MOST_WEIGHT = 250
 
 
@@ -30,6 +31,16 @@ class Window:
     def tail(cls, items: Sequence[Item]) -> Window:
         """The end of the transcript."""
         return cls(_back(items, len(items), TAIL_TURNS, TAIL_WEIGHT), len(items))
+
+    @classmethod
+    def around(cls, items: Sequence[Item], index: int) -> Window:
+        """An item with some above and below."""
+        start = _back(items, index, STEP_TURNS, AROUND_WEIGHT)
+        end, room = index + 1, AROUND_WEIGHT
+        while end < len(items) and room > 0:
+            room -= weight(items[end])
+            end += 1
+        return cls(start, end)
 
     def following(self, items: Sequence[Item]) -> Window:
         """The window extended by new items, or the tail if too large."""

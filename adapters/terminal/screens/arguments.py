@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +12,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from adapters.terminal.find import NOTHING, Walk, pattern_of
+from adapters.terminal.screens.finder import ABOVE, row_of
 from adapters.terminal.widgets.arguments import IN_LINE, ArgumentText, heading, text_chunks
 from adapters.terminal.widgets.overlay import Overlay
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from adapters.terminal.items import RequestItem
 
 MOST_FOUND = 10_000
-ABOVE = 3
-"""Lines that stay in sight above what was found."""
 KEYS = "esc back   / search   n next   N previous   up, down, pgup, pgdn scroll"
 
 
@@ -62,7 +61,7 @@ class ArgumentsScreen(Overlay[None]):
         self._keys = Static(Content.styled(KEYS, "$muted"), markup=False)
         self._chunks: list[tuple[Static, Content]] = []
         self._found: list[_Place] = []
-        self._at = -1
+        self._walk = Walk()
 
     def compose(self) -> ComposeResult:
         """The frame; the arguments follow."""
@@ -101,7 +100,7 @@ class ArgumentsScreen(Overlay[None]):
         event.stop()
         self._end_search()
         self._found = list(self._places(event.value))[:MOST_FOUND] if event.value else []
-        self._at = -1
+        self._walk = Walk(len(self._found))
         self.action_next(1)
 
     def _end_search(self) -> None:
@@ -109,7 +108,7 @@ class ArgumentsScreen(Overlay[None]):
         self.set_focus(None)
 
     def _places(self, words: str) -> list[_Place]:
-        pattern = re.compile(re.escape(words), re.IGNORECASE)
+        pattern = pattern_of(words)
         return [
             _Place(number, found.start(), found.end())
             for number, (_, content) in enumerate(self._chunks)
@@ -118,20 +117,20 @@ class ArgumentsScreen(Overlay[None]):
 
     def action_next(self, step: int) -> None:
         """Go to the next place, or to the one before."""
-        if 0 <= self._at < len(self._found):
-            widget, content = self._chunks[self._found[self._at].chunk]
-            widget.update(content)
         if not self._found:
-            self._tell("Nothing was found." if self._search.value else KEYS)
+            self._tell(NOTHING if self._search.value else KEYS)
             return
-        self._at = (self._at + step) % len(self._found) if self._at >= 0 else 0
-        place = self._found[self._at]
+        if self._walk.at >= 0:
+            widget, content = self._chunks[self._found[self._walk.at].chunk]
+            widget.update(content)
+        self._walk.step(step)
+        place = self._found[self._walk.at]
         widget, content = self._chunks[place.chunk]
         widget.update(content.stylize("black on yellow", place.start, place.end))
-        above = content[: place.start].wrap(max(1, widget.content_region.width))
-        row = widget.virtual_region.y + len(above) - 1
+        above = row_of(content, place.start, widget.content_region.width)
+        row = widget.virtual_region.y + above
         self._scroll.scroll_to(y=max(0, row - ABOVE), animate=False)
-        self._tell(f"{self._at + 1:,} of {len(self._found):,}   n next   N previous   esc back")
+        self._tell(f"{self._walk}   n next   N previous   esc back")
 
     def _tell(self, text: str) -> None:
         self._keys.update(Content.styled(text, "$muted"))

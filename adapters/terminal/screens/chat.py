@@ -25,11 +25,14 @@ from adapters.terminal.redraw_pace import Pace
 from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
 from adapters.terminal.screens.draft_keeper import DraftKeeper
+from adapters.terminal.screens.finder import Finder
+from adapters.terminal.screens.prompt_search import PromptSearch
 from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
 from adapters.terminal.widgets.bars import Welcome
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
+from adapters.terminal.widgets.search_bar import FindBar, PromptBar, SearchBar
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ class ChatScreen(Screen[None]):
         ("escape", "back", "Back, or stop"),
         ("ctrl+t", "answer", "Answer the team"),
         ("ctrl+s", "sessions", "Threads"),
+        ("ctrl+f", "find", "Find"),
+        ("ctrl+r", "find_prompt", "Earlier prompts"),
         ("ctrl+g", "edit", "Editor"),
         ("ctrl+o", "copy_reply", "Copy the last reply"),
         ("ctrl+end", "follow", "Follow"),
@@ -80,6 +85,9 @@ class ChatScreen(Screen[None]):
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
         self._card = RequestCard(self._guard, self._clock)
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
+        self._find_bar, self._prompt_bar = FindBar(), PromptBar()
+        self._finder = Finder(self, self._find_bar, self._view)
+        self._prompts = PromptSearch(self._prompt_bar, self._composer, self._history)
         self._commands = CommandRunner(self, self, settings)
         self._side: ThreadList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
@@ -101,6 +109,8 @@ class ChatScreen(Screen[None]):
                 yield self._card
                 yield view.queue
                 yield self._palette
+                yield self._find_bar
+                yield self._prompt_bar
                 yield self._composer
             yield view.team
         yield view.status
@@ -208,6 +218,7 @@ class ChatScreen(Screen[None]):
             self._answer_focus.close(())
         with surviving(self._settings.survive):  # a request must be seen even then
             await self._view.draw(conversation)
+        self._finder.drawn()
         self._draw_status()
         thread, name = conversation.thread, conversation.client.operator()
         self._composer.address(message_label(thread, name), message_title(thread, name))
@@ -376,7 +387,9 @@ class ChatScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Close what is open, leave the card, stop the team; keep drafts."""
-        if self._palette.display:
+        if self._find_bar.display or self._prompt_bar.display:
+            self._close_bars()
+        elif self._palette.display:
             self._palette.close(self._composer.text)
         elif self._composer.purpose is not None:
             self._composer.stop_asking()
@@ -449,6 +462,54 @@ class ChatScreen(Screen[None]):
     async def action_edit(self) -> None:
         """Write the draft in the person's editor."""
         await self._commands.edit(self._composer)
+
+    # finding
+
+    def action_find(self) -> None:
+        """Find words in the transcript."""
+        self.find("")
+
+    def find(self, words: str) -> None:
+        """Find these words in the transcript; without any, ask for them."""
+        self._prompt_bar.close()
+        self._finder.open(words)
+
+    def action_find_prompt(self) -> None:
+        """Look for an earlier prompt by its words."""
+        if self._find_bar.display:
+            self._finder.close()
+        self._prompts.open()
+
+    def _close_bars(self) -> None:
+        if self._find_bar.display:
+            self._finder.close()
+        self._prompt_bar.close()
+        self._composer.focus()
+
+    @on(SearchBar.Typed)
+    def _on_words(self, event: SearchBar.Typed) -> None:
+        match event.bar:
+            case PromptBar():
+                self._prompts.look_for(event.words)
+            case _:
+                self._finder.look_for(event.words)
+
+    @on(SearchBar.Stepped)
+    def _on_step(self, event: SearchBar.Stepped) -> None:
+        match event.bar:
+            case PromptBar():
+                self._prompts.step(event.step)
+            case _:
+                self._finder.step(event.step)
+
+    @on(PromptBar.Taken)
+    def _on_prompt_taken(self) -> None:
+        self._prompts.take()
+        self._close_bars()
+
+    @on(SearchBar.Scroll)
+    def _on_search_scroll(self, event: SearchBar.Scroll) -> None:
+        self._view.scroll(pages=event.pages, lines=0)
 
     def show_only(self, agent: str) -> None:
         """Show what one agent says and does; everything, without a name."""

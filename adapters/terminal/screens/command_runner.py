@@ -47,6 +47,10 @@ class ChatActions(Protocol):
         """Stop the running turn."""
         ...
 
+    def find(self, words: str) -> None:
+        """Find words in the transcript; without any, ask for them."""
+        ...
+
     def show_only(self, agent: str) -> None:
         """Show one agent alone; everything, without a name."""
         ...
@@ -77,12 +81,10 @@ class CommandRunner:
                 self._screen.run_worker(self._delete, group="dialog")
             case "stop":
                 self._chat.stop_team()
-            case "only":
-                self._chat.show_only(rest.removeprefix("@"))
+            case "only" | "find" | "copy":
+                self._read(command.name, rest)
             case "editor":
                 self._chat.action_edit()
-            case "copy":
-                self.copy_reply()
             case "mouse":
                 self._settings.toggle_mouse()
             case "help":
@@ -91,6 +93,16 @@ class CommandRunner:
                 self._screen.app.exit(0)
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
+
+    def _read(self, name: str, rest: str) -> None:
+        """Run a command about what stands in the transcript."""
+        match name:
+            case "only":
+                self._chat.show_only(rest.removeprefix("@"))
+            case "find":
+                self._chat.find(rest)
+            case _:
+                self.copy_reply()
 
     async def edit(self, composer: Composer) -> None:
         """Edit the draft in the person's editor."""
@@ -103,7 +115,10 @@ class CommandRunner:
         try:
             with self._screen.app.suspend():
                 try:
-                    composer.set_draft(await desktop.edit_text(composer.text, command))
+                    draft = composer.whole
+                    edited = await desktop.edit_text(draft, command)
+                    if edited != draft:
+                        composer.set_draft(edited)
                 except OSError as error:
                     trouble = sanitize(f"{command[0]} did not start ({error.strerror}).")
         except SuspendNotSupported:

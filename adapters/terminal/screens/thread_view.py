@@ -21,6 +21,7 @@ from adapters.terminal.widgets.team_panel import TeamPanel
 
 if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
+    from adapters.terminal.items import Item
     from adapters.terminal.model import ThreadModel
     from adapters.terminal.widgets.transcript import Transcript
 
@@ -48,6 +49,8 @@ class ThreadView:
         self.stop_key = SecondPress(time, SECOND_PRESS)
         self.stopping = False
         """True until a team that was told to stop has stopped."""
+        self.items: list[Item] = []
+        """Everything that the transcript shows, mounted or not."""
         self._now = now
         self._drawn: tuple[ThreadModel, str] | None = None
 
@@ -93,6 +96,7 @@ class ThreadView:
             from adapters.terminal.items import is_shown_for  # not at the start
 
             items = [item for item in items if is_shown_for(item, self.only)]
+        self.items = items
         await transcript.draw(items)
         self.unsent.display = False
         transcript.display, self.welcome.display = bool(items), not items
@@ -127,6 +131,11 @@ class ThreadView:
         else:
             self.status.show_ready(waits=bool(model.requests))
         return working
+
+    @property
+    def in_view(self) -> list[str]:
+        """Keys of the items in view."""
+        return self.transcript.in_view if self.transcript is not None else []
 
     def scroll(self, *, pages: int, lines: int) -> None:
         """Scroll the transcript by pages or lines, or to its end."""

@@ -6,9 +6,9 @@ from typing import Literal
 from textual import events
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import TextArea
 
 from adapters.terminal.history import History
+from adapters.terminal.widgets.folding_area import FoldingArea
 from adapters.terminal.widgets.palette import Palette
 
 HINTS = "/ commands  @ agents"
@@ -24,7 +24,7 @@ class Purpose:
     request: str
 
 
-class Composer(TextArea):
+class Composer(FoldingArea):
     """A growing text field.
 
     Enter sends, ctrl+j breaks the line, up and down walk the history.
@@ -57,12 +57,7 @@ class Composer(TextArea):
         """A key was pressed here."""
 
     def __init__(self, history: History, palette: Palette) -> None:
-        super().__init__(
-            soft_wrap=True,
-            tab_behavior="focus",
-            show_line_numbers=False,
-            highlight_cursor_line=False,
-        )
+        super().__init__()
         self.cursor_blink = False
         self.purpose: Purpose | None = None
         self.takes_back = False
@@ -120,14 +115,15 @@ class Composer(TextArea):
         if not self.text:
             return False
         if not self.purpose:
-            self._history.add(self.text)
+            self._history.add(self.whole)
         self.set_draft("")
         return True
 
     @property
     def unsent(self) -> str:
         """Everything unsent: a draft, an answer, or both."""
-        return "\n".join(filter(None, (self._aside, self.text))) if self.purpose else self.text
+        aside = self._folds.whole(self._aside) if self.purpose else ""
+        return "\n".join(filter(None, (aside, self.whole)))
 
     def restore(self, draft: str) -> None:
         """Bring a draft back, under one that is being written."""
@@ -208,6 +204,8 @@ class Composer(TextArea):
                 self._submit()
             case "ctrl+j" | "shift+enter":
                 self.insert("\n")
+            case "tab" if self.unfold():
+                pass
             case "ctrl+d" if not self.text and not self.purpose:
                 self.post_message(self.LeaveRequested())
             case "ctrl+underscore":
@@ -219,7 +217,7 @@ class Composer(TextArea):
         return True
 
     def _submit(self) -> None:
-        text = self.text.strip()
+        text = self.whole.strip()
         if text or (self.purpose and self.purpose.kind == "note"):
             self.set_draft("")
             if not self.purpose:

@@ -164,6 +164,11 @@ class Card(TextEntry[ItemType], can_focus=True):
         self.folded = not self.folded
         self.draw()
 
+    def reveal(self, line: int | None) -> None:
+        """Open, with a line of its result in sight."""
+        if self.folded:
+            self.action_fold()
+
 
 class ThoughtEntry(Card[ThoughtItem]):
     """Reasoning, folded to one line."""
@@ -185,6 +190,13 @@ class ToolEntry(Card[ToolItem]):
     A failure opens by itself. A long result opens whole on a screen of its own.
     """
 
+    hint = ""
+    """Its last line, if that is no text of the call."""
+    not_shown = ""
+    """Lines of the result below those on the card."""
+    _first = 0
+    """The first line of the result on the card."""
+
     async def show(self, item: ToolItem) -> None:
         """Draw the item."""
         if item.state in FAILURES and item.state != self.item.state:
@@ -204,6 +216,13 @@ class ToolEntry(Card[ToolItem]):
             self.folded = True
         else:
             self.folded = not self.folded
+        self._first = 0
+        self.draw()
+
+    def reveal(self, line: int | None) -> None:
+        """Open, with a line of its result in sight."""
+        self.folded = False
+        self._first = max(0, (line or 0) - CARD_LINES + TAIL_LINES)
         self.draw()
 
     def draw(self) -> None:
@@ -233,11 +252,17 @@ class ToolEntry(Card[ToolItem]):
         parts: list[tuple[str, str]] = []
         if self.item.arguments:
             parts.append((_indent_lines(self.item.arguments), MUTED))
-        shown, more = first_lines(self.item.result, CARD_LINES)
+        lines = self.item.result.splitlines()
+        shown, rest = lines[self._first : self._first + CARD_LINES], lines[self._first :]
+        self.not_shown = "\n".join(rest[CARD_LINES:])
+        if self._first:
+            parts.append((f"\n  … {self._first} lines above", "$primary"))
         if shown:
-            parts.append((_indent_lines(shown), ""))
+            parts.append((_indent_lines("\n".join(shown)), ""))
+        more = len(rest) - len(shown)
+        self.hint = f"\n  … {more} more lines, Enter shows them" if more else ""
         if more:
-            parts.append((f"\n  … {more} more lines, Enter shows them", "$primary"))
+            parts.append((self.hint, "$primary"))
         return parts
 
     def _hidden_lines(self) -> int:

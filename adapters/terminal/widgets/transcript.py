@@ -45,6 +45,8 @@ class Transcript(VerticalScroll, can_focus=False):
         self._seen = 0
         self._window = Window()
         self._wanted: Wanted = ""
+        self._brought = ""
+        """The item to show, wherever it is."""
         self._entries: dict[str, Entry] = {}
         self._above = Static(markup=False, classes="above")
         self._total = 0
@@ -60,6 +62,17 @@ class Transcript(VerticalScroll, can_focus=False):
         """The keys of what is mounted, from top to bottom."""
         return list(self._entries)
 
+    @property
+    def in_view(self) -> list[str]:
+        """The keys of what is in view, from top to bottom."""
+        top, bottom = self.scroll_y, self.scroll_y + self.size.height
+        regions = ((key, entry.virtual_region) for key, entry in self._entries.items())
+        return [key for key, region in regions if region.bottom > top and region.y < bottom]
+
+    def entry(self, key: str) -> Entry | None:
+        """The widget of an item, if it is mounted."""
+        return self._entries.get(key)
+
     def on_mount(self) -> None:
         """Hold the end from the start."""
         self.mount(self._above)
@@ -69,6 +82,18 @@ class Transcript(VerticalScroll, can_focus=False):
         """Go to the end and stay there."""
         self._following, self._wanted = True, "end"
         self.post_message(self.DrawRequested())
+
+    def bring(self, key: str) -> None:
+        """Mount an item, if it is not there."""
+        self._brought = key
+        self.post_message(self.DrawRequested())
+
+    def bring_row(self, y: int, above: int) -> None:
+        """Scroll a row of the screen into view, below some others."""
+        row = y - self.content_region.y
+        if not 0 <= row < self.size.height:
+            self.release_anchor()
+            self.scroll_to(y=max(0, self.scroll_y + row - above), animate=False)
 
     async def clear(self) -> None:
         """Show another thread from its end."""
@@ -93,6 +118,7 @@ class Transcript(VerticalScroll, can_focus=False):
             case "":
                 if self._following:
                     self._window = self._window.following(items)
+        self._move_to_brought(items)
         await self._reconcile(items[self._window.start : self._window.end])
         self._total = len(items)
         self._draw_above()
@@ -101,6 +127,15 @@ class Transcript(VerticalScroll, can_focus=False):
             self.anchor()
         elif self._place is not None:
             self.call_after_refresh(self._placed)
+
+    def _move_to_brought(self, items: Sequence[Item]) -> None:
+        brought, self._brought = self._brought, ""
+        place = (index for index, item in enumerate(items) if item.key == brought)
+        index = next(place, None) if brought and brought not in self._entries else None
+        if index is not None:
+            self.release_anchor()
+            self._place = None
+            self._window = Window.around(items, index)
 
     def release_anchor(self) -> None:
         """The reader scrolls: the end is no longer followed."""

@@ -234,6 +234,17 @@ async def test_commands_list_open_rename_and_delete_threads():
     assert list(client.all) == ["a"]
 
 
+async def test_find_prints_lines_with_their_speakers():
+    client = Team([said("helper", "m", "one\nan Apple\ntwo apples"), ended()])
+    client.add_thread("Fruits")
+    _, out, _ = await chat(client, "apple?", "/find apple", "/find", "/find pear")
+    lines = out.splitlines()
+    at = lines.index("helper: an Apple")
+    assert lines[at - 1 : at + 2] == ["you: apple?", "helper: an Apple", "helper: two apples"]
+    assert lines[at + 2].startswith("/find needs an argument")
+    assert lines[-1] == "Nothing was found."
+
+
 async def test_a_new_thread_is_begun_and_gateway_commands_are_sent():
     client = Team([ended()], [ended()])
     client.add_thread("Old", id="old")

@@ -67,12 +67,12 @@ async def test_enter_sends_and_ctrl_j_breaks_the_line(tmp_path: Path):
 async def test_many_lines_are_undone_and_done_again(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True) as chat:
         await chat.press("a")
-        chat.app.post_message(Paste("\n" * 40 + "b"))
+        chat.app.post_message(Paste("\n" * 9 + "b"))
         await chat.until(lambda: "b" in chat.composer.text)
         await chat.press("ctrl+z")
         assert (chat.composer.text, chat.composer.cursor_location) == ("a", (0, 1))
         await chat.press("ctrl+y")
-        assert chat.composer.text == "a" + "\n" * 40 + "b"
+        assert chat.composer.text == "a" + "\n" * 9 + "b"
 
 
 async def test_ctrl_q_quits_when_it_is_repeated_only(tmp_path: Path):
@@ -290,10 +290,10 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
 async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
         await chat.press("/")
-        await chat.until_shown("/new [team]", "↓ 5 more")
+        await chat.until_shown("/new [team]", "↓ 6 more")
         assert "/status" not in chat.text()
         await chat.press("up")
-        await chat.until_shown("▸ /status", "What the team is doing", "↑ 5 more")
+        await chat.until_shown("▸ /status", "What the team is doing", "↑ 6 more")
 
 
 async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
