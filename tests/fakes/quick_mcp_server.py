@@ -1,5 +1,6 @@
-"""The server of `mcp_server.py` without the library, which takes a second to import.
+"""The server of `mcp_server.py`, started in milliseconds.
 
+It does without the library, which takes a second to import:
 `python -m tests.fakes.quick_mcp_server`; `tests/teams/tools/test_mcp.py` compares the two.
 """
 

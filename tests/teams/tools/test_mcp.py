@@ -1,4 +1,4 @@
-"""Tools over the wire, from a server of the MCP library and from a quick one."""
+"""Tools over the wire, from servers of MCP."""
 
 from __future__ import annotations
 
