@@ -17,7 +17,6 @@ from gateway.factory.advice import advise
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, TeamInfo, ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -25,6 +24,7 @@ from teams.conditions import MaxMessageTermination
 from teams.core import FunctionCall
 from teams.models import ChatCompletionClient, CreateResult, ModelInfo, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.new_store import new_store
 
 CAN_CALL = ModelInfo(
     vision=True,
@@ -115,7 +115,7 @@ class ScriptedTeams:
 async def opened(folder: Path, make: Callable[[], Team] | ScriptedTeams, **more):
     """A gateway on the store in `folder`, with its socket."""
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
-    async with Gateway(SqliteStore(folder), teams, **more) as gateway, serve_control(gateway):
+    async with Gateway(new_store(folder), teams, **more) as gateway, serve_control(gateway):
         yield gateway
 
 

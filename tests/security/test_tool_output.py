@@ -168,7 +168,7 @@ def remembered(*texts: str) -> ListMemory:
 def mcp_team() -> Team:
     server = StdioServerParams(
         command=sys.executable,
-        args=["-m", "tests.fakes.mcp_server"],
+        args=["-m", "tests.fakes.quick_mcp_server"],
         cwd=str(ROOT),
         read_timeout_seconds=20,
     )

@@ -98,6 +98,16 @@ def nested() -> Any:
     return RoundRobinGroupChat([inner, minds, chief, human], max_turns=4)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_older() -> None:
+    """Spare the collector what other tests have left.
+
+    It would look at all of that each time.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 TEAMS = [round_robin, selector, swarm, graph, magentic_one, nested]
 
 

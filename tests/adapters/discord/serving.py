@@ -18,9 +18,9 @@ from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
 from tests.fakes.held_catch_up import HeldCatchUp
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
 EVERYWHERE = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
@@ -59,7 +59,7 @@ async def serving(
     access = Access(operators, routes=routes, approvals=approvals)
     adapter = DiscordAdapter(config or config_of(discord), clock=clock)
     async with (
-        Gateway(SqliteStore(folder), teams, access=access, clock=gateway_clock, **more) as gateway,
+        Gateway(new_store(folder), teams, access=access, clock=gateway_clock, **more) as gateway,
         asyncio.TaskGroup() as group,
     ):
         host: Any = HeldCatchUp(gateway, meanwhile) if meanwhile else gateway

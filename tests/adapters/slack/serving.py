@@ -24,6 +24,7 @@ from gateway.store.tokens import TokenStore
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.held_catch_up import HeldCatchUp
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 PATIENCE = 40.0
@@ -139,7 +140,7 @@ async def served(
     """
     client = model(*answers)
     teams = ScriptedTeams(lambda: make(client) if make else solo(client), rules=rules or {})
-    store = SqliteStore(folder)
+    store = new_store(folder)
     access = Access([OPERATOR], routes=[Route.model_validate(route) for route in routes])
     config = config_of(slack, **(settings or {}))
     tokens = TokenStore(store, keys or {})

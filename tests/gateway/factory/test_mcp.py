@@ -43,7 +43,7 @@ tools = ["os:getpid"]
 [[teams.desk.agents.clerk.mcp]]
 name = "notes"
 command = "{python}"
-args = ["-m", "tests.fakes.mcp_server"]
+args = ["-m", "tests.fakes.quick_mcp_server"]
 cwd = "{root}"
 timeout = 20
 env = {{ NOTES = "{notes}", SERVER_KEY = "${{SERVER_KEY}}" }}

@@ -216,7 +216,7 @@ async def test_a_tool_of_an_mcp_server_runs_only_where_it_is_allowed(tmp_path, w
     notes = tmp_path / "notes"
     server = StdioServerParams(
         command=sys.executable,
-        args=["-m", "tests.fakes.mcp_server"],
+        args=["-m", "tests.fakes.quick_mcp_server"],
         cwd=str(ROOT),
         env={"NOTES": str(notes)},
         read_timeout_seconds=20,

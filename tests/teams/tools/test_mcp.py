@@ -1,4 +1,4 @@
-"""Tools over the wire, from a server of the MCP library."""
+"""Tools over the wire, from servers of MCP."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ def noted(notes: Path) -> list[str]:
     return notes.read_text().splitlines() if notes.exists() else []
 
 
-@pytest.fixture
-def params(notes: Path) -> StdioServerParams:
+def started_with(module: str, notes: Path) -> StdioServerParams:
     return StdioServerParams(
         command=sys.executable,
-        args=["-m", "tests.fakes.mcp_server"],
+        args=["-m", module],
         cwd=str(ROOT),
         env={"NOTES": str(notes)},
         read_timeout_seconds=20,
@@ -49,9 +48,26 @@ def params(notes: Path) -> StdioServerParams:
 
 
 @pytest.fixture
+def params(notes: Path) -> StdioServerParams:
+    return started_with("tests.fakes.quick_mcp_server", notes)
+
+
+@pytest.fixture
 async def workbench(params: StdioServerParams) -> AsyncIterator[McpWorkbench]:
     async with McpWorkbench(params) as started:
         yield started
+
+
+async def test_a_server_of_the_library_answers_as_the_quick_one(
+    workbench: McpWorkbench, notes: Path
+) -> None:
+    async with McpWorkbench(started_with("tests.fakes.mcp_server", notes)) as library:
+        assert await library.list_tools() == await workbench.list_tools()
+        for name, arguments in (("add", {"a": 2, "b": 3}), ("fail", {}), ("subtract", {})):
+            of_library = await library.call_tool(name, arguments)
+            assert of_library == await workbench.call_tool(name, arguments)
+        assert (await library.call_tool("add", {"a": "two"})).is_error
+    assert noted(notes) == ["add 2 3"] * 2
 
 
 async def test_a_server_lists_its_tools_with_their_schemas(workbench: McpWorkbench) -> None:

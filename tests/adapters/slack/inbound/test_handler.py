@@ -140,6 +140,7 @@ async def test_names_links_and_commands_are_what_people_see(tmp_path: Path) -> N
         ("large.bin", b"x" * 20_000_001, {}, "a file may have 20 MB"),
         ("plan.txt", b"", {"external": "https://evil.example/plan.txt"}, "not stored in Slack"),
     ],
+    ids=["image", "text", "huge image", "no image", "large", "elsewhere"],
 )
 async def test_files_are_fetched_from_slack_alone_and_within_limits(
     tmp_path: Path, name: str, data: bytes, more: dict[str, str], why: str
