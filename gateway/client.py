@@ -202,7 +202,7 @@ class Client(Protocol):
         ...
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
-        """The names of this kind in the config, in its order, with what they are."""
+        """The config's names of this kind, in its order, with descriptions."""
         ...
 
     def operator(self) -> str:
