@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 logger = logging.getLogger("teams")
@@ -17,6 +18,9 @@ INSISTENCE = 0.95
 """Seconds until a pull that has not ended is cancelled again; what the engine waits for itself has
 given up by then.
 """
+
+LOOK_SECONDS = 0.2
+"""Seconds between two looks at whether a consumer's task was cancelled."""
 
 
 class CancellationToken:
@@ -118,7 +122,8 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
     Cancelling the token while the consumer waits for an item cancels just that wait, again and
     again until it ends, for somebody's code may catch a CancelledError and go on; while the
     consumer holds an item, its next pull ends the run. Either way the consumer sees CancelledError,
-    after `cancelled` has put things in order; so it does when its own task is cancelled in a pull.
+    after `cancelled` has put things in order; so it does when its own task is cancelled in a pull,
+    which is repeated in the same way where a stream `insists`.
     A token that was cancelled before the first pull leaves everything as it is, and one that is
     cancelled after an item of the type `last_item` has nothing to cancel.
 
@@ -127,6 +132,7 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
     """
 
     last_item: ClassVar[type | None] = None
+    insists: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -152,10 +158,10 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
         if self._state != "open":
             await self._open()
         try:
-            if self._token is None or self._pull is None:
+            if self._pull is None:
                 item = await self._inner.__anext__()
             else:
-                item = await self._pull_watched(self._token, self._pull)
+                item = await self._pull_watched(self._pull)
         except asyncio.CancelledError:
             await self._give_up()
             raise
@@ -200,14 +206,18 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
         if self._opening is not None:
             await self._opening()
         self._state = "open"
+        if self._token is None and not self.insists:
+            return
+        self._pull = _Pull(asyncio.get_running_loop())
         if self._token is not None:
-            self._pull = _Pull(asyncio.get_running_loop())
             self._token.add_callback(self._pull.token_cancelled)
+        if self.insists:
+            self._pull.watch()
 
-    async def _pull_watched(self, token: CancellationToken, pull: _Pull) -> T:
-        if token.is_cancelled():
+    async def _pull_watched(self, pull: _Pull) -> T:
+        if self._token is not None and self._token.is_cancelled():
             return await self._inner.athrow(asyncio.CancelledError())
-        pull.task = asyncio.current_task()
+        pull.begin()
         try:
             item = await self._inner.__anext__()
         finally:
@@ -215,6 +225,10 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
             cancelled = pull.asked > 0
             if cancelled:
                 await pull.withdraw(task)
+        if not cancelled and self.insists and pull.is_cancelled(task):
+            cancelled = True
+            with suppress(asyncio.CancelledError):  # if it was not delivered yet, it is now
+                await asyncio.sleep(0)
         if cancelled:
             return await self._inner.athrow(asyncio.CancelledError())
         return item
@@ -230,8 +244,10 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
         self._unwatch()
 
     def _unwatch(self) -> None:
-        if self._token is not None and self._pull is not None:
-            self._token.remove_callback(self._pull.token_cancelled)
+        if self._pull is not None:
+            self._pull.unwatch()
+            if self._token is not None:
+                self._token.remove_callback(self._pull.token_cancelled)
         self._token = None
 
 
@@ -242,15 +258,52 @@ class _Pull:
     dropped it.
     """
 
-    __slots__ = ("_insisting", "_loop", "asked", "task")
+    __slots__ = ("_before", "_insisting", "_loop", "_noticed", "_watching", "asked", "task")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._insisting: asyncio.TimerHandle | None = None
+        self._watching: asyncio.TimerHandle | None = None
+        self._before = 0
+        """Number of the task's cancellations when the wait began."""
+        self._noticed: float | None = None
+        """When the wait was first found to be cancelled by others."""
         self.task: asyncio.Task[Any] | None = None
         """The task that waits, while one does."""
         self.asked = 0
         """Number of requests to end it."""
+
+    def begin(self) -> None:
+        """The current task waits from now on."""
+        self.task = asyncio.current_task()
+        self._before = self.task.cancelling() if self.task is not None else 0
+        self._noticed = None
+
+    def is_cancelled(self, task: asyncio.Task[Any] | None) -> bool:
+        """True if the task was cancelled since the wait began."""
+        return task is not None and task.cancelling() > self._before
+
+    def watch(self) -> None:
+        """Look now and then whether others cancel the wait.
+
+        Nothing tells when a task is cancelled, and a look at each item would cost too much.
+        """
+        self._watching = self._loop.call_later(LOOK_SECONDS, self._look)
+
+    def unwatch(self) -> None:
+        """Look no longer."""
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    def _look(self) -> None:
+        self.watch()
+        if self.asked or not self.is_cancelled(self.task):
+            self._noticed = None
+        elif self._noticed is None:
+            self._noticed = self._loop.time()
+        elif self._loop.time() - self._noticed >= INSISTENCE:
+            self._cancel()
 
     def token_cancelled(self) -> None:
         """Cancel the wait, from whatever thread."""

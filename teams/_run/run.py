@@ -137,6 +137,7 @@ def run_hooks(
 class RunStream(CancellableStream[T]):
     """The stream that a run hands out."""
 
+    insists: ClassVar[bool] = True
     last_item: ClassVar[type | None] = TaskResult
 
 

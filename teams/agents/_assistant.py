@@ -297,7 +297,8 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         for memory in self._memory[turn.remembered :]:
             update = await memory.update_context(self._model_context)
             turn.remembered += 1
-            if update.memories.results:
+            # A memory of a user's own may return nothing.
+            if update is not None and update.memories.results:  # pyright: ignore[reportUnnecessaryComparison]
                 turn.produced.append(
                     MemoryQueryEvent(content=update.memories.results, source=self.name)
                 )

@@ -277,12 +277,18 @@ async def _call(
     token: CancellationToken,
     emit: Emit[Item],
 ) -> ToolResult:
+    # By keyword, as users' own workbenches may take them.
+    options: dict[str, Any] = {
+        "arguments": arguments,
+        "cancellation_token": token,
+        "call_id": call.id,
+    }
     if not isinstance(workbench, StreamWorkbench):
-        result: Any = await workbench.call_tool(call.name, arguments, token, call_id=call.id)
+        result: Any = await workbench.call_tool(call.name, **options)
         if isinstance(result, ToolResult):
             return result
         raise TypeError(f"The workbench answered with {type(result).__name__}, not a ToolResult.")
-    stream = workbench.call_tool_stream(call.name, arguments, token, call_id=call.id)
+    stream = workbench.call_tool_stream(call.name, **options)
     async with aclosing(stream):
         async for item in stream:
             match item:

@@ -179,6 +179,59 @@ async def test_what_takes_its_cancellation_for_a_failure_is_cancelled_again(spea
     assert texts(await team.run(task="again"))[-1] == "next"
 
 
+async def test_it_is_cancelled_again_where_its_consumer_is_cancelled_without_a_token():
+    async def consume(model_client_stream: bool) -> None:
+        trap, counts = Trap(), list[int]()
+        agent = AssistantAgent("a", TriesAgain(trap, 2), model_client_stream=model_client_stream)
+        team = RoundRobinGroupChat([agent], max_turns=1)
+
+        async def run() -> None:
+            try:
+                await team.run(task="hi")
+            finally:
+                task = asyncio.current_task()
+                counts.append(task.cancelling() if task is not None else -1)
+                await asyncio.sleep(0)  # cleaning up is not disturbed
+
+        running = asyncio.get_running_loop().create_task(run())
+        await trap.entered.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert counts == [1]
+        assert texts(await team.run(task="again"))[-1] == "next"
+
+    async def time_out() -> None:
+        team = RoundRobinGroupChat([AssistantAgent("a", TriesAgain(Trap(), 2))], max_turns=1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await team.run(task="hi")
+        assert texts(await team.run(task="again"))[-1] == "next"
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(consume(False), consume(True), time_out())
+
+
+async def test_what_swallows_its_cancellation_and_answers_is_not_heard():
+    trap = Trap()
+
+    async def answer() -> str:
+        trap.entered.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "late"
+        return "never"
+
+    team = RoundRobinGroupChat([Talker("own", answer, "next"), Talker("more", "on")], max_turns=2)
+    running = asyncio.get_running_loop().create_task(team.run(task="hi"))
+    await trap.entered.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert "late" not in texts(await team.run(task="again"))
+
+
 async def test_however_often_it_does_so_the_run_ends_and_its_task_is_not_left_cancelled():
     trap = Trap()
     team = RoundRobinGroupChat([AssistantAgent("a", TriesAgain(trap))], max_turns=1)

@@ -243,6 +243,39 @@ async def test_what_goes_wrong_with_a_call_is_told_to_the_model(call: Any, told:
     assert (wrong["is_error"], right["is_error"], right["content"]) == (True, False, "2")
 
 
+async def test_a_memory_may_return_nothing_from_an_update():
+    class Silent(ListMemory):
+        async def update_context(self, model_context: Any) -> Any:
+            await super().update_context(model_context)
+
+    model = ScriptedModel("fine")
+    memory = Silent(memory_contents=[MemoryContent(content="blue", mime_type="text/plain")])
+    agent = AssistantAgent("a", model, memory=[memory])
+    assert texts(await agent.run(task="hi")) == ["hi", "fine"]
+    assert "blue" in str(await agent.model_context.get_messages())
+
+
+async def test_a_workbench_may_take_its_arguments_by_keyword():
+    class ByKeyword(StaticWorkbench):
+        async def call_tool(self, name: str, **given: Any) -> ToolResult:  # pyright: ignore[reportIncompatibleMethodOverride]
+            asked.append((name, given["arguments"], given["call_id"]))
+            assert isinstance(given["cancellation_token"], CancellationToken)
+            return await super().call_tool(name, **given)
+
+    class Stream(StaticStreamWorkbench):
+        async def call_tool_stream(self, name: str, **given: Any) -> AsyncGenerator[Any, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+            asked.append((name, given["arguments"], given["call_id"]))
+            async for item in super().call_tool_stream(name, **given):
+                yield item
+
+    for workbench in (ByKeyword([FunctionTool(add, "")]), Stream([FunctionTool(add, "")])):
+        asked = list[Any]()
+        model = ScriptedModel(calls(("add", {"a": 1, "b": 2})))
+        result = await AssistantAgent("a", model, workbench=workbench).run(task="hi")
+        assert texts(result)[-1] == "3"
+        assert [entry[:2] for entry in asked] == [("add", {"a": 1, "b": 2})]
+
+
 @pytest.mark.parametrize("raised", [ValueError("no luck"), KeyError(), asyncio.CancelledError()])
 @pytest.mark.parametrize("place", ["call_tool", "list_tools"])
 async def test_a_workbench_that_raises_anything_fails_only_the_call(
