@@ -1,9 +1,8 @@
 """The interface of code executors, and types of code and results."""
 
-from teams._base.code import (
+from teams._base.code import CodeBlock, CodeResult
+from teams._base.code_functions import (
     Alias,
-    CodeBlock,
-    CodeResult,
     FunctionWithRequirements,
     FunctionWithRequirementsStr,
     Import,

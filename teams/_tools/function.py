@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
-from teams._base.code import Import
+from teams._base.code_functions import Import
 from teams._base.threads import in_daemon_thread, is_async
 from teams._components.component import Component, tool_override
 from teams._components.providers import import_attribute

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from teams._base.code import (
+from teams._base.code_functions import (
     Alias,
     FunctionNode,
     FunctionWithRequirements,
