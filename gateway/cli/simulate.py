@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gateway.cli.group import ask_about, config_option, say, trust_option
+from gateway.cli.values import complete_simulators
 
 
 @click.command()
@@ -20,7 +21,7 @@ from gateway.cli.group import ask_about, config_option, say, trust_option
     default=0,
     help="The port to listen on; 0 picks a free one.",
 )
-@click.argument("platform")
+@click.argument("platform", shell_complete=complete_simulators)
 def simulate(
     platform: str, config: Path | None, trust_config: bool, alone: bool, port: int
 ) -> None:
