@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import click
@@ -29,10 +28,12 @@ def simulate(
 
     The platform runs on this machine and nobody else can reach it; you write as its people. The
     default team answers in #general and in direct messages, each other team in a channel of its
-    name. At the end the threads are deleted.
+    name. At the end the threads are deleted. Closing the terminal ends it as /quit does.
     """
     from gateway.app.simulate import simulate as run
+    from gateway.base.ending import run_until_ended
 
     if not alone:  # else nothing of the config is used
         ask_about(config, trust=trust_config)
-    asyncio.run(run(platform, config, say, port=port, alone=alone))
+    work = run(platform, config, say, port=port, alone=alone)
+    click.get_current_context().exit(run_until_ended(work))

@@ -364,7 +364,7 @@ def test_commands_and_options_are_completed(words, completed):
 
 
 def completions(words: str, shell: str = "bash") -> list[str]:
-    """What a shell gets to offer for the last word."""
+    """Offers for the last word, as the shell gets them."""
     *before, last = words.split(" ")
     asked = {"COMP_WORDS": words, "COMP_CWORD": last if shell == "fish" else str(len(before))}
     variables = {**asked, "_PARLEY_COMPLETE": f"{shell}_complete"}
