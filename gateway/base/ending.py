@@ -1,4 +1,4 @@
-"""End of a command by a signal: in order, with an exit code."""
+"""Commands that a signal ends, in order and with an exit code."""
 
 from __future__ import annotations
 
