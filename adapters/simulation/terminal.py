@@ -6,6 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 
 import click
 
@@ -52,9 +53,11 @@ class Terminal:
         lines: asyncio.Queue[str] = asyncio.Queue()
 
         def read() -> None:
-            for line in sys.stdin:
-                loop.call_soon_threadsafe(lines.put_nowait, line)
-            loop.call_soon_threadsafe(lines.put_nowait, "")
+            with suppress(RuntimeError):  # the loop has ended
+                with suppress(OSError, ValueError):  # the terminal is gone
+                    for line in sys.stdin:
+                        loop.call_soon_threadsafe(lines.put_nowait, line)
+                loop.call_soon_threadsafe(lines.put_nowait, "")
 
         threading.Thread(target=read, name="stdin", daemon=True).start()
         while True:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,6 +20,7 @@ from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle, TextOutput
 from gateway.base.background import giving_way, in_background
+from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import LOG_FILE, log_json, log_to
 from gateway.base.paths import account_name, store_folder
@@ -271,24 +271,7 @@ def run_once(
     task = replace(task, files=tuple(_sent_file(file, largest) for file in files))
     begin_log(loaded)
     require_network(loaded, model_addresses(loaded.config))
-    ended_by: list[signal.Signals] = []
-
-    async def main() -> ExitCode:
-        loop, this = asyncio.get_running_loop(), asyncio.current_task()
-        assert this is not None
-
-        def end(number: signal.Signals) -> None:
-            ended_by.append(number)
-            this.cancel()
-
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, end, number)
-        return await _run(loaded, task, style, verbose=verbose)
-
-    try:
-        return asyncio.run(main())
-    except asyncio.CancelledError:
-        return 128 + ended_by[0]
+    return run_until_ended(_run(loaded, task, style, verbose=verbose))
 
 
 def _sent_file(path: Path, largest: float) -> SentFile:

@@ -19,6 +19,8 @@ from gateway.errors import GatewayError
 
 PACKAGE = "adapters"
 GROUP = "parley.adapters"
+SHARED = {"simulation"}
+"""Packages beside the adapters."""
 
 
 class AdapterError(GatewayError):
@@ -36,6 +38,13 @@ def adapter_names() -> list[str]:
     package = importlib.import_module(PACKAGE)
     own = {module.name for module in pkgutil.iter_modules(package.__path__)}
     return sorted(own | {point.name for point in entry_points(group=GROUP)})
+
+
+def platform_names() -> list[str]:
+    """The names of all platforms, without importing their adapters."""
+    package = importlib.import_module(PACKAGE)
+    own = {each.name for each in pkgutil.iter_modules(package.__path__) if each.ispkg}
+    return sorted((own - SHARED) | {point.name for point in entry_points(group=GROUP)})
 
 
 def find_adapter(name: str) -> Any:

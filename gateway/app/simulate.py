@@ -38,11 +38,12 @@ SimulationStart: TypeAlias = Callable[[int], AbstractAsyncContextManager[Simulat
 
 async def simulate(
     name: str, path: Path | None, say: Callable[[str], None], *, port: int, alone: bool
-) -> None:
+) -> ExitCode:
     """Run a simulated platform, with the config's teams unless it is `alone`.
 
-    The default team answers in direct messages and in the channel "general", each other team in a
-    channel of its name. The threads are gone in the end. Raises SimulatorNotFound and ConfigError.
+    It ends when the person quits or when it is cancelled, in order both times. The default team
+    answers in direct messages and in the channel "general", each other team in a channel of its
+    name. The threads are gone in the end. Raises SimulatorNotFound and ConfigError.
     """
     start = _find(name)
     async with AsyncExitStack() as stack:
@@ -50,7 +51,7 @@ async def simulate(
         if alone:
             say(f"{_config_for(name, simulation)}\n")
             await simulation.talk()
-            return
+            return ExitCode.DONE
         loaded = _load(name, path, simulation)
         begin_log(loaded)
         require_network(loaded, model_addresses(loaded.config))
@@ -66,6 +67,7 @@ async def simulate(
             talking.cancel()
         if ended:
             raise GatewayError(f"{name} is no longer served; see the log.")
+    return ExitCode.DONE
 
 
 def _find(name: str) -> SimulationStart:

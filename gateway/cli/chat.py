@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.group import trusted_config_option
+from gateway.cli.values import complete_teams, complete_threads
 
 if TYPE_CHECKING:
     from gateway.client import Client
@@ -21,8 +22,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("message", required=False)
 @trusted_config_option
-@click.option("--team", default="", metavar="NAME", help="Start a new thread with this team.")
-@click.option("--session", metavar="ID", help="Open this thread instead of the last one.")
+@click.option(
+    "--team",
+    default="",
+    metavar="NAME",
+    help="Start a new thread with this team.",
+    shell_complete=complete_teams,
+)
+@click.option(
+    "--session",
+    metavar="ID",
+    help="Open this thread instead of the last one.",
+    shell_complete=complete_threads,
+)
 @click.option("--new", is_flag=True, help="Start a new thread.")
 @click.option(
     "--watch",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.group import trusted_config_option
+from gateway.cli.values import complete_teams, complete_threads, complete_tools
 
 if TYPE_CHECKING:
     from gateway.app.run_output import OutputStyle
@@ -18,13 +19,18 @@ if TYPE_CHECKING:
 @click.argument("task", required=False)
 @trusted_config_option
 @click.option(
-    "--team", default="", metavar="NAME", help="The team to use instead of the default one."
+    "--team",
+    default="",
+    metavar="NAME",
+    help="The team to use instead of the default one.",
+    shell_complete=complete_teams,
 )
 @click.option(
     "--session",
     default="",
     metavar="NAME",
     help="Continue or start the thread with this title or id. Without it, nothing is kept.",
+    shell_complete=complete_threads,
 )
 @click.option(
     "--file",
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="TOOL",
     help="Approve calls of TOOL in this run; may be repeated. What the policy denies stays denied.",
+    shell_complete=complete_tools,
 )
 @click.option(
     "--final",

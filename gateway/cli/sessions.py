@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gateway.cli.group import config_option, configured_store, global_parameters, say, say_json
+from gateway.cli.values import complete_platforms, complete_threads
 
 if TYPE_CHECKING:
     from gateway.store.sqlite.store import SqliteStore
@@ -23,7 +24,11 @@ def sessions() -> None:
 @config_option
 @click.option("--search", default="", metavar="TEXT", help="Only threads with this text.")
 @click.option(
-    "--platform", default="", metavar="NAME", help='Only threads of "slack", "terminal", ...'
+    "--platform",
+    default="",
+    metavar="NAME",
+    help='Only threads of "slack", "terminal", ...',
+    shell_complete=complete_platforms,
 )
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), metavar="N")
 def list_(config: Path | None, search: str, platform: str, limit: int) -> None:
@@ -39,7 +44,7 @@ def list_(config: Path | None, search: str, platform: str, limit: int) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session")
+@click.argument("session", shell_complete=complete_threads)
 def show(config: Path | None, session: str) -> None:
     """Show the thread with this id or title, as Markdown."""
     from gateway.app.threads import find_thread, transcript
@@ -53,7 +58,7 @@ def show(config: Path | None, session: str) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session")
+@click.argument("session", shell_complete=complete_threads)
 @click.option(
     "--old-states",
     is_flag=True,
@@ -82,7 +87,7 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session")
+@click.argument("session", shell_complete=complete_threads)
 def replay(config: Path | None, session: str) -> None:
     """Show the events of a thread one by one, with their timing.
 
@@ -104,7 +109,7 @@ def replay(config: Path | None, session: str) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session")
+@click.argument("session", shell_complete=complete_threads)
 def audit(config: Path | None, session: str) -> None:
     """Show who decided what in a thread: approvals, answers, grants.
 
@@ -125,7 +130,7 @@ def audit(config: Path | None, session: str) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session")
+@click.argument("session", shell_complete=complete_threads)
 def retry(config: Path | None, session: str) -> None:
     """Try the failed turn of a thread again, from where it stopped.
 
@@ -141,7 +146,7 @@ def retry(config: Path | None, session: str) -> None:
 
 @sessions.command()
 @config_option
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=complete_threads)
 @click.option("--person", metavar="ID", help="Delete all threads in which this person took part.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(config: Path | None, session: str | None, person: str | None, yes: bool) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gateway.cli.group import global_parameters, say, say_json, trusted_config_option
+from gateway.cli.values import complete_teams
 
 
 @click.group(params=global_parameters())
@@ -30,7 +31,7 @@ def list_(config: Path | None) -> None:
 
 @teams.command()
 @trusted_config_option
-@click.argument("name")
+@click.argument("name", shell_complete=complete_teams)
 def dump(config: Path | None, name: str) -> None:
     """Print the team NAME as component JSON for compatible programs.
 

@@ -332,11 +332,10 @@ def test_every_listing_ends_quietly_where_nobody_reads_on(folder, capsys):
     configure(folder, HELLO)
     parley("run", "--session", "trip", "Hi")
     (folder / "store" / "parley.log").write_text("incident abc123: it failed\n")
-    for command in ("list", "show trip", "export trip", "replay trip", "audit trip"):
+    for command in ("list", "export trip", "replay trip"):
         assert into_a_closed_pipe("sessions", *command.split()) == 141
     assert into_a_closed_pipe("check", "--offline") == 141
     assert into_a_closed_pipe("log", "abc123") == 141
-    assert into_a_closed_pipe("completion", "bash") == 141
     assert capsys.readouterr().err == ""
 
 
@@ -361,10 +360,50 @@ def test_the_completion_script_says_how_to_install_it(shell):
     ],
 )
 def test_commands_and_options_are_completed(words, completed):
-    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
-    variables = {**asked, "_PARLEY_COMPLETE": "bash_complete"}
+    assert completions(words) == sorted(completed)
+
+
+def completions(words: str, shell: str = "bash") -> list[str]:
+    """Offers for the last word, as the shell gets them."""
+    *before, last = words.split(" ")
+    asked = {"COMP_WORDS": words, "COMP_CWORD": last if shell == "fish" else str(len(before))}
+    variables = {**asked, "_PARLEY_COMPLETE": f"{shell}_complete"}
     result = CliRunner().invoke(main, prog_name="parley", env=variables)
-    assert sorted(result.stdout.split()) == sorted(completed)
+    assert result.exit_code in (0, 1)
+    assert result.stderr == ""
+    return sorted(filter(None, result.stdout.splitlines()))
+
+
+def test_values_are_completed_from_the_config_and_the_store(folder):
+    configure(folder, HELLO + "tools = ['nowhere:find']\n[teams.pair]\nfactory = 'nowhere:x'\n")
+    assert completions("parley chat --team s") == ["plain,solo"]
+    assert completions("parley run --team ") == ["plain,pair", "plain,solo"]
+    assert completions("parley teams dump p") == ["plain,pair"]
+    assert completions("parley chat --config none.toml --team ") == ["plain,demo"]
+    assert completions("parley --config none.toml run --team ") == ["plain,demo"]
+    assert completions("parley sessions list --platform ") == [
+        "plain,discord",
+        "plain,slack",
+        "plain,terminal",
+    ]
+    assert completions("parley simulate ") == ["plain,discord", "plain,slack"]
+    assert completions("parley run --session ") == []
+    assert not (folder / "store").exists()
+    (folder / "config.toml").write_text("[teams\n[store")
+    assert completions("parley chat --team ") == ["plain,demo"]
+    assert completions("parley run --allow ") == []
+    assert not [name for name in sys.modules if name == "nowhere"]
+
+
+def test_threads_are_completed_by_their_ids_with_their_titles(folder):
+    configure(folder, HELLO)
+    parley("run", "--session", "a \x1b[31mtrip", "Hi")
+    known = parley("sessions", "list").stdout.splitlines()[1].split()[0]
+    assert completions("parley sessions show ") == [f"plain,{known}"]
+    assert completions(f"parley chat --session {known[:5]}") == [f"plain,{known}"]
+    assert completions("parley sessions export ", "fish") == [f"plain,{known}\ta trip"]
+    (folder / "store" / "parley.db").write_bytes(b"nothing" * 1000)
+    assert completions("parley sessions show ") == []
 
 
 # --- init ---

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -79,6 +80,22 @@ async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) ->
             await terminal.process.wait()
     assert "#general [1] alice" in terminal.shown
     assert "calculator" in terminal.shown
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("platform", ["slack", "discord"])
+def test_a_closed_window_ends_it_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    with PtyProcess("-m", "gateway.cli", "simulate", platform, folder=tmp_path) as terminal:
+        terminal.until("alice #general>")
+        terminal.type("@parley hello\n")
+        terminal.until("Hello!")  # its turn is still running
+        terminal.hang_up()
+        assert terminal.ended(within=20) == 128 + signal.SIGHUP
+    assert list((tmp_path / "temporary").iterdir()) == []  # the threads are gone
 
 
 @pytest.mark.chaos
