@@ -213,7 +213,7 @@ class ChatApp(App[int]):
         self.theme_changed_signal.subscribe(self, self._on_theme_changed)
 
     def preview_theme(self, name: str) -> None:
-        """Show a theme while it is marked in a list; "" ends that."""
+        """Show a theme without keeping it; "" ends that."""
         self._previewed = name
         self.theme = name or self._theme_to_keep
 

@@ -87,7 +87,7 @@ class Commands:
         return begin + [command for command in within if command not in begin]
 
     def with_argument(self, draft: str) -> tuple[Command, str] | None:
-        """The command whose argument is being typed, with what there is of it."""
+        """The command whose argument is being typed, with that argument."""
         name, space, typed = draft[1:].partition(" ")
         if not draft.startswith("/") or not space or "\n" in draft:
             return None

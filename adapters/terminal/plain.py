@@ -216,7 +216,7 @@ class PlainChat:
             case "quit":
                 self.quit()
             case "new":
-                await conversation.open_new(rest)
+                await self._begin(conversation, rest)
             case "sessions":
                 await self._list_threads(conversation, rest)
             case "find" if rest:
@@ -236,6 +236,16 @@ class PlainChat:
                 self._print_line(
                     f"/{name} needs an argument or the full screen. /help lists commands."
                 )
+
+    async def _begin(self, conversation: Conversation, team: str) -> None:
+        """Begin a thread; a pipe whose thread fails ends."""
+        begun = False
+        try:
+            await conversation.open_new(team)
+            begun = True
+        finally:
+            if not (begun or self._interactive):
+                self.quit()
 
     async def _list_threads(self, conversation: Conversation, rest: str) -> None:
         """List threads, or open the one with this number of the list."""

@@ -1,4 +1,4 @@
-"""A command's argument is taken, or refused with the names that there are."""
+"""Commands' arguments: taken, or refused with the known names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Choosing:
             self._chat.give_back(f"/{command} {name}")
 
     async def settled(self) -> None:
-        """Wait for the thread that is being opened: what is sent now is for that one."""
+        """Wait until a chosen thread is open, for what is sent there."""
         async with self._switching:
             pass
 

@@ -1,4 +1,4 @@
-"""What the palette offers behind a command, fetched as it is typed."""
+"""Values behind a command, fetched as it is typed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Completion:
         self._kind: ArgumentKind = ""
 
     def draft_changed(self, conversation: Conversation | None) -> None:
-        """Show what the draft may become, and fetch what is not known yet."""
+        """Show what the draft may become; fetch unknown values."""
         draft = self._composer.text
         found = self._palette.commands.with_argument(draft)
         kind = found[0].takes if found else ""
@@ -76,7 +76,7 @@ class Completion:
 
 
 async def listed_threads(conversation: Conversation) -> dict[str, ThreadInfo]:
-    """The last threads by what they are opened by: the title, or else the id."""
+    """The last threads by title, or by id where that is ambiguous."""
     named: dict[str, ThreadInfo] = {}
     for thread in await conversation.client.threads(limit=LISTED):
         title = clean(thread_title(thread))
