@@ -12,7 +12,7 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.theme import ThemeProvider
+from textual.theme import Theme, ThemeProvider
 from textual.worker import WorkerFailed
 
 from adapters.terminal.chosen_theme import ChosenTheme
@@ -81,6 +81,9 @@ class ChatApp(App[int]):
         self._chosen_theme = ChosenTheme(settings.data_dir / "theme", theme)
         wanted = (self._chosen_theme.read(), theme, PARLEY_DARK.name)
         self.theme = next(name for name in wanted if name in self.available_themes)
+        self._theme_to_keep = self.theme
+        self._previewed = ""
+        settings.preview_theme, settings.choose_theme = self.preview_theme, self.choose_theme
 
     def get_default_screen(self) -> Screen[None]:
         """The chat."""
@@ -207,7 +210,22 @@ class ChatApp(App[int]):
     def on_mount(self) -> None:
         """Hear of mistakes in callbacks of the event loop."""
         asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
-        self.theme_changed_signal.subscribe(self, lambda theme: self._chosen_theme.keep(theme.name))
+        self.theme_changed_signal.subscribe(self, self._on_theme_changed)
+
+    def preview_theme(self, name: str) -> None:
+        """Show a theme without keeping it; "" ends that."""
+        self._previewed = name
+        self.theme = name or self._theme_to_keep
+
+    def choose_theme(self, name: str) -> None:
+        """Show a theme from now on."""
+        self._previewed, self.theme = "", name
+        self._on_theme_changed(self.current_theme)
+
+    def _on_theme_changed(self, theme: Theme) -> None:
+        if theme.name not in (self._previewed, self._theme_to_keep):
+            self._theme_to_keep = theme.name
+            self._chosen_theme.keep(theme.name)
 
     def on_unmount(self) -> None:
         """Leave the event loop as it was."""
@@ -294,6 +312,8 @@ class ChatApp(App[int]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: the terminal's own commands, and the themes."""
         for command in LOCAL:
+            if command.needs_argument:
+                continue
             yield SystemCommand(
                 command.name.capitalize(), command.description, self._runner(command.name)
             )

@@ -1,28 +1,56 @@
 """Slash commands of the palette, the help page and the line mode."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.client import ArgumentKind, CommandInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a command's argument, and what it is."""
+
+    name: str
+    description: str = ""
+    goes_on: bool = False
+    """More has to be typed behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `argument` names its argument, `keys` its shortcut."""
+    """A command; `argument` names its argument, `keys` its shortcut.
+
+    `takes` is the argument's kind, `words` are its values where the command has its own.
+    """
 
     name: str
     description: str
     argument: str = ""
     keys: str = ""
+    takes: ArgumentKind = ""
+    words: tuple[Value, ...] = ()
+
+    @property
+    def needs_argument(self) -> bool:
+        """True if it does nothing without its argument."""
+        return bool(self.argument) and not self.argument.startswith("[")
 
 
 # What the terminal does itself; whatever else the gateway offers is sent to it as a message.
 LOCAL = (
-    Command("new", "Start an empty thread", "[team]"),
+    Command("new", "Start an empty thread", "[team]", takes="team"),
+    Command("open", "Open a thread by its title", "title", takes="thread"),
     Command("sessions", "List, open, rename and delete threads", keys="ctrl+s"),
-    Command("rename", "Give this thread a title", "[title]"),
+    Command("rename", "Give this thread a title", "[title]", takes="text"),
     Command("delete", "Delete this thread"),
     Command("stop", "Stop the team", keys="esc esc"),
-    Command("only", "Show one agent; without a name, all agents", "[agent]"),
+    Command("only", "Show one agent; without a name, all agents", "[agent]", takes="agent"),
     Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
+    Command("theme", "Change the colours", "name", takes="theme"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
     Command("copy", "Copy the last reply", keys="ctrl+o"),
     Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
@@ -41,15 +69,10 @@ HIDDEN = frozenset(("approve", "deny", "forget"))
 class Commands:
     """The terminal's own commands and the gateway's."""
 
-    def __init__(self, offered: Iterable[tuple[str, str]] = ()) -> None:
-        """`offered`: name (with or without slash) and description of the gateway's commands."""
+    def __init__(self, offered: Iterable[CommandInfo] = ()) -> None:
+        """`offered`: the gateway's commands."""
         own = {command.name for command in LOCAL} | HIDDEN
-        named = ((name.removeprefix("/"), description) for name, description in offered)
-        self._all = LOCAL + tuple(
-            Command(name, description[:1].upper() + description[1:])
-            for name, description in named
-            if name not in own
-        )
+        self._all = LOCAL + tuple(_offered(info) for info in offered if info.name not in own)
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._all)
@@ -63,6 +86,14 @@ class Commands:
         within = [command for command in self._all if typed in command.name]
         return begin + [command for command in within if command not in begin]
 
+    def with_argument(self, draft: str) -> tuple[Command, str] | None:
+        """The command whose argument is being typed, with that argument."""
+        name, space, typed = draft[1:].partition(" ")
+        if not draft.startswith("/") or not space or "\n" in draft:
+            return None
+        found = next((command for command in self._all if command.name == name.lower()), None)
+        return (found, typed.lstrip()) if found and found.takes else None
+
     def local(self, text: str) -> tuple[Command, str] | None:
         """The terminal's own command in a text, with what follows it."""
         if not text.startswith("/"):
@@ -70,3 +101,16 @@ class Commands:
         name, _, rest = text[1:].partition(" ")
         own = next((command for command in LOCAL if command.name == name.strip().lower()), None)
         return (own, rest.strip()) if own else None
+
+
+def matching_values(values: Iterable[Value], typed: str) -> list[Value]:
+    """Values for what was typed: those that begin with it come first."""
+    typed = typed.casefold()
+    found = [value for value in values if typed in value.name.casefold()]
+    return sorted(found, key=lambda value: not value.name.casefold().startswith(typed))
+
+
+def _offered(info: CommandInfo) -> Command:
+    words = tuple(Value(each.name, each.description, each.goes_on) for each in info.choices)
+    description = info.description[:1].upper() + info.description[1:]
+    return Command(info.name, description, info.argument, takes=info.takes, words=words)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from adapters.terminal.items import HumanItem
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
+from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
 from gateway.conversation import LOCAL
 from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
@@ -18,7 +19,7 @@ from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.items import Level
-    from gateway.client import AnswerKind, Client, Receipt
+    from gateway.client import AnswerKind, ChoiceKind, Client, Receipt
     from gateway.events import SessionEvent
 
 FIRST_RETRY = 1.0
@@ -104,6 +105,21 @@ class Conversation:
         self.trouble = ""
         self._opened()
         self._changed()
+
+    async def open_new(self, team: str) -> None:
+        """Show an empty thread for `team`.
+
+        Raises NotFound with the known teams, or another GatewayError, and changes nothing then.
+        """
+        if team:
+            await self.check_known("team", team)
+        self.open(None, team=team)
+
+    async def check_known(self, kind: ChoiceKind, name: str) -> None:
+        """Raises NotFound, with the known names, for another one."""
+        known = [choice.name for choice in await self.client.choices(kind)]
+        if name not in known:
+            raise NotFound(no_such(kind, name, known))
 
     def replace_client(self, client: Client) -> None:
         """Go on where the thread stands, with another client."""

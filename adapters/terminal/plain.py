@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LISTED = 20
 TAIL = 10
 """Number of an old thread's items printed when it is opened."""
-SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor"))
+SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme"))
 
 
 class PlainChat:
@@ -115,7 +115,7 @@ class PlainChat:
                 self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
-        commands = Commands((info.name, info.description) for info in client.commands())
+        commands = Commands(client.commands())
         while (text := await self._next_message(conversation)) is not None:
             self._interrupted = False
             if not await self._handle_line(conversation, commands, text):
@@ -216,7 +216,7 @@ class PlainChat:
             case "quit":
                 self.quit()
             case "new":
-                conversation.open(None, team=rest)
+                await self._begin(conversation, rest)
             case "sessions":
                 await self._list_threads(conversation, rest)
             case "find" if rest:
@@ -236,6 +236,16 @@ class PlainChat:
                 self._print_line(
                     f"/{name} needs an argument or the full screen. /help lists commands."
                 )
+
+    async def _begin(self, conversation: Conversation, team: str) -> None:
+        """Begin a thread; a pipe whose thread fails ends."""
+        begun = False
+        try:
+            await conversation.open_new(team)
+            begun = True
+        finally:
+            if not (begun or self._interactive):
+                self.quit()
 
     async def _list_threads(self, conversation: Conversation, rest: str) -> None:
         """List threads, or open the one with this number of the list."""

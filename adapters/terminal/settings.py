@@ -21,6 +21,10 @@ def do_nothing() -> None:
     """Stand-in for what the application does."""
 
 
+def do_nothing_with(name: str) -> None:
+    """Stand-in for what the application does with a theme."""
+
+
 def do_nothing_about(error: Exception) -> None:
     """Stand-in for the application's dealing with a mistake."""
 
@@ -49,6 +53,9 @@ class Settings:
     now: Callable[[], float] = time.time
     painted: asyncio.Event = field(default_factory=asyncio.Event)
     toggle_mouse: Callable[[], None] = do_nothing
+    preview_theme: Callable[[str], None] = do_nothing_with
+    """Show a theme without keeping it; "" shows the chosen one again."""
+    choose_theme: Callable[[str], None] = do_nothing_with
     lost: Callable[[], None] = do_nothing
     survive: Callable[[Exception], None] = do_nothing_about
 

@@ -24,6 +24,7 @@ from adapters.terminal.place import message_label, message_title
 from adapters.terminal.redraw_pace import Pace
 from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
+from adapters.terminal.screens.completion import Completion
 from adapters.terminal.screens.draft_keeper import DraftKeeper
 from adapters.terminal.screens.finder import Finder
 from adapters.terminal.screens.prompt_search import PromptSearch
@@ -83,6 +84,7 @@ class ChatScreen(Screen[None]):
         self._history = History(settings.data_dir / "prompts.jsonl")
         self._composer = Composer(self._history, self._palette)
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
+        self._completion = Completion(self, self._palette, self._composer, settings)
         self._card = RequestCard(self._guard, self._clock)
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
         self._find_bar, self._prompt_bar = FindBar(), PromptBar()
@@ -161,8 +163,7 @@ class ChatScreen(Screen[None]):
         from adapters.terminal.widgets.thread_list import ThreadList
 
         await self._view.begin()
-        offered = [(command.name, command.description) for command in client.commands()]
-        self._palette.commands = Commands(offered)
+        self._palette.commands = Commands(client.commands())
         conversation = Conversation(
             client,
             changed=self._pace.changed,
@@ -253,9 +254,22 @@ class ChatScreen(Screen[None]):
         if event.text_area is self._composer:
             self._draft.changed()
             if self._composer.purpose is None:
-                self._palette.suggest(self._composer.text)
+                self._completion.draft_changed(self.conversation)
             if not self._composer.text:
                 self._answer_focus.offer()
+
+    @on(Palette.Marked)
+    def _preview(self, event: Palette.Marked) -> None:
+        self._settings.preview_theme(event.offer.theme if event.offer else "")
+
+    @on(Palette.Clicked)
+    def _take_offer(self, event: Palette.Clicked) -> None:
+        self._composer.focus()
+        self._composer.take(event.offer)
+
+    def give_back(self, text: str) -> None:
+        """Write again what could not be done."""
+        self._composer.give_back(text)
 
     @on(Composer.Submitted)
     def _on_submitted(self, event: Composer.Submitted) -> None:
@@ -284,6 +298,10 @@ class ChatScreen(Screen[None]):
         self._view.follow()
         taken = False
         with notify_errors(self):
+            await self._commands.choosing.settled()
+            found = self._palette.commands.with_argument(text)
+            if found and found[0].takes == "model":
+                await self._commands.choosing.check_model(*found)
             taken = (await self.conversation.send(text)).outcome != "refused"
         if not taken:
             self._composer.give_back(text)
@@ -513,11 +531,6 @@ class ChatScreen(Screen[None]):
 
     def show_only(self, agent: str) -> None:
         """Show what one agent says and does; everything, without a name."""
-        known = self.conversation.agents if self.conversation else {}
-        if agent and agent not in known:
-            names = ", ".join(known) or "nobody yet"
-            self.notify(f"No such agent. Team: {names}.", severity="warning", markup=False)
-            return
         self._view.only = agent
         self._pace.changed_by_reader()
 

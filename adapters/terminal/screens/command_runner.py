@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from textual.app import SuspendNotSupported
 
 from adapters.terminal.errors import notify_errors
+from adapters.terminal.screens.choosing import Choosable, Choosing
 from adapters.terminal.text import delete_question
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.screen import Screen
 
     from adapters.terminal.commands import Command, Commands
@@ -23,13 +26,8 @@ if TYPE_CHECKING:
 EMPTY = "This thread is still empty."
 
 
-class ChatActions(Protocol):
+class ChatActions(Choosable, Protocol):
     """Actions of the chat screen that commands take, too."""
-
-    @property
-    def conversation(self) -> Conversation | None:
-        """The thread on screen; None while connecting."""
-        ...
 
     def action_sessions(self) -> None:
         """Walk the threads."""
@@ -51,10 +49,6 @@ class ChatActions(Protocol):
         """Find words in the transcript; without any, ask for them."""
         ...
 
-    def show_only(self, agent: str) -> None:
-        """Show one agent alone; everything, without a name."""
-        ...
-
 
 class CommandRunner:
     """Runs commands of a chat screen, slow ones in its workers."""
@@ -63,6 +57,7 @@ class CommandRunner:
         self._screen = screen
         self._chat = chat
         self._settings = settings
+        self.choosing = Choosing(screen, chat, settings)
 
     @property
     def _conversation(self) -> Conversation | None:
@@ -70,39 +65,35 @@ class CommandRunner:
 
     def run(self, command: Command, rest: str) -> None:
         """Run one of the terminal's own commands with its argument."""
+        at_once: dict[str, Callable[[], object]] = {
+            "sessions": self._chat.action_sessions,
+            "stop": self._chat.stop_team,
+            "editor": self._chat.action_edit,
+            "find": partial(self._chat.find, rest),
+            "copy": self.copy_reply,
+            "mouse": self._settings.toggle_mouse,
+            "help": self._chat.action_help,
+        }
         match command.name:
+            case name if name in at_once:
+                at_once[name]()
+            case "new" | "open" | "only" | "theme" if rest:
+                take = partial(self.choosing.take, command.name, rest)
+                self._screen.run_worker(take, group="choice")
             case "new" if self._conversation is not None:
-                self._conversation.open(None, team=rest)
-            case "sessions":
-                self._chat.action_sessions()
+                self._conversation.open(None)
+            case "only":
+                self._chat.show_only("")
             case "rename":
                 self._screen.run_worker(partial(self._rename, rest), group="dialog")
             case "delete":
                 self._screen.run_worker(self._delete, group="dialog")
-            case "stop":
-                self._chat.stop_team()
-            case "only" | "find" | "copy":
-                self._read(command.name, rest)
-            case "editor":
-                self._chat.action_edit()
-            case "mouse":
-                self._settings.toggle_mouse()
-            case "help":
-                self._chat.action_help()
             case "quit":
                 self._screen.app.exit(0)
+            case name if command.needs_argument:
+                self._chat.give_back(f"/{name} ")  # which offers what it takes
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
-
-    def _read(self, name: str, rest: str) -> None:
-        """Run a command about what stands in the transcript."""
-        match name:
-            case "only":
-                self._chat.show_only(rest.removeprefix("@"))
-            case "find":
-                self._chat.find(rest)
-            case _:
-                self.copy_reply()
 
     async def edit(self, composer: Composer) -> None:
         """Edit the draft in the person's editor."""

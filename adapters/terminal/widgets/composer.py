@@ -9,7 +9,7 @@ from textual.message import Message
 
 from adapters.terminal.history import History
 from adapters.terminal.widgets.folding_area import FoldingArea
-from adapters.terminal.widgets.palette import Palette
+from adapters.terminal.widgets.palette import Palette, Suggestion
 
 HINTS = "/ commands  @ agents"
 TAKES_BACK = "up edits a queued message, backspace drops it"
@@ -187,12 +187,16 @@ class Composer(FoldingArea):
             case "tab":
                 self._complete()
             case "enter" if (choice := self._palette.choice) and not choice.is_in(self.text):
-                self._complete()
-                if choice.runs:
-                    self._submit()
+                self.take(choice)
             case _:
                 return False
         return True
+
+    def take(self, choice: Suggestion) -> None:
+        """Write what was chosen, and send a choice that runs."""
+        self.set_draft(choice.draft)
+        if choice.runs:
+            self._submit()
 
     def _complete(self) -> None:
         if choice := self._palette.choice:

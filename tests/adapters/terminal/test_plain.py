@@ -19,7 +19,7 @@ from adapters.terminal.items import Level
 from adapters.terminal.plain import PlainChat, parse_answer
 from adapters.terminal.settings import Settings
 from gateway import events
-from gateway.client import Answer, Receipt, SentFile
+from gateway.client import Answer, Choice, Receipt, SentFile
 from gateway.errors import StoreFull
 from tests.adapters.terminal.running import (
     approval,
@@ -407,3 +407,14 @@ async def test_a_reader_who_goes_away_ends_the_chat():
         async with asyncio.timeout(8):
             assert await plain.run(connect) == 141
     assert len(client.sent) == 1
+
+
+async def test_an_unknown_team_is_refused_before_a_thread_is_made():
+    client = Team([ended()])
+    client.offered["team"] = [Choice(name="support"), Choice(name="writers")]
+    client.add_thread("Old", id="old")
+    code, _, told = await chat(client, "/new writer", "hi")
+    assert "There is no team 'writer'; did you mean 'writers'?" in told
+    assert client.sent == [], "what was meant for another team goes nowhere"
+    assert list(client.all) == ["old"]
+    assert code != 0

@@ -290,10 +290,10 @@ async def test_the_slash_palette_describes_completes_and_runs(tmp_path: Path):
 async def test_the_palette_counts_what_it_has_no_room_for(tmp_path: Path):
     async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 24)) as chat:
         await chat.press("/")
-        await chat.until_shown("/new [team]", "↓ 6 more")
+        await chat.until_shown("/new [team]", "↓ 8 more")
         assert "/status" not in chat.text()
         await chat.press("up")
-        await chat.until_shown("▸ /status", "What the team is doing", "↑ 6 more")
+        await chat.until_shown("▸ /status", "What the team is doing", "↑ 8 more")
 
 
 async def test_an_agent_is_named_behind_an_at_sign(tmp_path: Path):
@@ -683,7 +683,9 @@ async def test_one_agent_can_be_shown_alone(tmp_path: Path):
         await chat.until_shown("only coder, /only shows all", "go", "some code")
         await chat.until(lambda: "a plan" not in chat.text())
         await chat.type("/only somebody")
-        await chat.until_shown("Team: planner, coder.")
+        await chat.until_shown("no agent 'somebody'", "coder.")
+        assert chat.composer.text == "/only somebody"
+        await chat.press("ctrl+c")
         await chat.type("/only")
         await chat.until_shown("a plan", "some code")
         assert "shows all" not in chat.text()
