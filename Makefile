@@ -50,6 +50,11 @@ $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
 	npm ci --prefix $(CLIENTS)
 	@touch $@
 
+.PHONY: autogen
+autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment of its own
+	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
+		AUTOGEN_PYTHON=$$python $(BIN)/pytest tests/autogen $(ARGS)
+
 .PHONY: lint
 lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff check

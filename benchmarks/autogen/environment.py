@@ -25,8 +25,12 @@ def python() -> Path:
     subprocess.run([base, "-I", "-m", "venv", VENV], check=True)
     subprocess.run(
         [interpreter, "-I", "-m", "pip", "install", "--quiet", "--no-input",
-         "--disable-pip-version-check", "--require-hashes", "-r", REQUIREMENTS],
+         "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", REQUIREMENTS],
         check=True,
     )  # fmt: skip
     stamp.write_text(wanted)
     return interpreter
+
+
+if __name__ == "__main__":
+    print(python())

@@ -107,17 +107,23 @@ class ComponentToConfig(Generic[ToConfigT]):
                 "override _to_config()."
             ) from None
 
-    def dump_component(self) -> ComponentModel:
+    def dump_component(self, *, provider: Literal["teams", "autogen"] = "teams") -> ComponentModel:
         """The declarative form.
+
+        With the `provider` "autogen", as AutoGen 0.7.5 and its Studio load it.
 
         Raises:
             TypeError: the class is local to a function or is no component class.
-            NotImplementedError: something in it cannot be written down, e.g. a function.
+            NotImplementedError: something in it cannot be written down, e.g. a function, or has no
+                counterpart in AutoGen.
         """
+        if provider == "autogen":
+            from teams._components.autogen import autogen_form  # few need it
+
+            return ComponentModel(**autogen_form(self.dump_component().model_dump(mode="json")))
         cls = type(self)
-        provider = component_provider(cls)
         return ComponentModel(
-            provider=provider,
+            provider=component_provider(cls),
             component_type=cls.component_type,
             version=1,
             component_version=cls.component_version,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 TRUST_VARIABLE = "PARLEY_TRUSTED_PROVIDERS"
@@ -119,6 +120,23 @@ def canonical_provider(provider: str) -> str:
         return _SHORT[provider]
     module, _, name = provider.rpartition(".")
     return f"{_AUTOGEN_MODULES[module]}.{name}" if module in _AUTOGEN_MODULES else provider
+
+
+def autogen_provider(provider: str) -> str | None:
+    """AutoGen's name for one of ours; None if it has no counterpart."""
+    return _autogen_names().get(provider)
+
+
+@cache
+def _autogen_names() -> Mapping[str, str]:
+    # Two of AutoGen's modules may stand for one of ours; the tools over teams are AgentChat's.
+    over_teams = ("AgentTool", "TeamTool")
+    names = {
+        f"{ours}.{name}": f"{theirs}.{name}"
+        for theirs, ours in _AUTOGEN_MODULES.items()
+        for name in _OURS[ours]
+    }
+    return names | {f"teams.tools.{name}": f"autogen_agentchat.tools.{name}" for name in over_teams}
 
 
 def is_foreign(provider: str) -> bool:

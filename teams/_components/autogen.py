@@ -1,0 +1,142 @@
+"""Component JSON as AutoGen 0.7.5 and its Studio load it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from teams._components.providers import autogen_provider
+
+_NO_VALUE = object()
+
+_OPENAI = dict.fromkeys(
+    (
+        "max_completion_tokens",
+        "logprobs",
+        "top_logprobs",
+        "metadata",
+        "service_tier",
+        "extra_body",
+    ),
+    _NO_VALUE,
+)
+
+# Fields that AutoGen's config lacks -> the value that says the same as a config without them.
+_ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
+    "teams.agents.CodeExecutorAgent": {"max_retries_on_error": 0},
+    "teams.conditions.TextMentionTermination": {"sources": _NO_VALUE},
+    "teams.code_executors.local.LocalCommandLineCodeExecutor": {"work_mb": _NO_VALUE},
+    "teams.code_executors.docker.DockerCommandLineCodeExecutor": {
+        "device_requests": [],
+        "network_mode": "none",
+        "user": _NO_VALUE,
+        "mem_limit": "1g",
+        "pids_limit": 256,
+        "cpus": _NO_VALUE,
+        "read_only": False,
+        "work_mb": _NO_VALUE,
+    },
+    "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
+    "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
+}
+
+# Fields with fewer values there.
+_FEWER: Mapping[str, tuple[str, ...]] = {"reasoning_effort": ("minimal", "low", "medium", "high")}
+
+# AutoGen names these kinds otherwise.
+_TYPES: Mapping[str, str] = {
+    "teams.models.cache.ChatCompletionCache": "chat_completion_cache",
+    "teams.models.replay.ReplayChatCompletionClient": "replay_chat_completion_client",
+}
+
+# Fields that have to be there, even if they are None.
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "teams.conditions.TokenUsageTermination": (
+        "max_total_token",
+        "max_prompt_token",
+        "max_completion_token",
+    ),
+}
+
+_SECRETS = ("api_key", "azure_ad_token")
+_DOCKER = "teams.code_executors.docker.DockerCommandLineCodeExecutor"
+
+
+def autogen_form(component: Mapping[str, Any]) -> dict[str, Any]:
+    """The dumped component with AutoGen's provider names and fields alone.
+
+    Raises NotImplementedError with all that has no counterpart there.
+    """
+    writer = _Writer()
+    written = writer.component(component, "")
+    if writer.missing:
+        listed = "".join(f"\n  {each}" for each in writer.missing)
+        raise NotImplementedError(f"AutoGen 0.7.5 has no counterpart of:{listed}")
+    for path in writer.containers:
+        warnings.warn(
+            f"{path}: AutoGen's container has a network and no limits of memory and processes.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return written
+
+
+class _Writer:
+    """One walk through a component, and what it found without a counterpart."""
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+        self.containers: list[str] = []
+
+    def component(self, form: Mapping[str, Any], path: str) -> dict[str, Any]:
+        provider = form["provider"]
+        place = path or "the component"
+        if (theirs := autogen_provider(provider)) is None:
+            self.missing.append(f"{place}: {provider}")
+            return {}
+        if provider == _DOCKER:
+            self.containers.append(place)
+        kind = _TYPES.get(provider, form.get("component_type"))
+        config = dict(self._fields(provider, form["config"], path))
+        config |= {field: None for field in _REQUIRED.get(provider, ()) if field not in config}
+        return {
+            **form,
+            "provider": theirs,
+            "component_type": kind,
+            "version": form["component_version"],
+            "config": config,
+        }
+
+    def _fields(
+        self, provider: str, config: Mapping[str, Any], path: str
+    ) -> Iterator[tuple[str, Any]]:
+        ours = _ONLY_OURS.get(provider, {})
+        name = provider.rpartition(".")[2]
+        for field, value in config.items():
+            place = f"{path}.{field}" if path else field
+            if field in _FEWER and value not in _FEWER[field]:
+                self.missing.append(f"{place} = {value!r} ({name})")
+            elif field in ours:
+                if value != ours[field]:
+                    self.missing.append(f"{place} ({name})")
+            elif not (field in _SECRETS and _is_masked(value)):
+                yield field, self._value(value, place)
+
+    def _value(self, value: Any, path: str) -> Any:
+        match value:
+            case {"provider": str(), "config": dict()}:
+                return self.component(cast("dict[str, Any]", value), path)
+            case dict():
+                items = cast("dict[str, Any]", value).items()
+                return {key: self._value(item, f"{path}.{key}") for key, item in items}
+            case list():
+                items = cast("list[Any]", value)
+                return [self._value(item, f"{path}[{at}]") for at, item in enumerate(items)]
+            case _:
+                return value
+
+
+def _is_masked(value: Any) -> bool:
+    """True for the stars of a secret."""
+    return isinstance(value, str) and value != "" and not value.strip("*")
