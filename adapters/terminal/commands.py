@@ -24,7 +24,7 @@ LOCAL = (
     Command("only", "Show one agent; without a name, all agents", "[agent]"),
     Command("find", "Find words in this thread", "[words]", keys="ctrl+f"),
     Command("editor", "Edit the draft in your editor", keys="ctrl+g"),
-    Command("copy", "Copy the last reply", keys="ctrl+o"),
+    Command("copy", "Copy the last reply, or a code block", "[code [number]]", keys="ctrl+o"),
     Command("mouse", "Give the mouse to the terminal or to Parley", keys="F9"),
     Command("help", "Show keys and commands", keys="F1"),
     Command("quit", "Quit; the team's work is saved", keys="ctrl+c ctrl+c"),

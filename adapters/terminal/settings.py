@@ -50,6 +50,8 @@ class Settings:
     painted: asyncio.Event = field(default_factory=asyncio.Event)
     toggle_mouse: Callable[[], None] = do_nothing
     lost: Callable[[], None] = do_nothing
+    alert: Callable[[str], None] | None = None
+    """Calls a person who looks elsewhere; by default the terminal does."""
     survive: Callable[[Exception], None] = do_nothing_about
 
     def tell(self, text: str, level: Level) -> None:
