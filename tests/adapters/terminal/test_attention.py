@@ -1,11 +1,14 @@
 """A person who looks elsewhere is called once for each wait."""
 
+from pathlib import Path
+
 import pytest
 
 from adapters.terminal.attention import MOST, Attention, sequence
 from adapters.terminal.model import ThreadModel
 from gateway import events
 from tests.adapters.terminal.running import approval, asked, ended
+from tests.fakes.pty_process import PtyProcess
 
 STARTED = 1000.0
 
@@ -84,3 +87,15 @@ def test_nothing_foreign_ends_the_sequence():
     assert said.isprintable()
     assert ";" not in said
     assert len(said) == MOST
+
+
+@pytest.mark.chaos
+def test_a_terminal_without_focus_shows_the_notice_once(tmp_path: Path):
+    chat = "from gateway.cli import main; main()"
+    with PtyProcess("-c", chat, "chat", folder=tmp_path, term="xterm-kitty") as terminal:
+        terminal.until("ready")
+        terminal.type("read README.md\r\x1b[O")
+        terminal.until(lambda: b"]777;notify;Parley;specialist asks to run" in terminal.output)
+        terminal.type("\x1b[I")
+        terminal.until("asks to run")
+        assert terminal.output.count(b"777;notify") == 1
