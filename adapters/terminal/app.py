@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, suppress
@@ -15,6 +16,7 @@ from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 from textual.worker import WorkerFailed
 
+from adapters.terminal.attention import sequence
 from adapters.terminal.chosen_theme import ChosenTheme
 from adapters.terminal.commands import LOCAL
 from adapters.terminal.driver import TerminalDriver, stop_job
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 LATER = (
     "adapters.terminal.conversation",
+    "adapters.terminal.screens.searches",
     "adapters.terminal.widgets.thread_list",
     "adapters.terminal.widgets.transcript",
 )
@@ -67,6 +70,7 @@ class ChatApp(App[int]):
         self._settings = settings
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
         settings.survive = self.survive
+        settings.alert = settings.alert or self.alert
         self._leave_key = SecondPress(
             settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
         )
@@ -285,6 +289,11 @@ class ChatApp(App[int]):
         """Stop like any program at ctrl+z; `fg` in the shell goes on."""
         with self.suspend():
             stop_job()
+
+    def alert(self, text: str) -> None:
+        """Let the terminal call a person who looks elsewhere."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence(text, os.environ))
 
     def toggle_mouse(self) -> None:
         """Give the mouse to the terminal for selecting text, or back."""

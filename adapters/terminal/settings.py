@@ -57,6 +57,8 @@ class Settings:
     """Show a theme without keeping it; "" shows the chosen one again."""
     choose_theme: Callable[[str], None] = do_nothing_with
     lost: Callable[[], None] = do_nothing
+    alert: Callable[[str], None] | None = None
+    """Calls a person who looks elsewhere; by default the terminal does."""
     survive: Callable[[Exception], None] = do_nothing_about
 
     def tell(self, text: str, level: Level) -> None:

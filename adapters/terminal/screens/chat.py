@@ -16,6 +16,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
+from adapters.terminal.attention import Attention
 from adapters.terminal.commands import RETRY, Commands
 from adapters.terminal.errors import notify_errors, surviving
 from adapters.terminal.history import History
@@ -26,14 +27,11 @@ from adapters.terminal.screens.answer_focus import AnswerFocus
 from adapters.terminal.screens.command_runner import CommandRunner
 from adapters.terminal.screens.completion import Completion
 from adapters.terminal.screens.draft_keeper import DraftKeeper
-from adapters.terminal.screens.finder import Finder
-from adapters.terminal.screens.prompt_search import PromptSearch
 from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
 from adapters.terminal.widgets.bars import Welcome
 from adapters.terminal.widgets.composer import Composer
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
-from adapters.terminal.widgets.search_bar import FindBar, PromptBar, SearchBar
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -42,8 +40,11 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
+    from adapters.terminal.screens.searches import Searches
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.entries import Card
+    from adapters.terminal.widgets.markdown import Fence
+    from adapters.terminal.widgets.search_bar import SearchBar
     from adapters.terminal.widgets.thread_list import ThreadList
     from gateway.client import AnswerKind, Client
 
@@ -66,6 +67,7 @@ class ChatScreen(Screen[None]):
         ("ctrl+r", "find_prompt", "Earlier prompts"),
         ("ctrl+g", "edit", "Editor"),
         ("ctrl+o", "copy_reply", "Copy the last reply"),
+        ("f8", "copy_code", "Copy the last code block"),
         ("ctrl+end", "follow", "Follow"),
         ("f1", "help", "Help"),
         ("f5", "retry", "Try again"),
@@ -87,13 +89,12 @@ class ChatScreen(Screen[None]):
         self._completion = Completion(self, self._palette, self._composer, settings)
         self._card = RequestCard(self._guard, self._clock)
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
-        self._find_bar, self._prompt_bar = FindBar(), PromptBar()
-        self._finder = Finder(self, self._find_bar, self._view)
-        self._prompts = PromptSearch(self._prompt_bar, self._composer, self._history)
+        self._searches: Searches | None = None
         self._commands = CommandRunner(self, self, settings)
         self._side: ThreadList | None = None
         self._side_state: tuple[str, str, int] = ("", "", 0)
         """The open thread's state in the thread list."""
+        self._attention = Attention()
         self._pace = Pace(self._draw)
         self._connected = asyncio.Event()
         self._tick: Timer | None = None
@@ -111,8 +112,6 @@ class ChatScreen(Screen[None]):
                 yield self._card
                 yield view.queue
                 yield self._palette
-                yield self._find_bar
-                yield self._prompt_bar
                 yield self._composer
             yield view.team
         yield view.status
@@ -160,9 +159,13 @@ class ChatScreen(Screen[None]):
             return
         # What loads the gateway waits for the first paint.
         from adapters.terminal.conversation import Conversation
+        from adapters.terminal.screens.searches import Searches
         from adapters.terminal.widgets.thread_list import ThreadList
 
         await self._view.begin()
+        searches = Searches(self, self._view, self._composer, self._history)
+        await searches.mount()
+        self._searches = searches
         self._palette.commands = Commands(client.commands())
         conversation = Conversation(
             client,
@@ -214,12 +217,16 @@ class ChatScreen(Screen[None]):
     async def _draw_thread(self) -> None:
         if (conversation := self.conversation) is None:
             return
-        model = conversation.model
+        model, loading = conversation.model, conversation.loading
+        told = self._attention.notice(model, now=self._settings.now(), loading=loading)
+        if told and self._settings.alert and not self.app.app_focus:
+            self._settings.alert(told)
         if self._view.reset_for(model):
             self._answer_focus.close(())
         with surviving(self._settings.survive):  # a request must be seen even then
             await self._view.draw(conversation)
-        self._finder.drawn()
+        if self._searches is not None:
+            self._searches.drawn()
         self._draw_status()
         thread, name = conversation.thread, conversation.client.operator()
         self._composer.address(message_label(thread, name), message_title(thread, name))
@@ -405,9 +412,9 @@ class ChatScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Close what is open, leave the card, stop the team; keep drafts."""
-        if self._find_bar.display or self._prompt_bar.display:
-            self._close_bars()
-        elif self._palette.display:
+        if self._searches is not None and self._searches.close():
+            return
+        if self._palette.display:
             self._palette.close(self._composer.text)
         elif self._composer.purpose is not None:
             self._composer.stop_asking()
@@ -489,44 +496,31 @@ class ChatScreen(Screen[None]):
 
     def find(self, words: str) -> None:
         """Find these words in the transcript; without any, ask for them."""
-        self._prompt_bar.close()
-        self._finder.open(words)
+        if self._searches is not None:
+            self._searches.find(words)
 
     def action_find_prompt(self) -> None:
         """Look for an earlier prompt by its words."""
-        if self._find_bar.display:
-            self._finder.close()
-        self._prompts.open()
+        if self._searches is not None:
+            self._searches.find_prompt()
 
-    def _close_bars(self) -> None:
-        if self._find_bar.display:
-            self._finder.close()
-        self._prompt_bar.close()
-        self._composer.focus()
+    def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
+        """Search for the words in a bar."""
+        if self._searches is not None:
+            self._searches.look_for(event.bar, event.words)
 
-    @on(SearchBar.Typed)
-    def _on_words(self, event: SearchBar.Typed) -> None:
-        match event.bar:
-            case PromptBar():
-                self._prompts.look_for(event.words)
-            case _:
-                self._finder.look_for(event.words)
+    def on_search_bar_stepped(self, event: SearchBar.Stepped) -> None:
+        """Go on in what was found, or back."""
+        if self._searches is not None:
+            self._searches.step(event.bar, event.step)
 
-    @on(SearchBar.Stepped)
-    def _on_step(self, event: SearchBar.Stepped) -> None:
-        match event.bar:
-            case PromptBar():
-                self._prompts.step(event.step)
-            case _:
-                self._finder.step(event.step)
+    def on_prompt_bar_taken(self) -> None:
+        """Take the prompt that was found as the draft."""
+        if self._searches is not None:
+            self._searches.take_prompt()
 
-    @on(PromptBar.Taken)
-    def _on_prompt_taken(self) -> None:
-        self._prompts.take()
-        self._close_bars()
-
-    @on(SearchBar.Scroll)
-    def _on_search_scroll(self, event: SearchBar.Scroll) -> None:
+    def on_search_bar_scroll(self, event: SearchBar.Scroll) -> None:
+        """Scroll the transcript from a bar."""
         self._view.scroll(pages=event.pages, lines=0)
 
     def show_only(self, agent: str) -> None:
@@ -537,6 +531,14 @@ class ChatScreen(Screen[None]):
     def action_copy_reply(self) -> None:
         """Copy the newest reply of an agent."""
         self._commands.copy_reply()
+
+    def action_copy_code(self) -> None:
+        """Copy the newest code block; again, the one before."""
+        self._commands.copy_next_code()
+
+    def on_fence_copy_requested(self, event: Fence.CopyRequested) -> None:
+        """Copy the focused code block."""
+        self._commands.copy_block(event.block)
 
     def on_card_details_requested(self, event: Card.DetailsRequested) -> None:
         """Show the whole of what a card holds."""

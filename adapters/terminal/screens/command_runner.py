@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from textual.app import SuspendNotSupported
@@ -18,11 +20,14 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
+    from adapters.terminal.code_blocks import CodeBlock
     from adapters.terminal.commands import Command, Commands
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.composer import Composer
 
+COPY_AGAIN = 5.0
+"""Seconds in which a key that copies goes on to the next older block."""
 EMPTY = "This thread is still empty."
 
 
@@ -58,6 +63,9 @@ class CommandRunner:
         self._chat = chat
         self._settings = settings
         self.choosing = Choosing(screen, chat, settings)
+        self._pressed_at = -COPY_AGAIN
+        self._number = 0
+        """The code block that was copied last, counted from the newest."""
 
     @property
     def _conversation(self) -> Conversation | None:
@@ -70,7 +78,7 @@ class CommandRunner:
             "stop": self._chat.stop_team,
             "editor": self._chat.action_edit,
             "find": partial(self._chat.find, rest),
-            "copy": self.copy_reply,
+            "copy": partial(self._copy_part, rest),
             "mouse": self._settings.toggle_mouse,
             "help": self._chat.action_help,
         }
@@ -94,6 +102,16 @@ class CommandRunner:
                 self._chat.give_back(f"/{name} ")  # which offers what it takes
             case _:
                 pass  # /new while connecting: there is nothing to leave yet
+
+    def _copy_part(self, rest: str) -> None:
+        """Copy the last reply, or a code block by its number."""
+        words = rest.split()
+        match words[:1]:
+            case ["code"]:
+                number = " ".join(words[1:]) or "1"
+                self.copy_code(int(number) if number.isdecimal() else 0)
+            case _:
+                self.copy_reply()
 
     async def edit(self, composer: Composer) -> None:
         """Edit the draft in the person's editor."""
@@ -130,14 +148,42 @@ class CommandRunner:
         if not reply:
             self._screen.notify("There is no reply to copy yet.", markup=False)
             return
-        self._screen.app.copy_to_clipboard(reply)
-        self._screen.run_worker(partial(self._hand_to_desktop, reply), group="copy", exclusive=True)
+        self._copy(reply, "Copied the last reply.")
 
-    async def _hand_to_desktop(self, text: str) -> None:
+    def copy_code(self, number: int) -> bool:
+        """Copy a code block, 1 is the newest; False without it."""
+        from adapters.terminal.code_blocks import newest_blocks  # not at the start
+
+        model = self._conversation.model if self._conversation else None
+        items = [model.items[key] for key in model.keys] if model else []
+        block = next(islice(newest_blocks(items), number - 1, None), None) if number else None
+        if block is None:
+            self._screen.notify("There is no such code block.", markup=False)
+            return False
+        self.copy_block(block)
+        return True
+
+    def copy_next_code(self) -> None:
+        """Copy the newest code block; pressed again, the one before."""
+        now = self._settings.clock.time() if self._settings.clock else time.monotonic()
+        again = now - self._pressed_at < COPY_AGAIN
+        number = self._number + 1 if again else 1
+        self._pressed_at, self._number = now, number if self.copy_code(number) else 0
+
+    def copy_block(self, block: CodeBlock) -> None:
+        """Copy the source of a code block."""
+        self._copy(block.source, f"Copied {block}.")
+
+    def _copy(self, text: str, told: str) -> None:
+        self._screen.app.copy_to_clipboard(text)
+        copying = partial(self._hand_to_desktop, text, told)
+        self._screen.run_worker(copying, group="copy", exclusive=True)
+
+    async def _hand_to_desktop(self, text: str, told: str) -> None:
         from adapters.terminal import desktop  # not at the start
 
         await asyncio.to_thread(desktop.copy_text, text)
-        self._screen.notify("Copied the last reply.", markup=False)
+        self._screen.notify(told, markup=False)
 
     async def _rename(self, title: str) -> None:
         from adapters.terminal.widgets.dialogs import InputDialog  # not at the start

@@ -12,10 +12,12 @@ from textual.widgets import Static
 from adapters.terminal.find import ThreadSearch, result_line
 from adapters.terminal.items import ToolItem
 from adapters.terminal.widgets.columns import READABLE
+from adapters.terminal.widgets.entries import Card, ToolEntry
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from adapters.terminal.items import Item
     from adapters.terminal.screens.thread_view import ThreadView
     from adapters.terminal.widgets.entries import Entry
     from adapters.terminal.widgets.search_bar import FindBar
@@ -44,6 +46,8 @@ class Finder:
         """The item where each search begins."""
         self._pending = False
         """True until the place is shown."""
+        self._shown: Item | None = None
+        """The item as it was when its place was marked."""
 
     def open(self, words: str = "") -> None:
         """Ask for words, or find these."""
@@ -80,6 +84,8 @@ class Finder:
             self._tell()
             if self._pending:
                 self._screen.call_after_refresh(self._open_entry)
+            elif self._entry is not None and self._entry.item is not self._shown:
+                self._screen.call_after_refresh(self._show, scroll=False)
 
     def _go(self) -> None:
         self._tell()
@@ -90,40 +96,47 @@ class Finder:
         elif self._view.transcript is not None:
             self._view.transcript.bring(found.key)
 
+    @property
+    def _entry(self) -> Entry | None:
+        """The widget of the item with the place, if it is mounted."""
+        found, transcript = self._search.found, self._view.transcript
+        return transcript.entry(found.key) if found and transcript else None
+
     def _tell(self) -> None:
         self._bar.tell(f"{self._search.walk}" if self._search.words else "")
 
     def _open_entry(self) -> None:
         """Unfold what was found; its place is known after the layout."""
-        found, transcript = self._search.found, self._view.transcript
-        entry = transcript.entry(found.key) if found and transcript else None
+        found, entry = self._search.found, self._entry
         if found is None or entry is None:
             return
         self._pending = False
         item, line = entry.item, None
         if isinstance(item, ToolItem):
             line = result_line(item, self._search.pattern, found.below)
-        reveal = getattr(entry, "reveal", None)
-        if reveal is not None:
-            reveal(line)
-        self._screen.call_after_refresh(self._show)
+        if isinstance(entry, Card):
+            entry.reveal(line)
+        self._screen.call_after_refresh(self._show, scroll=True)
 
-    def _show(self) -> None:
-        found, transcript = self._search.found, self._view.transcript
-        entry = transcript.entry(found.key) if found and transcript else None
+    def _show(self, *, scroll: bool) -> None:
+        """Mark the place, and scroll it into view."""
+        found, entry, transcript = self._search.found, self._entry, self._view.transcript
         if found is None or transcript is None or entry is None:
             return
+        self._shown = entry.item
         place = self._place(entry, found.below)
         if place is None:  # only its Markdown has the words
-            transcript.bring_row(entry.region.y, ABOVE)
             self._screen.clear_selection()
+            if scroll:
+                transcript.bring_row(entry.region.y, ABOVE)
             return
         widget, content, start, end = place
         line, column = _coordinates(content.plain, start)
         first, last = Offset(column, line), Offset(column + end - start, line)
         self._screen.selections = {widget: Selection(first, last)}
-        width = min(widget.content_region.width, READABLE)
-        transcript.bring_row(widget.content_region.y + row_of(content, start, width), ABOVE)
+        if scroll:
+            width = min(widget.content_region.width, READABLE)
+            transcript.bring_row(widget.content_region.y + row_of(content, start, width), ABOVE)
 
     def _place(self, entry: Entry, below: int) -> tuple[Static, Content, int, int] | None:
         """The place on screen.
@@ -131,17 +144,15 @@ class Finder:
         Counted from the end: names and states stand before an item's text.
         """
         places: list[tuple[Static, Content, int, int]] = []
+        hint = entry.hint if isinstance(entry, ToolEntry) else ""
         for widget in entry.walk_children(Static, with_self=True):
             if isinstance(content := widget.visual, Content) and widget.display:
-                text = content.plain.removesuffix(getattr(entry, "hint", ""))
+                text = content.plain.removesuffix(hint)
                 spans = (found.span() for found in self._search.pattern.finditer(text))
                 places += [(widget, content, start, end) for start, end in spans]
-        below -= self._hidden(entry)
+        if isinstance(entry, ToolEntry):
+            below -= len(self._search.pattern.findall(entry.not_shown))
         return places[max(0, len(places) - 1 - below)] if places else None
-
-    def _hidden(self, entry: Entry) -> int:
-        """Number of places in lines that a card has no room for."""
-        return len(self._search.pattern.findall(getattr(entry, "not_shown", "")))
 
 
 def _coordinates(text: str, at: int) -> tuple[int, int]:

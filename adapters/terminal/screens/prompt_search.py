@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from adapters.terminal.find import NOTHING, Walk
 from adapters.terminal.text import one_line
+from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.history import History
@@ -42,10 +43,15 @@ class PromptSearch:
 
     def take(self) -> None:
         """Make the prompt the draft; up restores the draft that was there."""
-        if self._found:
+        if not self._found:
+            return
+        prompt = self._found[self._walk.at]
+        if self._composer.purpose is not None:  # an answer is begun
+            self._composer.insert(prompt)
+        else:
             self._composer.put_aside()
-            self._composer.set_draft(self._found[self._walk.at])
+            self._composer.set_draft(prompt)
 
     def _tell(self) -> None:
-        prompt = one_line(self._found[self._walk.at]) if self._found else ""
+        prompt = one_line(sanitize(self._found[self._walk.at])) if self._found else ""
         self._bar.tell(f"{self._walk}   {prompt}" if prompt else NOTHING)

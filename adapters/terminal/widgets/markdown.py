@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.content import Content
 from textual.css.types import TextAlign
 from textual.highlight import HighlightTheme, highlight
+from textual.message import Message
 from textual.widgets import Markdown, Static
 from textual.widgets._markdown import (
+    MarkdownBlock,
     MarkdownFence,
     MarkdownTable,
     MarkdownTableContent,
     MarkdownUnorderedListItem,
 )
 
+from adapters.terminal.code_blocks import CodeBlock
 from adapters.terminal.widgets.arguments import diff_colours
 
 DIFFS = ("diff", "patch")
@@ -41,8 +46,33 @@ class CodeColours(HighlightTheme):
     }
 
 
-class Fence(MarkdownFence):
-    """A code block, coloured if its language is named."""
+class Fence(MarkdownFence, can_focus=True):
+    """A code block, coloured if its language is named.
+
+    Focused, c copies its source. A click leaves the focus where it is.
+    """
+
+    FOCUS_ON_CLICK = False
+    BINDINGS: ClassVar[list[BindingType]] = [("c", "copy", "Copy this block")]
+
+    @dataclass
+    class CopyRequested(Message):
+        """The person wants to have this block."""
+
+        block: CodeBlock
+
+    def __init__(self, markdown: Markdown, token: Token, code: str) -> None:
+        super().__init__(markdown, token, code)
+        self._source = CodeBlock.of(token.content, token.info)
+
+    def _copy_context(self, block: MarkdownBlock) -> None:
+        if isinstance(block, Fence):
+            self._source = block._source
+        super()._copy_context(block)
+
+    def action_copy(self) -> None:
+        """Copy the source."""
+        self.post_message(self.CopyRequested(self._source))
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:

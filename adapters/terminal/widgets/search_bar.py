@@ -23,6 +23,8 @@ class SearchBar(Horizontal, can_focus=True):
     """
 
     LABEL = ""
+    HINT = ""
+    """The keys, as long as there are no words."""
     STEPS: ClassVar[dict[str, int]] = {"up": -1, "down": 1}
     """Steps of keys while the words are typed."""
 
@@ -49,7 +51,7 @@ class SearchBar(Horizontal, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self.display = False
-        self._words = Input(compact=True)
+        self._words = Input(compact=True, placeholder=self.HINT)
         self._told = Static(markup=False, classes="told")
 
     def compose(self) -> ComposeResult:
@@ -107,6 +109,7 @@ class FindBar(SearchBar):
     """
 
     LABEL = "find "
+    HINT = "enter next, then n and N; esc closes"
     STEPS: ClassVar[dict[str, int]] = {"up": -1, "down": 1, "shift+enter": -1}
     WALKING: ClassVar[dict[str, int]] = {"n": 1, "N": -1, "enter": 1}
     BINDINGS: ClassVar[list[BindingType]] = [("slash", "edit", "Other words")]
@@ -133,7 +136,8 @@ class PromptBar(SearchBar):
     ctrl+r goes to an older one, Enter takes it.
     """
 
-    LABEL = "earlier prompts "
+    LABEL = "history "
+    HINT = "ctrl+r older, enter takes it, esc closes"
     STEPS: ClassVar[dict[str, int]] = {"ctrl+r": 1, "up": 1, "down": -1}
 
     class Taken(Message):

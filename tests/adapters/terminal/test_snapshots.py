@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import Paste
 from textual.pilot import Pilot
 
 from adapters.terminal.app import ChatApp
@@ -202,12 +203,31 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
     )
 
 
+async def finding(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    await streaming(pilot, client, thread)
+    await settled(pilot)
+    pilot.app.post_message(Paste("one line of a log\n" * 240))
+    await settled(pilot)
+    await pilot.press("ctrl+f", *"TEST", "enter")
+
+
 @pytest.mark.parametrize(
     "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.chaos)], ids=["80x24", "120x40"]
 )
 @pytest.mark.parametrize(
     "act",
-    [nothing, streaming, tool_failed, request_card, arguments, change, sessions, elsewhere, error],
+    [
+        nothing,
+        streaming,
+        tool_failed,
+        request_card,
+        arguments,
+        change,
+        sessions,
+        elsewhere,
+        error,
+        finding,
+    ],
     ids=[
         "empty",
         "streaming",
@@ -218,6 +238,7 @@ async def error(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
         "sessions",
         "elsewhere",
         "error",
+        "finding",
     ],
 )
 def test_the_chat_looks_as_before(

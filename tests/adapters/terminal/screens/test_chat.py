@@ -145,7 +145,7 @@ async def test_a_message_on_its_way_is_shown_as_such(tmp_path: Path):
         await chat.type("hello")
         await chat.until_shown("Ann  sending…", "hello")
         client.gate.set()
-        await chat.until(lambda: "sending" not in chat.text())
+        await chat.until(lambda: "hello" in (text := chat.text()) and "sending" not in text)
         assert chat.text().count("hello") == 1
         client.gate.clear()
         await chat.type("more")

@@ -11,6 +11,7 @@ from tests.adapters.terminal.running import (
     began,
     called,
     chatting,
+    delta,
     ended,
     returned,
     said,
@@ -77,6 +78,13 @@ async def test_a_command_finds_and_what_comes_is_counted(tmp_path: Path):
         assert marked(chat) == "answer"
         await chat.happen(began("an answer, at last", first=2000))
         await chat.until_shown("1 of 2")
+        await chat.happen(delta("helper", "s", "one more answer"))
+        await chat.until_shown("1 of 3")
+        await chat.press("down", "down")
+        await chat.until_shown("3 of 3")
+        await chat.happen(delta("helper", "s", " grows"))
+        await chat.until_shown("one more answer grows")
+        await chat.until(lambda: marked(chat) == "answer")
         await chat.press("slash", "?", "escape")
         assert chat.composer.has_focus
 
@@ -89,7 +97,7 @@ async def test_an_earlier_prompt_is_found_by_its_words_and_taken_as_draft(tmp_pa
     async with chatting(client, tmp_path, new=True) as chat:
         chat.composer.insert("half a dra")
         await chat.press("ctrl+r")
-        await chat.until_shown("earlier prompts", "1 of 4   thanks")
+        await chat.until_shown("history", "1 of 4   thanks")
         await chat.press(*"DEPL")
         await chat.until_shown("1 of 2   deploy to production")
         await chat.press("escape")
