@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adapters.discord.testing import DiscordSimulator
 from gateway.registry import DiffRule, ToolRule
+from teams.models import CreateResult
 from tests.adapters.discord.serving import (
     bot_messages,
     serving,
@@ -28,7 +29,7 @@ async def test_a_grant_below_a_folder_asks_again_only_outside_of_it(
         (teams.workdirs[-1] / "c.md").write_text("old\ntwo")
         return "sent"
 
-    def sends(path: str) -> object:
+    def sends(path: str) -> CreateResult:
         return calls("send", send=json.dumps({"path": path, "content": "one\ntwo"}))
 
     answers = (sends("reports/a.md"), sends("reports/b.md"), sends("c.md"), "done")
