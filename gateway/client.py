@@ -61,6 +61,8 @@ class ThreadInfo:
     """The name of the person it waits for; empty for the operator."""
     muted: bool = False
     """Only messages that mention the bot are answered."""
+    model: str = ""
+    """The config's name of the model that all its agents use; empty: each has its own."""
 
     def is_for_team(self, *, mentioned: bool) -> bool:
         """True if a message there may concern the team."""
@@ -193,11 +195,11 @@ class Client(Protocol):
         """The slash commands there are."""
         ...
 
-    async def agents(self, team: str = "") -> dict[str, str]:
+    async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
         """A team's agents in order, each with its model's label, or "".
 
-        The default team's unless named. A team from Python has known agents once it was built; an
-        unknown team has none.
+        The default team's unless named. `model` is a thread's for all its agents. A team from
+        Python has known agents once it was built; an unknown team has none.
         """
         ...
 

@@ -54,6 +54,7 @@ from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
+from gateway.inbound.model_choice import EACH_ITS_OWN, OWN
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.registry import TeamSource, described
@@ -604,22 +605,26 @@ class Gateway:
     def owner(self) -> None:
         """This process has the gateway."""
 
-    async def agents(self, team: str = "") -> dict[str, str]:
+    async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
         """A team's agents with their models; none for an unknown team.
 
-        The default team's unless named.
+        The default team's unless named. With a `model` that there is, all use that one.
         """
+        teams = self._using.teams
+        name = team or teams.default
         try:
-            info = self._using.teams.info(team or self._using.teams.default)
+            known = any(choice.name == model for choice in teams.model_choices(name))
+            info = teams.info(name, model=model if known else "")
         except KeyError:
             return {}
         return dict(info.models)
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
-        """The config's teams or models, with what they are."""
+        """The config's teams, or what /model takes, with what they are."""
         teams = self._using.teams
         if kind == "model":
-            return [Choice(name=name, description=label) for name, label in teams.models().items()]
+            labels = teams.models() | {OWN: EACH_ITS_OWN}
+            return [Choice(name=name, description=label) for name, label in labels.items()]
         infos = [teams.info(name) for name in teams.names()]
         return [Choice(name=info.name, description=described(info)) for info in infos]
 

@@ -101,6 +101,19 @@ def described(team: TeamInfo) -> str:
     return ": ".join(filter(None, (description.rstrip("."), ", ".join(team.participants))))
 
 
+@value
+class ModelChoice:
+    """A model of the config, for a team.
+
+    `label` is its name at the provider. `problem` says why the team can't use it, "" if it can as
+    far as is known.
+    """
+
+    name: str
+    label: str
+    problem: str = ""
+
+
 class TeamSource(Protocol):
     """Builds a fresh team for a thread.
 
@@ -120,14 +133,22 @@ class TeamSource(Protocol):
         """All models of the config, each with its label."""
         ...
 
-    def info(self, name: str) -> TeamInfo:
-        """Raises KeyError for an unknown name."""
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
+        """Raises KeyError for an unknown name.
+
+        With a `model`, all agents use that one.
+        """
         ...
 
-    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
+    def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
+        """The models that the team could use. Raises KeyError."""
+        ...
+
+    async def build(self, name: str, *, workdir: Path, model: str = "") -> BuiltTeam:
         """A new team whose tools may write below `workdir`.
 
-        The folder exists and is private to the thread.
+        The folder exists and is private to the thread. With a `model`, one of `models`, all agents
+        use that one.
         """
         ...
 

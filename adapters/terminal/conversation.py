@@ -15,6 +15,7 @@ from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
 from gateway.conversation import LOCAL
 from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
+from gateway.events import Notice
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -177,17 +178,28 @@ class Conversation:
     def agents(self) -> dict[str, str]:
         """The team's agents, each with its model or "", if known."""
         agents = dict(self._agents)
+        idle = self.model.activity == "idle"
         for name, state in self.model.agents.items():
-            agents[name] = state.model or agents.get(name, "")
+            known = agents.get(name, "")
+            # A turn goes on with its model, whatever was chosen meanwhile.
+            agents[name] = known or state.model if idle else state.model or known
         return agents
 
     async def load_agents(self) -> None:
         """Ask who is in the team, and which models they run on."""
-        team = self.thread.team if self.thread else self._team
+        team, model = (self.thread.team, self.thread.model) if self.thread else (self._team, "")
         with suppress(GatewayError):  # what is wrong shows with the events
-            agents = await self.client.agents(team)
+            agents = await self.client.agents(team, model=model)
             self._agents = {_clean(name): _clean(model) for name, model in agents.items()}
             self._changed()
+
+    async def _look_again(self, thread: str) -> None:
+        """Ask anew for what a notice may tell of: team and model."""
+        with suppress(GatewayError):  # what is wrong shows with the events
+            found = await self.client.thread(thread)
+            if self.thread is not None and self.thread.id == thread:
+                self.thread = replace(self.thread, team=found.team, model=found.model)
+                await self.load_agents()
 
     async def send(self, text: str) -> Receipt:
         """Send a message or command to the gateway. Raises GatewayError."""
@@ -270,6 +282,8 @@ class Conversation:
                 if model.apply(event):
                     self._drop_shown()
                     self._changed()
+                if isinstance(event, Notice) and not self.loading:
+                    await self._look_again(thread)
                 taken += 1
                 if taken % BREATH == 0:
                     await asyncio.sleep(0)

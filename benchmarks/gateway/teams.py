@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.conversation import Author
 from gateway.factory.ownership import holdings_of
-from gateway.registry import BuiltTeam, TeamInfo, ToolRule
+from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -70,13 +70,17 @@ class OneTeam:
         """The one."""
         return [self.default]
 
-    def info(self, name: str) -> TeamInfo:
+    def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
+        """None to choose."""
+        return ()
+
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
         """The team's entry in lists."""
         return TeamInfo(
             name=name, description="", participants=("agent",), models={}, definition="1"
         )
 
-    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
+    async def build(self, name: str, *, workdir: Path, model: str = "") -> BuiltTeam:
         """A fresh one."""
         team = self._make()
         return BuiltTeam(team=team, holds=holdings_of(team))

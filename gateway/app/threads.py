@@ -25,11 +25,13 @@ from gateway.store.sqlite.store import SqliteStore
 
 TERMINAL = "terminal"
 """The platform of threads that live in the store alone, for people."""
+OWN_MODELS = "-"
+"""Each agent of the thread has its own model."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
-    """The threads in columns: id, age, state, team, place, title."""
+    """The threads in columns: id, age, state, team, model, place, title."""
     at = time.time() if now is None else now
     rows = [
         (
@@ -37,12 +39,13 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
             age(at - each.updated_at),
             each.state,
             each.team,
+            each.model or OWN_MODELS,
             place_of(each),
             each.title or each.preview,
         )
         for each in threads
     ]
-    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "WHERE", "TITLE"))
+    rows.insert(0, ("ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"))
     return _columns(rows)
 
 

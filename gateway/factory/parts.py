@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
@@ -77,13 +78,30 @@ class ModelClients:
         self._imports = imports
         self._clients: dict[str, ChatCompletionClient] = {}
         self._default = config.model_name()
+        self._only = ""
 
     def client(self, name: str = "") -> ChatCompletionClient:
         """The client of this name, or of the default model."""
-        name = name or self._default
+        name = self._only or name or self._default
         if name not in self._clients:
             self._clients[name] = self._make(resolve(self._config.models[name]))
         return self._clients[name]
+
+    def only(self, name: str) -> ModelClients:
+        """The same clients, all replaced by this one; "" for none."""
+        if not name:
+            return self
+        chosen = copy(self)
+        chosen._only = name
+        return chosen
+
+    def calls_functions(self, name: str) -> bool | None:
+        """True if the model calls functions; None while that is not known."""
+        declared = self._config.models[name].model_info
+        if declared is not None:
+            return declared.function_calling
+        made = self._clients.get(name)
+        return None if made is None else made.model_info["function_calling"]
 
     def make_slow(self, name: str = "") -> None:
         """Make the client now if that imports an SDK; in any thread."""

@@ -30,23 +30,25 @@ class Preparation:
         self._config = config
         self._models = models
         self._lock = Lock()
-        self._done: set[str] = set()
+        self._done: set[tuple[str, str]] = set()
 
-    def is_done(self, team: str) -> bool:
+    def is_done(self, team: str, model: str = "") -> bool:
         """True if the first turn imports nothing more."""
-        return team in self._done
+        return (team, model) in self._done
 
-    def prepare(self, team: str) -> None:
+    def prepare(self, team: str, model: str = "") -> None:
         """Import and make what the team needs.
 
-        Whoever builds it is told what can't be made.
+        With a `model`, it is made, too. Whoever builds it is told what can't be made.
         """
         with self._lock:
-            if team not in self._done:
+            if (team, model) not in self._done:
                 with giving_way():
                     for section in self._sections(team):
                         self._prepare_section(section)
-                self._done.add(team)
+                    if model:
+                        self._make(model)
+                self._done.add((team, model))
 
     def _sections(self, team: str) -> Iterator[Section]:
         """All tables of the team and of the teams inside it."""
@@ -58,8 +60,7 @@ class Preparation:
     def _prepare_section(self, section: Section) -> None:
         model: object = getattr(section, "model", None)
         if isinstance(model, str):
-            with suppress(Exception):
-                self._models.make_slow(model)
+            self._make(model)
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
@@ -67,6 +68,10 @@ class Preparation:
             for module in MCP:
                 with suppress(ImportError):
                     import_module(module)
+
+    def _make(self, model: str) -> None:
+        with suppress(Exception):
+            self._models.make_slow(model)
 
 
 def _tables(value: object) -> Iterator[Section]:

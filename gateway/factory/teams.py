@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -37,10 +37,11 @@ from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
 from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
+from gateway.factory.model_choice import ModelChoices
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
 from gateway.factory.parts import ModelClients, PartFactory
 from gateway.factory.preparation import Preparation
-from gateway.registry import BuiltTeam, TeamInfo, ToolRule, model_label
+from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
 from teams.models import ModelError
 
@@ -85,6 +86,7 @@ class TeamFactory:
         self._seen: dict[str, dict[str, str]] = {}
         self._infos: dict[str, TeamInfo] = {}
         self._default = config.team_name()
+        self._choices = ModelChoices(config, self._models, imports)
 
     @property
     def default(self) -> str:
@@ -99,11 +101,24 @@ class TeamFactory:
         """The models with their names at the provider, in the config's order."""
         return {name: self._models.label(name) for name in self._config.models}
 
-    def info(self, name: str) -> TeamInfo:
+    def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
+        """The models that the team could use. Raises KeyError."""
+        return self._choices.of(team)
+
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
         """Agents, models and definition of a team. Raises KeyError.
 
-        The agents of a team from Python are known once it was built.
+        The agents of a team from Python are known once it was built. With a `model`, it is that of
+        all agents that have one.
         """
+        info = self._own_info(name)
+        if not model:
+            return info
+        label = self._models.label(model)
+        models = {agent: label if own else "" for agent, own in info.models.items()}
+        return replace(info, models=models)
+
+    def _own_info(self, name: str) -> TeamInfo:
         if (known := self._infos.get(name)) is not None:
             return known
         info = self._info(name)
@@ -126,20 +141,26 @@ class TeamFactory:
         """Import what the first turn needs, in any thread. Raises KeyError."""
         self._preparation.prepare(name)
 
-    async def build(self, name: str, *, workdir: Path, portable: bool = False) -> BuiltTeam:
+    async def build(
+        self, name: str, *, workdir: Path, model: str = "", portable: bool = False
+    ) -> BuiltTeam:
         """A fresh team for a thread with the folder `workdir`, without network.
 
-        A `portable` one runs its code elsewhere, so that another program can have the same team.
-        Raises KeyError for an unknown name, and TeamBuildError.
+        All its agents use the `model`, if one is named. A `portable` one runs its code elsewhere,
+        so that another program can have the same team. Raises KeyError for an unknown name, and
+        TeamBuildError.
         """
         config = self._config.teams[name]
-        if not self._preparation.is_done(name):
-            await asyncio.to_thread(self.prepare, name)
+        if not self._preparation.is_done(name, model):
+            await asyncio.to_thread(self._preparation.prepare, name, model)
+        given = _ThreadParts(
+            workdir, None if portable else workdir, self._models.only(model), chosen=bool(model)
+        )
         try:
-            team = await self._build(name, config, _Folders(workdir, None if portable else workdir))
+            team = await self._build(name, config, given)
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
-        if isinstance(config, ComponentTeam | FactoryTeam):
+        if isinstance(config, ComponentTeam | FactoryTeam) and not (model and name in self._seen):
             self._seen[name] = _models_of(team)
         return BuiltTeam(team=team, holds=holdings_of(team))
 
@@ -159,13 +180,13 @@ class TeamFactory:
         for client in list(self._own_clients):
             await client.close()
 
-    async def _build(self, name: str, config: TeamConfig, folders: _Folders) -> Team:
+    async def _build(self, name: str, config: TeamConfig, given: _ThreadParts) -> Team:
         match config:
             case GroupTeam():
-                return await self._group(name, config, folders)
+                return await self._group(name, config, given)
             case DemoTeam():
                 return build_demo_team(
-                    self._models.client(config.model),
+                    given.models.client(config.model),
                     start_folder=self._start_folder,
                     forbidden=self._forbidden,
                     local=self._local,
@@ -173,23 +194,24 @@ class TeamFactory:
             case ComponentTeam():
                 return self._component(config)
             case FactoryTeam():
-                return await self._from_python(config, folders.thread)
+                return await self._from_python(config, given)
             case _:
                 assert_never(config)
 
-    async def _group(self, name: str, config: AnyGroup, folders: _Folders) -> Team:
+    async def _group(self, name: str, config: AnyGroup, given: _ThreadParts) -> Team:
         async def inner(team: str) -> Team:
-            return await self._build(team, self._config.teams[team], folders)
+            return await self._build(team, self._config.teams[team], given)
 
+        models = given.models
         parts = PartFactory(
-            self._models, self._imports, folders.code, work_mb=self._config.attachments.work_mb
+            models, self._imports, given.code, work_mb=self._config.attachments.work_mb
         )
-        agents = AgentFactory(self._models, self._imports, parts, agents=config.agents, team=inner)
+        agents = AgentFactory(models, self._imports, parts, agents=config.agents, team=inner)
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
-        return GroupFactory(self._models, self._imports, parts).team(name, config, participants)
+        return GroupFactory(models, self._imports, parts).team(name, config, participants)
 
     def _component(self, config: ComponentTeam) -> Team:
         data = read_component(config)
@@ -201,14 +223,16 @@ class TeamFactory:
         self._own_clients.update(model_clients(team))
         return team
 
-    async def _from_python(self, config: FactoryTeam, workdir: Path) -> Team:
+    async def _from_python(self, config: FactoryTeam, given: _ThreadParts) -> Team:
         factory = self._imports.load_callable(config.factory)
         wanted = inspect.signature(factory).parameters
         arguments = dict(config.options)
         if "model_client" in wanted:
-            arguments["model_client"] = self._models.client(config.model)
+            arguments["model_client"] = given.models.client(config.model)
+        elif given.chosen:
+            raise TypeError(f"{config.factory!r} takes no model client; /model default helps")
         if "workdir" in wanted:
-            arguments["workdir"] = workdir
+            arguments["workdir"] = given.folder
         team = factory(**arguments)
         if inspect.isawaitable(team):
             team = await team
@@ -276,11 +300,17 @@ class TeamFactory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folders:
-    """A thread's folder, and that for its code (None: a temporary one)."""
+class _ThreadParts:
+    """Folders and models of a thread for its team.
 
-    thread: Path
+    `code` is the folder for its code, None for a temporary one. `chosen`: all agents have one
+    model.
+    """
+
+    folder: Path
     code: Path | None
+    models: ModelClients
+    chosen: bool
 
 
 def _description(config: TeamConfig) -> str:

@@ -13,6 +13,7 @@ from gateway.store.decisions import (
     Decision,
     GrantRevocation,
     ModeChange,
+    ModelChange,
     MuteChange,
     NewConversation,
     QueuePromotion,
@@ -31,7 +32,7 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
-TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke"})
+TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke", "model"})
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -200,6 +201,11 @@ def _usage_of(info: CommandInfo) -> str:
     return f"{info.name} {info.argument}".rstrip()
 
 
+def _model(_situation: Situation, words: str) -> Decision:
+    """`/model NAME`: whoever knows the models decides what the name means."""
+    return ModelChange(model=words)
+
+
 # --- silence ---
 
 
@@ -336,6 +342,15 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
             takes="text",
         ),
         _which,
+    ),
+    (
+        CommandInfo(
+            name="model",
+            description="list the models; a name gives all agents that one, default each its own",
+            argument="[name]",
+            takes="model",
+        ),
+        _model,
     ),
     (CommandInfo(name="help", description="list the commands"), _help),
     (

@@ -16,6 +16,7 @@ from gateway.content.attachments import FetchedFiles, by_content, with_shown_fil
 from gateway.content.documents import Documents
 from gateway.conversation import LOCAL_OPERATOR, Attachment, InboundMessage, MissingFile
 from gateway.errors import NotFound
+from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.store.decisions import (
@@ -114,9 +115,10 @@ class Intake:
         """Rulebook of the message at this moment, without the store's facts."""
         limits, now = self._using.limits, self._clock()
         pairs = isinstance(verdict, Denial) and verdict.once_paired is not None
+        command = command_in(message)
         return MessageRules(
             message=message,
-            command=command_in(message),
+            command=command,
             verdict=verdict,
             operators=self._using.access.operators,
             now=now,
@@ -130,7 +132,16 @@ class Intake:
             zone=self._ledger.zone,
             full_groups=self._dispatcher.full_groups(),
             code=draw_code() if pairs else None,
+            models=self._models() if command is not None and command.name == MODEL else {},
         )
+
+    def _models(self) -> dict[str, TeamModels]:
+        """Each team's models, to choose one."""
+        teams = self._using.teams
+        return {
+            name: TeamModels(own=teams.info(name).models, choices=teams.model_choices(name))
+            for name in teams.names()
+        }
 
     def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:
         for each in accepted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, replace
 
 from gateway.access.authority import Access, Admission, Denial, Operators, Verdict
@@ -16,6 +17,7 @@ from gateway.content.attachments import refusal, told_of
 from gateway.conversation import InboundMessage
 from gateway.inbound.answers import answer_in_words, decide_answer, is_approver, is_over
 from gateway.inbound.commands import Command, parse_command
+from gateway.inbound.model_choice import TeamModels, choose
 from gateway.inbound.replies import offer_after, reply_to
 from gateway.sessions.dispatcher import LaneGroup
 from gateway.store.decisions import (
@@ -28,6 +30,7 @@ from gateway.store.decisions import (
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
+    ModelChange,
     NoAction,
     PersonLimits,
     QueueEntry,
@@ -109,7 +112,7 @@ class MessageRules:
     collects them begins. `full_groups` are those that have all the turns they may have. `said_at`
     is the moment by which answers are too late or not, if that is not `now`: requests last on when
     the time of day is set. `code` is for an author who may be let in by one. /usage tells of
-    `budgets`, with times in the `zone`.
+    `budgets`, with times in the `zone`, /model of each team's `models`.
     """
 
     message: InboundMessage
@@ -127,6 +130,7 @@ class MessageRules:
     zone: str = ""
     full_groups: frozenset[LaneGroup] = frozenset()
     code: DrawnCode | None = None
+    models: Mapping[str, TeamModels] = field(default_factory=dict[str, TeamModels])
 
     @property
     def named(self) -> str:
@@ -322,6 +326,10 @@ class MessageRules:
                 decision = CommandReply(reply=MODE_NOT_YOURS)
             case ModeChange():
                 decision = replace(decision, quiet=self._quiet(decision.mode))
+            case ModelChange(model=word):
+                team = situation.thread.team if situation.thread else self.team
+                models = self.models.get(team, TeamModels())
+                decision = choose(word, situation.thread, models, allowed=operator)
             case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)
             case RepeatedTurn():

@@ -23,13 +23,15 @@ from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
-from gateway.store.turn_records import ClaimedTurn, TurnDelay
+from gateway.store.turn_records import ClaimedTurn, Succession, TurnDelay
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 30.0
 """Seconds until a turn is tried again that the store had no room for."""
+
+GIVEN_UP = "The model {model!r} can't be used here any more: {problem}. Each agent uses its own."
 
 
 class Lanes:
@@ -126,10 +128,11 @@ class Lanes:
         meter = await self._ledger.meter(work)
         log = TurnWriter(self._store, self._bus, work.lease, meter)
         log.show(work.events)
+        model = await self._model(work, log)
         turn = Turn(
             work,
             log,
-            self._info(thread.team),
+            self._info(thread.team, model),
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
             self._teams.explain,
@@ -140,13 +143,16 @@ class Lanes:
         if self._stops.get(thread.id) == turn.id:
             turn.stop()
         live = self._live.pop(thread.id, None)
+        if live is not None and live.model != model:
+            self.closing.add(live)
+            live = None
         teams = self._teams
         more = False
 
         async def build() -> LiveTeam:
             nonlocal live
             if live is None:
-                live = await self._load(work, log)
+                live = await self._load(work, log, model)
             return live
 
         try:
@@ -163,34 +169,57 @@ class Lanes:
         self._drop_surplus()
         return turn.ended, more
 
-    def _info(self, team: str) -> TeamInfo:
+    async def _model(self, work: ClaimedTurn, log: TurnWriter) -> str:
+        """The turn's model for all agents; "" where each has its own.
+
+        A model that the team can't use any more is given up, and the thread is told once.
+        """
+        thread, model = work.thread, work.model
+        if not model or thread.team not in self._teams.names():
+            return ""
+        choices = {choice.name: choice for choice in self._teams.model_choices(thread.team)}
+        if model in choices and not choices[model].problem:
+            return model
+        problem = choices[model].problem if model in choices else "it is not in the config"
+        own = Succession(
+            definition=thread.definition,
+            participants=thread.participants,
+            notice=GIVEN_UP.format(model=model, problem=problem),
+            own_models=True,
+        )
+        log.show(await self._store.succeed(work.lease, own))
+        return ""
+
+    def _info(self, team: str, model: str = "") -> TeamInfo:
         try:
-            return self._teams.info(team)
+            return self._teams.info(team, model=model)
         except KeyError:
             return TeamInfo(name=team, description="", participants=(), models={}, definition="")
 
-    async def _load(self, work: ClaimedTurn, log: TurnWriter) -> LiveTeam:
+    async def _load(self, work: ClaimedTurn, log: TurnWriter, model: str) -> LiveTeam:
         thread = work.thread
         folder = await self._store.work_folder(thread.id)
         holds = Holdings()
 
         async def build() -> DurableTeam:
             nonlocal holds
-            team, holds = await self._build(thread, folder)
+            team, holds = await self._build(thread, folder, model)
             return team
 
         successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))
         live = await successor.team(thread, saved=work.saved)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
-        live.memories = holds.memories
+        live.memories, live.model = holds.memories, model
         return live
 
-    async def _build(self, thread: Thread, folder: Path) -> tuple[DurableTeam, Holdings]:
+    async def _build(
+        self, thread: Thread, folder: Path, model: str
+    ) -> tuple[DurableTeam, Holdings]:
         if thread.team not in self._teams.names():
             raise TeamUnusable(
                 f"The team {thread.team!r} is no longer configured. Start a new thread with /new."
             )
-        built = await self._teams.build(thread.team, workdir=folder)
+        built = await self._teams.build(thread.team, workdir=folder, model=model)
         if not _can_be_saved(built.team):
             raise TeamUnusable(
                 f"The team {thread.team!r} can't be saved, so it can't be used here."

@@ -70,6 +70,8 @@ class LiveTeam:
         """Functions that release its resources."""
         self.acts = True
         """It may do more than ask models, such as making files."""
+        self.model = ""
+        """The model of all its agents; "" where each has its own."""
         self.memories: frozenset[str] = frozenset()
         """Texts that its memories began with."""
         self.folder: Path | None = None

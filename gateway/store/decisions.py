@@ -143,6 +143,17 @@ class MuteChange:
 
 
 @value
+class ModelChange:
+    """The model of all the thread's agents; "" for each its own.
+
+    `notice` tells the thread so. Where it is not decided yet, `model` is the word that was typed.
+    """
+
+    model: str
+    notice: str = ""
+
+
+@value
 class GrantRevocation:
     """Approvals of a tool for the rest of the thread end."""
 
@@ -242,6 +253,7 @@ Decision: TypeAlias = (
     | QueuePromotion
     | ModeChange
     | MuteChange
+    | ModelChange
     | GrantRevocation
     | MessageRefusal
     | NoAction

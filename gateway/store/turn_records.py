@@ -98,6 +98,8 @@ class ClaimedTurn:
     """Usage of its earlier attempts."""
     saved: bool = True
     """There is a state of the thread's team."""
+    model: str = ""
+    """The model of all agents; "" for each its own. A turn keeps the one it began with."""
 
 
 @value
@@ -193,6 +195,8 @@ class Succession:
     reason: str = ""
     stands: Checkpoint | None = None
     """State of the new team, which was told the thread's messages."""
+    own_models: bool = False
+    """Its agents use their own models again."""
 
 
 @value

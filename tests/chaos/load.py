@@ -23,7 +23,7 @@ from gateway.delivery.service import delivering
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.outbox import OutboxRow
-from gateway.registry import BuiltTeam, TeamInfo, ToolRule
+from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from gateway.store.decisions import AcceptedMessage
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
@@ -126,13 +126,16 @@ class Teams:
     def models(self) -> dict[str, str]:
         return {}
 
-    def info(self, name: str) -> TeamInfo:
+    def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
+        return ()
+
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
         return TeamInfo(name=name, description="", participants=(), models={}, definition="1")
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return ToolRule(action="allow", output="trusted")
 
-    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
+    async def build(self, name: str, *, workdir: Path, model: str = "") -> BuiltTeam:
         team = self._make(name, workdir)
         return BuiltTeam(team=team, holds=holdings_of(team))
 

@@ -194,8 +194,8 @@ class ScriptedClient:
             CommandInfo(name="stop", description="Stop the team"),
         ]
 
-    async def agents(self, team: str = "") -> dict[str, str]:
-        return self.team_agents
+    async def agents(self, team: str = "", *, model: str = "") -> dict[str, str]:
+        return dict.fromkeys(self.team_agents, model) if model else self.team_agents
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         return self.offered[kind]

@@ -16,7 +16,7 @@ from gateway.events import SessionEvent, TurnFinished
 from gateway.factory.advice import advise
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
-from gateway.registry import BuiltTeam, TeamInfo, ToolRule
+from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -77,6 +77,8 @@ class ScriptedTeams:
     participants: tuple[str, ...] = ("solo",)
     built: int = 0
     workdirs: list[Path] = field(default_factory=list)
+    choices: tuple[ModelChoice, ...] = ()
+    built_on: list[str] = field(default_factory=list)
 
     def names(self) -> list[str]:
         return ["demo", "other"]
@@ -84,19 +86,23 @@ class ScriptedTeams:
     def models(self) -> dict[str, str]:
         return {"small": "replay-small", "large": "replay-large"}
 
-    def info(self, name: str) -> TeamInfo:
+    def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
+        return self.choices
+
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
         if name not in self.names():
             raise KeyError(name)
         return TeamInfo(
             name=name,
             description="",
             participants=self.participants,
-            models=dict.fromkeys(self.participants, "replay"),
+            models=dict.fromkeys(self.participants, model or "replay"),
             definition="1",
         )
 
-    async def build(self, name: str, *, workdir: Path) -> BuiltTeam:
+    async def build(self, name: str, *, workdir: Path, model: str = "") -> BuiltTeam:
         self.built += 1
+        self.built_on.append(model)
         self.workdirs.append(workdir)
         team = self.make()
         return BuiltTeam(team=team, holds=holdings_of(team))

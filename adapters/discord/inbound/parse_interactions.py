@@ -140,8 +140,7 @@ def command_text(name: str, options: Mapping[str, str]) -> str:
     """A slash command as the text that stands for it."""
     match name:
         case "approve":
-            always = "always" if options.get("always") == "true" else ""
-            return _line(name, options.get("id", ""), always)
+            return _line(name, options.get("id", ""), options.get("scope", ""))
         case "deny":
             return _line(name, options.get("id", ""), options.get("note", ""))
         case _:

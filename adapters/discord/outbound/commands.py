@@ -19,12 +19,12 @@ SEND_MESSAGES = 1 << 11
 """The permission that a member needs for a command, unless a server's admins say otherwise."""
 
 DESCRIPTION = 100
-TEXT, BOOLEAN = 3, 5
+TEXT = 3
 
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),
-        (BOOLEAN, "always", "Approve for the rest of this thread, with any arguments", False),
+        (TEXT, "scope", "Calls that need no approval in the rest of this thread", False),
     ),
     "deny": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),
@@ -33,9 +33,19 @@ _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "queue": (
         (TEXT, "what", "drop N, first N or mode NAME; without it, you see what waits", False),
     ),
+    "model": ((TEXT, "name", "Name of a model, or default; without it, you see them", False),),
     "again": ((TEXT, "number", "Number of the message", True),),
     "revoke": ((TEXT, "tool", "Name of the tool", True),),
 }
+
+_CHOICES: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("approve", "scope"): {
+        "same": "exactly these arguments",
+        "below": "arguments below this folder",
+        "always": "any arguments",
+    },
+}
+"""Words that an option takes, by the names of its command and itself."""
 
 
 def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, Any]]:
@@ -43,9 +53,7 @@ def command_payloads(ask: str, infos: Sequence[CommandInfo]) -> list[dict[str, A
     asking = [_option(TEXT, "text", "The question or task", required=True)]
     slashes = [_command(ask, "Ask the team", asking)]
     slashes += [
-        _command(
-            info.name, info.description, [_option(*each) for each in _OPTIONS.get(info.name, ())]
-        )
+        _command(info.name, info.description, _options(info.name))
         for info in infos
         if info.name != ask
     ]
@@ -109,7 +117,10 @@ def _comparable(command: Mapping[str, Any]) -> dict[str, Any]:
         "default_member_permissions": None if permissions is None else str(permissions),
         "contexts": sorted(command.get("contexts") or ()),
         "integration_types": sorted(command.get("integration_types") or ()),
-        "options": [_without_empty(each) for each in command.get("options") or ()],
+        "options": [
+            _without_empty({**each, "choices": [*map(_without_empty, each.get("choices") or ())]})
+            for each in command.get("options") or ()
+        ],
         "nsfw": command.get("nsfw"),
     }
     return _without_empty(shown)
@@ -131,6 +142,16 @@ def _everywhere() -> dict[str, Any]:
         "integration_types": [0],
         "default_member_permissions": SEND_MESSAGES,
     }
+
+
+def _options(command: str) -> list[dict[str, Any]]:
+    options = [_option(*each) for each in _OPTIONS.get(command, ())]
+    for option in options:
+        if words := _CHOICES.get((command, option["name"])):
+            option["choices"] = [
+                {"name": meaning, "value": word} for word, meaning in words.items()
+            ]
+    return options
 
 
 def _option(kind: int, name: str, description: str, required: bool) -> dict[str, Any]:

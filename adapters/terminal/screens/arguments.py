@@ -63,10 +63,20 @@ class ArgumentsScreen(Overlay[None]):
         self._found: list[_Place] = []
         self._walk = Walk()
 
+    @property
+    def request(self) -> str:
+        """The request that they are arguments of."""
+        return self._item.request
+
+    @property
+    def subject(self) -> str:
+        """The request in a few words."""
+        return f"{self._item.agent.name} asks to run {self._item.tool}"
+
     def compose(self) -> ComposeResult:
         """The frame; the arguments follow."""
         with Vertical(classes="frame") as frame:
-            frame.border_title = Content(f"{self._item.agent.name} asks to run {self._item.tool}")
+            frame.border_title = Content(self.subject)
             yield self._scroll
             yield self._search
             yield self._keys

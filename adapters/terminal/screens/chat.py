@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from adapters.terminal.conversation import Conversation
+    from adapters.terminal.model import ThreadModel
+    from adapters.terminal.screens.arguments import ArgumentsScreen
     from adapters.terminal.screens.searches import Searches
     from adapters.terminal.settings import Settings
     from adapters.terminal.widgets.entries import Card
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 SIDE_REFRESH = 10.0
 MOST_REFRESH_WAIT = 0.5
+DECIDED = "somebody else has decided."
+"""Said of a request whose arguments were on the screen."""
 
 
 class ChatScreen(Screen[None]):
@@ -88,6 +92,8 @@ class ChatScreen(Screen[None]):
         self._draft = DraftKeeper(self._composer, self._clock, settings.data_dir / "drafts")
         self._completion = Completion(self, self._palette, self._composer, settings)
         self._card = RequestCard(self._guard, self._clock)
+        self._arguments: ArgumentsScreen | None = None
+        """The view of arguments that was opened last."""
         self._answer_focus = AnswerFocus(self._composer, self._card, self._guard, self._clock)
         self._searches: Searches | None = None
         self._commands = CommandRunner(self, self, settings)
@@ -223,6 +229,7 @@ class ChatScreen(Screen[None]):
             self._settings.alert(told)
         if self._view.reset_for(model):
             self._answer_focus.close(())
+        self._close_arguments(model)
         with surviving(self._settings.survive):  # a request must be seen even then
             await self._view.draw(conversation)
         if self._searches is not None:
@@ -375,11 +382,18 @@ class ChatScreen(Screen[None]):
     @on(RequestCard.Opened)
     def _on_opened_arguments(self, event: RequestCard.Opened) -> None:
         """Show all arguments; back from there, keys wait for a moment again."""
-        from adapters.terminal.screens.arguments import ArgumentsScreen  # not at the start
+        from adapters.terminal.screens import arguments  # not at the start
 
         if self.is_active:  # a second Enter opens no second one
-            screen = ArgumentsScreen(event.item)
-            self.app.push_screen(screen, lambda _: self._guard.note_focus())
+            self._arguments = arguments.ArgumentsScreen(event.item)
+            self.app.push_screen(self._arguments, lambda _: self._guard.note_focus())
+
+    def _close_arguments(self, model: ThreadModel) -> None:
+        """Close the arguments of a request that somebody else has decided."""
+        shown = self._arguments
+        if shown is not None and shown.is_active and shown.request not in model.requests:
+            shown.dismiss()
+            model.note(f"{shown.subject}: {DECIDED}")
 
     @on(RequestCard.Decided)
     def _on_decided(self, event: RequestCard.Decided) -> None:

@@ -54,6 +54,7 @@ class _ThreadStatus(NamedTuple):
     grants: int
     shown: int
     saved: int
+    model: str | None
 
 
 _STANDS = f"""
@@ -64,7 +65,7 @@ _STANDS = f"""
      (SELECT MAX(taken_at) FROM inbox WHERE thread = t.id AND untrusted),
      EXISTS (SELECT 1 FROM grants WHERE thread = t.id),
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
-     EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id),
+     EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id), u.model,
      {MESSAGE_COLUMNS}
     FROM threads t
     LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
@@ -271,8 +272,8 @@ def _open(
 ) -> _TurnRow:
     turn = next_id()
     connection.execute(
-        "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
-        " VALUES (:turn, :thread, :n, 'running', :author, :destination, :now)",
+        "INSERT INTO turns (id, thread, n, status, author, destination, started_at, model)"
+        " VALUES (:turn, :thread, :n, 'running', :author, :destination, :now, :model)",
         {
             "turn": turn,
             "thread": thread.id,
@@ -280,6 +281,7 @@ def _open(
             "author": message.author,
             "destination": str(thread.key),
             "now": now,
+            "model": thread.model,
         },
     )
     connection.execute(
@@ -357,6 +359,7 @@ def _work(
         open_messages=open_messages(connection, thread.id) if stands.shown else (),
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
+        model=(stands.model or "") if turn.resumed else thread.model,
     )
 
 

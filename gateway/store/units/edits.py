@@ -14,6 +14,7 @@ from gateway.store.decisions import (
     MessageEdit,
     MessageWithdrawal,
     ModeChange,
+    ModelChange,
     MuteChange,
     QueuePromotion,
     QueueRemoval,
@@ -37,6 +38,7 @@ Amendment: TypeAlias = (
     | QueuePromotion
     | ModeChange
     | MuteChange
+    | ModelChange
     | GrantRevocation
 )
 
@@ -52,8 +54,8 @@ def amend(acceptance: Acceptance, decision: Amendment) -> AcceptedMessage:
             return _again(acceptance, decision)
         case QueueRemoval() | QueuePromotion():
             return _rearrange(acceptance, decision)
-        case ModeChange() | MuteChange():
-            return _set_mode(acceptance, decision)
+        case ModeChange() | MuteChange() | ModelChange():
+            return _set(acceptance, decision)
         case GrantRevocation():
             return _revoke(acceptance, decision)
 
@@ -180,11 +182,22 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 
 
-def _set_mode(acceptance: Acceptance, decision: ModeChange | MuteChange) -> AcceptedMessage:
-    found = acceptance.met.thread
-    assert found is not None  # the judge gives a mode to what is there
-    if isinstance(decision, MuteChange):
-        return _set_mute(acceptance, found, decision)
+def _set(
+    acceptance: Acceptance, decision: ModeChange | MuteChange | ModelChange
+) -> AcceptedMessage:
+    """Change a setting of the thread."""
+    thread = acceptance.met.thread
+    assert thread is not None  # the judge changes what is there
+    match decision:
+        case ModeChange():
+            return _set_mode(acceptance, thread, decision)
+        case MuteChange():
+            return _set_mute(acceptance, thread, decision)
+        case ModelChange():
+            return _set_model(acceptance, thread, decision)
+
+
+def _set_mode(acceptance: Acceptance, found: Thread, decision: ModeChange) -> AcceptedMessage:
     thread = found.id
     _put_mode(acceptance.connection, thread, decision.mode, muted=found.muted)
     steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
@@ -207,6 +220,16 @@ def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> A
         over=decision.over,
     )
     events = add_events(connection, thread.id, [notice], acceptance.now)
+    return replace(acceptance.closed("command", reply=""), events=events)
+
+
+def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) -> AcceptedMessage:
+    acceptance.connection.execute(
+        "UPDATE threads SET model = :model WHERE id = :thread",
+        {"model": decision.model, "thread": thread.id},
+    )
+    notice = Notice(thread=thread.id, text=decision.notice)
+    events = add_events(acceptance.connection, thread.id, [notice], acceptance.now)
     return replace(acceptance.closed("command", reply=""), events=events)
 
 

@@ -22,6 +22,7 @@ from gateway.store.decisions import (
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
+    ModelChange,
     MuteChange,
     NewConversation,
     NoAction,
@@ -288,6 +289,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             | QueuePromotion()
             | ModeChange()
             | MuteChange()
+            | ModelChange()
             | GrantRevocation()
         ):
             accepted = edits.amend(acceptance, decision)

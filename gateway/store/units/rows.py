@@ -27,9 +27,10 @@ MUTED = "muted "
 
 THREAD_COLUMNS = """
     t.id, t.title, t.team, t.state, t.updated_at, t.last_seq, t.preview, t.key, t.current,
-    t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at
+    t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at,
+    t.model
 """
-THREAD_WIDTH = 16
+THREAD_WIDTH = 17
 """Number of these columns: further columns follow them."""
 
 THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
@@ -85,7 +86,8 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
     With `begun`, it is the thread once a turn has begun: one more claim and one more event.
     """
     id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
-    current, definition, participants, mode, epoch, handoff_from, attached, files_at = others
+    current, definition, participants, mode, epoch, handoff_from, attached, *rest = others
+    files_at, model = rest
     place = _key(key)
     return Thread(
         id=id_,
@@ -107,6 +109,7 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
         handoff_from=handoff_from,
         attached=attached,
         files_at=files_at,
+        model=model,
     )
 
 

@@ -35,6 +35,9 @@ def succeed(
     if not changed:
         raise LeaseLost(lease.thread)
     events: list[SessionEvent] = []
+    if succession.own_models:
+        connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})
+        connection.execute("UPDATE turns SET model = '' WHERE id = :id", {"id": lease.turn})
     if succession.replaces:
         _put_away(connection, lease.thread, succession.replaces, now)
         if succession.stands is not None:

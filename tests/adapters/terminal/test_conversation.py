@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
 from adapters.terminal import conversation as module
 from adapters.terminal.conversation import Conversation
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull
-from gateway.events import SessionEvent
+from gateway.events import Notice, SessionEvent, SpeakerStarted, TurnFinished
 from tests.adapters.terminal.running import began, delta, said
 from tests.fakes.scripted_client import ScriptedClient
 
@@ -58,6 +59,27 @@ async def test_messages_are_sent_in_order_also_when_the_gateway_is_slow():
     assert [each.item.sending for each in conversation.outbox] == [False] * 5
     following = asyncio.get_running_loop().create_task(conversation.follow())
     await until(lambda: not conversation.outbox)  # the thread tells of all of them
+    following.cancel()
+    await asyncio.wait([following])
+
+
+async def test_a_model_that_was_chosen_is_shown_when_no_turn_runs_with_another():
+    client = ScriptedClient()
+    client.team_agents = {"a": "big-1"}
+    thread = client.add_thread("Trip", model="small-1")
+    conversation = conversation_with(client)
+    await conversation.start()
+    following = asyncio.get_running_loop().create_task(conversation.follow())
+    await until(lambda: conversation.models == ["small-1"])
+    speaks = SpeakerStarted(thread=thread, turn="u", agent="a", model="small-1")
+    await client.happen(thread, began("Go"), speaks)
+    entry = client.all[thread]
+    entry.info = replace(entry.info, model="")
+    await client.happen(thread, Notice(thread=thread, text="Each agent uses its own model."))
+    await until(lambda: conversation.thread is not None and conversation.thread.model == "")
+    assert conversation.models == ["small-1"]
+    await client.happen(thread, TurnFinished(thread=thread, turn="u", outcome="done"))
+    await until(lambda: conversation.models == ["big-1"])
     following.cancel()
     await asyncio.wait([following])
 

@@ -683,10 +683,11 @@ def test_run_stops_its_turn_when_it_is_interrupted(folder, number, code):
     assert process.returncode == code
     assert out == b"\n"
     assert b"Traceback" not in err
-    assert parley("sessions", "list").stdout.split()[-5:] == [
+    assert parley("sessions", "list").stdout.split()[-6:] == [
         "now",
         "idle",
         "solo",
+        "-",
         "terminal",
         "s",
     ]
@@ -720,7 +721,7 @@ def thread(folder) -> str:
 
 def test_sessions_are_listed(thread):
     heading, row = parley("sessions", "list").stdout.splitlines()
-    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "WHERE", "TITLE"]
+    assert heading.split() == ["ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"]
     assert row.split() == [thread, "now", "idle", "solo", "terminal", "trip"]
     assert parley("sessions", "list", "--platform", "terminal").stdout.splitlines()[1] == row
     assert parley("sessions", "list", "--platform", "slack").stdout == "There are no threads.\n"

@@ -71,6 +71,7 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert await client.choices("model") == [
             Choice(name="small", description="replay-small"),
             Choice(name="large", description="replay-large"),
+            Choice(name="default", description="each agent its own again"),
         ]
         assert (client.owner(), local.owner()) == (os.getpid(), None)
         status = await client.status()

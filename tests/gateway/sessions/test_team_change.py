@@ -31,7 +31,7 @@ class Defined(ScriptedTeams):
 
     definition: str = "1"
 
-    def info(self, name: str) -> TeamInfo:
+    def info(self, name: str, *, model: str = "") -> TeamInfo:
         return TeamInfo(
             name=name,
             description="",

@@ -9,11 +9,14 @@ from textual.events import Key, Paste
 from textual.widgets import OptionList
 
 from adapters.terminal.items import Level
+from adapters.terminal.key_guard import INERT
+from adapters.terminal.screens.arguments import ArgumentsScreen
 from adapters.terminal.widgets.bars import QueueBar
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway import events
 from gateway.errors import StoreFull
 from tests.adapters.terminal.running import (
+    approval,
     began,
     called,
     chatting,
@@ -598,6 +601,24 @@ async def test_hostile_text_is_shown_as_text_and_steers_nothing(tmp_path: Path):
         await chat.press("escape", "ctrl+o")
         chat.screen.action_help()
         await chat.pilot.pause()
+
+
+async def test_the_arguments_of_a_request_close_when_somebody_else_has_decided(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Asks")
+    asked = approval("coder", "r1", "write_file", '{"path": "a.txt", "content": "one"}')
+    await client.happen(thread, began("go"), asked, ended("waiting"))
+    async with chatting(client, tmp_path) as chat:
+        await chat.until_shown("write_file")
+        await chat.press("ctrl+t")
+        chat.clock.advance(INERT)
+        await chat.press("enter")
+        await chat.until(lambda: isinstance(chat.app.screen, ArgumentsScreen))
+        resolved = events.InputResolved(thread=thread, request="r1", outcome="approved", by="Eve")
+        await client.happen(thread, resolved)
+        await chat.until(lambda: not isinstance(chat.app.screen, ArgumentsScreen))
+        await chat.until_shown("coder asks to run write_file: somebody else has decided.")
+        assert client.answers == []
 
 
 @pytest.mark.chaos

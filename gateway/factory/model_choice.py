@@ -1,0 +1,95 @@
+"""Fitness of a config's models for its teams, as far as known.
+
+A model that was chosen for a thread takes the place of all that its team would use by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+
+from gateway.base.imports import Imports
+from gateway.config.agents import AgentConfig, AssistantConfig, MessageFilterConfig
+from gateway.config.nesting import teams_inside
+from gateway.config.root import Config
+from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
+from gateway.factory.parts import ModelClients
+from gateway.registry import ModelChoice
+
+BY_FILE = "the models of {team!r} stand in its component file"
+BY_FUNCTION = "the function of {team!r} makes its own model clients, without a `model_client`"
+NO_TOOLS = "{agent!r} has {parts}, and this model calls no functions"
+
+
+class ModelChoices:
+    """The models of a config, as choices for its teams."""
+
+    def __init__(self, config: Config, models: ModelClients, imports: Imports) -> None:
+        self._config = config
+        self._models = models
+        self._imports = imports
+
+    def of(self, team: str) -> tuple[ModelChoice, ...]:
+        """Each model, with why the team can't use it. Raises KeyError."""
+        fixed = next(self._fixed(team), "")
+        needs = next(self._needs(team), "")
+        return tuple(
+            ModelChoice(
+                name=name,
+                label=self._models.label(name),
+                problem=fixed or (needs if self._models.calls_functions(name) is False else ""),
+            )
+            for name in self._config.models
+        )
+
+    def _fixed(self, team: str) -> Iterator[str]:
+        """Reasons why nothing can give the team another model."""
+        match config := self._config.teams[team]:
+            case ComponentTeam():
+                yield BY_FILE.format(team=team)
+            case FactoryTeam() if not self.takes_model(config):
+                yield BY_FUNCTION.format(team=team)
+            case _:
+                for inner in teams_inside(config):
+                    yield from self._fixed(inner)
+
+    def takes_model(self, team: FactoryTeam) -> bool:
+        """False if its function is known to take no model client.
+
+        Nothing is imported for that: it is known once the team was built.
+        """
+        if team.factory.partition(":")[0] not in sys.modules:
+            return True
+        with suppress(Exception):  # whoever builds the team is told what is wrong
+            function = self._imports.load_callable(team.factory)
+            return "model_client" in inspect.signature(function).parameters
+        return True
+
+    def _needs(self, team: str) -> Iterator[str]:
+        """Reasons why the team's models have to call functions."""
+        match config := self._config.teams[team]:
+            case DemoTeam():
+                yield NO_TOOLS.format(agent=team, parts="tools")
+            case GroupTeam():
+                for name, agent in config.agents.items():
+                    if parts := _calling_parts(agent):
+                        yield NO_TOOLS.format(agent=name, parts=parts)
+            case _:
+                pass
+        for inner in teams_inside(config):
+            yield from self._needs(inner)
+
+
+def _calling_parts(agent: AgentConfig) -> str:
+    """Parts of an agent that its model calls, or ""."""
+    match agent:
+        case AssistantConfig():
+            if agent.tools or agent.workbench or agent.mcp:
+                return "tools"
+            return "hand-offs" if agent.handoffs else ""
+        case MessageFilterConfig():
+            return _calling_parts(agent.agent)
+        case _:
+            return ""

@@ -1,0 +1,103 @@
+"""`/model`: a thread's models, and the choice of one for all.
+
+Costs arise and data leaves through a model, so that only those may choose one who may approve where
+no policy names others: the operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from gateway.base.suggest import no_such
+from gateway.registry import ModelChoice
+from gateway.store.decisions import CommandReply, ModelChange
+from gateway.store.records import Thread
+from gateway.values import value
+
+MODEL = "model"
+"""Name of the command."""
+
+OWN = "default"
+"""Word for the model that each agent has by itself."""
+
+EACH_ITS_OWN = "each agent its own again"
+MODEL_NOT_YOURS = "Only operators may choose the model here."
+MODEL_IN_THREAD = "Use /model NAME in the thread that you mean."
+CHOSEN = "From the next turn on, all agents use the model {name!r} ({label})."
+CHOSEN_OWN = "From the next turn on, each agent uses its own model."
+ALL_USE = "All agents use the model {name!r} ({label}). /model default gives each its own again."
+ALREADY = "All agents use the model {name!r} already."
+NO_MODELS = "There is no model to choose."
+ALREADY_OWN = "Each agent uses its own model already."
+
+
+@value
+class TeamModels:
+    """A team's choices, and what each agent uses by itself.
+
+    `own` maps each agent to its model's label, or "".
+    """
+
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    choices: tuple[ModelChoice, ...] = ()
+
+
+def choose(
+    word: str, thread: Thread | None, models: TeamModels, *, allowed: bool
+) -> ModelChange | CommandReply:
+    """Decide about `/model` with this word, or none."""
+    if not word:
+        return CommandReply(reply=_listed(thread, models))
+    if not allowed:
+        return CommandReply(reply=MODEL_NOT_YOURS)
+    if thread is None:
+        return CommandReply(reply=MODEL_IN_THREAD)
+    if word.casefold() == OWN:
+        change = ModelChange(model="", notice=CHOSEN_OWN)
+        return change if thread.model else CommandReply(reply=ALREADY_OWN)
+    return _chosen(word, thread, models.choices)
+
+
+def _chosen(
+    word: str, thread: Thread, choices: tuple[ModelChoice, ...]
+) -> ModelChange | CommandReply:
+    """Choice of the model with this name, or its problem."""
+    choice = _find(word, choices)
+    if choice is None:
+        return CommandReply(reply=_unknown(word, choices))
+    name = choice.name
+    if choice.problem:
+        return CommandReply(reply=f"The team can't use the model {name!r}: {choice.problem}.")
+    if name == thread.model:
+        return CommandReply(reply=ALREADY.format(name=name))
+    return ModelChange(model=name, notice=CHOSEN.format(name=name, label=choice.label))
+
+
+def _find(word: str, choices: tuple[ModelChoice, ...]) -> ModelChoice | None:
+    """The only model of this name, in any capitals."""
+    exact = [each for each in choices if each.name == word]
+    found = exact or [each for each in choices if each.name.casefold() == word.casefold()]
+    return found[0] if len(found) == 1 else None
+
+
+def _unknown(word: str, choices: tuple[ModelChoice, ...]) -> str:
+    return no_such("model", word[:40], [*(each.name for each in choices), OWN])
+
+
+def _listed(thread: Thread | None, models: TeamModels) -> str:
+    """The models in use, and those that could be."""
+    chosen = next((each for each in models.choices if thread and each.name == thread.model), None)
+    if not models.choices:
+        return NO_MODELS
+    if chosen is not None:
+        used = ALL_USE.format(name=chosen.name, label=chosen.label)
+    else:
+        own = ", ".join(f"{agent} {label}" for agent, label in models.own.items() if label)
+        used = f"Each agent uses its own model: {own}." if own else "Each agent uses its own model."
+    return "\n".join([used, "The models are:", *map(_line, models.choices)])
+
+
+def _line(choice: ModelChoice) -> str:
+    line = f"{choice.name}: {choice.label}"
+    return f"{line} (not here: {choice.problem})" if choice.problem else line

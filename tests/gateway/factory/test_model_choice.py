@@ -1,0 +1,127 @@
+"""Teams on a chosen model, and models that they can't use."""
+
+from pathlib import Path
+from textwrap import dedent
+
+from gateway.app.load import load_config
+from gateway.factory.teams import TeamFactory
+from teams.base import Team
+
+PARTS = """
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.models import ModelInfo
+from teams.models.replay import ReplayChatCompletionClient
+
+
+class Client(ReplayChatCompletionClient):
+    def __init__(self, model="", model_info=None):
+        info = ModelInfo(**{"vision": False, "function_calling": True, "json_output": True,
+                            "family": "unknown", "structured_output": False, **(model_info or {})})
+        super().__init__([model] * 9, info)
+        self.model = model
+
+
+def search(query: str) -> str:
+    "Search."
+    return query
+
+
+def flexible(model_client):
+    return RoundRobinGroupChat([AssistantAgent("f", model_client)], max_turns=1)
+
+
+def rigid():
+    return RoundRobinGroupChat([AssistantAgent("r", Client("built in"))], max_turns=1)
+"""
+
+CONFIG = """
+    [models.strong]
+    provider = "choice_parts:Client"
+    model = "big-1"
+    [models.quick]
+    provider = "choice_parts:Client"
+    model = "small-1"
+    [models.talker]
+    provider = "choice_parts:Client"
+    model = "talk-1"
+    model_info = { function_calling = false }
+
+    [teams.desk]
+    type = "selector"
+    participants = ["worker", "coder", "you"]
+    termination = "MaxMessage(2)"
+    [teams.desk.agents.worker]
+    tools = ["choice_parts:search"]
+    [teams.desk.agents.coder]
+    type = "code_executor"
+    executor = { type = "local" }
+    [teams.desk.agents.you]
+    type = "user_proxy"
+
+    [teams.writers]
+    type = "round_robin"
+    participants = ["writer"]
+    termination = "MaxMessage(2)"
+    [teams.writers.agents.writer]
+    model = "quick"
+
+    [teams.flexible]
+    factory = "choice_parts:flexible"
+    [teams.rigid]
+    factory = "choice_parts:rigid"
+    [teams.outer]
+    type = "round_robin"
+    participants = ["rigid"]
+    termination = "MaxMessage(2)"
+"""
+
+
+def source(folder: Path) -> TeamFactory:
+    (folder / "choice_parts.py").write_text(PARTS)
+    (folder / "config.toml").write_text(dedent(CONFIG))
+    loaded = load_config(folder / "config.toml")
+    return TeamFactory(loaded.config, loaded.imports, start_folder=folder)
+
+
+def problems(teams: TeamFactory, team: str) -> dict[str, str]:
+    return {choice.name: choice.problem for choice in teams.model_choices(team)}
+
+
+async def build(teams: TeamFactory, name: str, model: str, folder: Path) -> Team:
+    return (await teams.build(name, workdir=folder, model=model)).team
+
+
+async def answer(team: Team) -> str:
+    return (await team.run(task="Hi")).messages[-1].to_text()
+
+
+async def test_all_agents_with_a_model_use_the_chosen_one(tmp_path, fresh_imports):
+    teams = source(tmp_path)
+    assert teams.info("desk").models == {"worker": "big-1", "coder": "", "you": ""}
+    info = teams.info("desk", model="quick")
+    assert info.models == {"worker": "small-1", "coder": "", "you": ""}
+    assert info.definition == teams.info("desk").definition
+
+    team = await build(teams, "writers", "strong", tmp_path)
+    assert await answer(team) == "big-1"
+    flexible = await build(teams, "flexible", "quick", tmp_path)
+    assert await answer(flexible) == "small-1"
+    assert teams.info("flexible", model="strong").models == {"f": "big-1"}
+
+
+async def test_a_model_that_the_team_cannot_use_is_named_with_the_reason(tmp_path, fresh_imports):
+    teams = source(tmp_path)
+    assert problems(teams, "desk") == {
+        "strong": "",
+        "quick": "",
+        "talker": "'worker' has tools, and this model calls no functions",
+    }
+    assert set(problems(teams, "writers").values()) == {""}
+    for team in ("rigid", "outer"):
+        assert "'rigid' makes its own model clients" in problems(teams, team)["quick"]
+    assert [choice.label for choice in teams.model_choices("desk")] == [
+        "big-1",
+        "small-1",
+        "talk-1",
+    ]
