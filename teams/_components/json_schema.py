@@ -165,7 +165,7 @@ class _Reader:
             raise ValueError(f"Unknown format {found!r} of {name!r} in the JSON schema")
 
     def _discriminator(self, schema: Schema, options: Sequence[Schema]) -> str | None:
-        """The property by which the options differ, if each of them fixes its value."""
+        """The property by which the options differ, if each fixes it."""
         key: str | None = schema.get("discriminator", {}).get("propertyName")
         if key is None or not all("$ref" in option for option in options):
             return None
@@ -176,7 +176,7 @@ class _Reader:
         return key
 
     def _merge_all_of(self, schema: Schema, within: tuple[str, ...] = ()) -> Schema:
-        """Merge `allOf`: a reference with annotations, or objects and references to them."""
+        """Merge `allOf`: objects and references, or one with annotations."""
         parts: list[Schema] = schema["allOf"]
         beside = {key: value for key, value in schema.items() if key != "allOf"}
         if (

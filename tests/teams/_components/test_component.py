@@ -191,6 +191,8 @@ def test_a_component_class_without_a_config_schema_is_warned_about():
         class Forgotten(ComponentBase[BaseModel], Component[LeafConfig]):
             component_type = "leaf"
 
+    assert not is_component_class(Forgotten)
+
     class Heir(Leaf):  # has its parent's
         pass
 
