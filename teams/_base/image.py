@@ -20,21 +20,25 @@ PillowImage = Any
 
 _DATA_URI = re.compile(r"data:image/[\w.+-]+;base64,(?P<data>.*)", re.DOTALL)
 
+_PNG_MODES = frozenset({"1", "I", "I;16", "L", "LA", "P", "RGB", "RGBA"})
+"""Pillow's modes of pixels that PNG knows; others become RGB."""
+
 
 class Image:
     """An immutable image, from Pillow or from encoded bytes.
 
     Pillow is not needed for encoded bytes. PNG, JPEG, GIF and WebP are kept as they are; other
-    formats become PNG, which needs Pillow. In pydantic models it dumps to and loads from `{"data":
+    formats become PNG, which needs Pillow. An image of Pillow is copied, and encoded when its bytes
+    are first needed. In pydantic models it dumps to and loads from `{"data":
     <base64>}`.
     """
 
-    __slots__ = ("_base64", "mime_type")
+    __slots__ = ("_base64", "_pillow", "mime_type")
 
     def __init__(self, image: PillowImage) -> None:
-        buffer = io.BytesIO()
-        image.save(buffer, format="PNG")
-        self._base64 = base64.b64encode(buffer.getvalue()).decode("ascii")
+        # Pillow reads a file when it is first asked, and changes images in place.
+        self._pillow: PillowImage | None = image.copy()
+        self._base64: str | None = None
         self.mime_type = "image/png"
 
     @classmethod
@@ -50,6 +54,7 @@ class Image:
             return cls(_decode(data))
         image = cls.__new__(cls)
         image._base64 = base64.b64encode(data).decode("ascii")
+        image._pillow = None
         image.mime_type = mime_type
         return image
 
@@ -77,16 +82,20 @@ class Image:
 
     @property
     def image(self) -> PillowImage:
-        """The decoded image; needs Pillow."""
-        return _decode(base64.b64decode(self._base64))
+        """A copy of the decoded image; needs Pillow."""
+        if self._pillow is not None:
+            return self._pillow.copy()
+        return _decode(base64.b64decode(self.to_base64()))
 
     @property
     def data_uri(self) -> str:
         """The image as a `data:` URI."""
-        return f"data:{self.mime_type};base64,{self._base64}"
+        return f"data:{self.mime_type};base64,{self.to_base64()}"
 
     def to_base64(self) -> str:
         """The encoded image in base64."""
+        if self._base64 is None:
+            self._base64, self._pillow = _encode(self._pillow), None
         return self._base64
 
     def to_openai_format(self, detail: Literal["auto", "low", "high"] = "auto") -> dict[str, Any]:
@@ -97,13 +106,13 @@ class Image:
         return f'<img src="{self.data_uri}"/>'
 
     def __repr__(self) -> str:
-        return f"<Image {self.mime_type}, {len(self._base64) * 3 // 4} bytes>"
+        return f"<Image {self.mime_type}, {len(self.to_base64()) * 3 // 4} bytes>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Image) and self._base64 == other._base64
+        return isinstance(other, Image) and self.to_base64() == other.to_base64()
 
     def __hash__(self) -> int:
-        return hash(self._base64)
+        return hash(self.to_base64())
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -145,6 +154,14 @@ def _mime_type_of(data: bytes) -> str | None:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     return None
+
+
+def _encode(image: PillowImage) -> str:
+    if image.mode not in _PNG_MODES:
+        image = image.convert("RGB")
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def _decode(data: bytes) -> PillowImage:

@@ -12,6 +12,7 @@ and load with it; `Annotated[ComponentModel, ChatCompletionClient]` says what is
 `_to_config` and `_from_config` may be overridden for anything else.
 """
 
+import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -125,7 +126,7 @@ class ComponentToConfig(Generic[ToConfigT]):
         return ComponentModel(
             provider=component_provider(cls),
             component_type=cls.component_type,
-            version=1,
+            version=cls.component_version,
             component_version=cls.component_version,
             description=cls.component_description or _first_paragraph(cls.__doc__),
             label=cls.component_label or cls.__name__,
@@ -190,6 +191,17 @@ class Component(ComponentFromConfig[ConfigT], Generic[ConfigT]):
     """Makes a class a concrete component; it gives `component_config_schema`."""
 
     component_config_schema: type[ConfigT]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Not asked of the class itself: that would build a schema that nobody may need.
+        if not any("component_config_schema" in base.__dict__ for base in cls.__mro__):
+            warnings.warn(
+                f"{cls.__name__} has no class variable component_config_schema: it can be neither "
+                "dumped nor loaded.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def is_component_class(cls: type) -> TypeGuard[type[ComponentBase[BaseModel]]]:

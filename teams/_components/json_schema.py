@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, ForwardRef, Literal, Union
 from uuid import UUID
@@ -23,8 +23,20 @@ _FORMATS: dict[str, Any] = {
     "date": date,
     "time": time,
     "duration": timedelta,
-    "uuid": UUID,
+    **dict.fromkeys(("uuid", "uuid1", "uuid3", "uuid4", "uuid5", "uuid6", "uuid7", "uuid8"), UUID),
 }
+# fmt: off
+_TEXT_FORMATS = frozenset((
+    "base64", "base64url", "binary", "byte", "color", "decimal", "directory-path", "double",
+    "email", "file-path", "float", "hostname", "idn-email", "idn-hostname", "int32", "int64",
+    "ipv4", "ipv4-network", "ipv4interface", "ipv4network", "ipv6", "ipv6-network", "ipv6interface",
+    "ipv6network", "ipvanyaddress", "ipvanyinterface", "ipvanynetwork", "iri", "iri-reference",
+    "json-pointer", "json-string", "multi-host-uri", "name-email", "password", "path", "regex",
+    "relative-json-pointer", "uri", "uri-reference", "uri-template",
+))
+# fmt: on
+"""Formats of strings that stay texts: those of JSON Schema, pydantic and OpenAPI."""
+_NUMBER_FORMATS = frozenset({"int32", "int64", "float", "double"})
 _CONSTRAINTS = {
     "minLength": "min_length",
     "maxLength": "max_length",
@@ -44,16 +56,26 @@ def schema_to_pydantic_model(schema: Schema, model_name: str = "GeneratedModel")
     """A model that accepts what the schema of an object describes.
 
     Reads what pydantic writes (references, also recursive ones, unions, enums, constants, tuples,
-    common formats and constraints); keywords it does not know are ignored. A property that is
-    neither required nor has a default becomes optional. Raises ValueError for a schema of anything
-    but an object and for a reference to nowhere.
+    common formats and constraints, discriminators, titles); keywords it does not know are ignored.
+    A property that is neither required nor has a default becomes optional, one without a type takes
+    anything. Raises ValueError for a schema of anything but an object, for a reference to nowhere,
+    and for an unknown type or format.
     """
     return _Reader(schema).root(model_name)
 
 
+def arguments_model(schema: Schema, model_name: str) -> type[BaseModel]:
+    """As `schema_to_pydantic_model`, but unknown types and formats take anything.
+
+    For the arguments of foreign tools, which are judged elsewhere.
+    """
+    return _Reader(schema, lenient=True).root(model_name)
+
+
 class _Reader:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, lenient: bool = False) -> None:
         self._schema = schema
+        self._lenient = lenient
         self._definitions: Schema = schema.get("$defs") or schema.get("definitions") or {}
         self._types: dict[str, Any] = {}
 
@@ -61,6 +83,8 @@ class _Reader:
         schema = self._schema
         if "$ref" in schema:
             schema = self._definition(_definition_name(schema["$ref"]))
+        if "allOf" in schema:
+            schema = self._merge_all_of(schema)
         if "properties" not in schema and schema.get("type") != "object":
             raise ValueError(f"Not the JSON schema of an object: {schema!r}")
         model = self._model(name, schema)
@@ -76,7 +100,10 @@ class _Reader:
         for key, value in schema.get("properties", {}).items():
             field = _field_name(key, fields)
             annotation = self._type(value, f"{name}_{key}")
-            options: dict[str, Any] = {"description": value.get("description")}
+            options: dict[str, Any] = {
+                "description": value.get("description"),
+                "title": value.get("title"),
+            }
             if field != key:
                 options["alias"] = key
             if key in required:
@@ -103,8 +130,10 @@ class _Reader:
                 annotation = Literal[tuple(values)]
             case {"anyOf": options} | {"oneOf": options}:
                 annotation = _union([self._type(option, name) for option in options])
-            case {"allOf": parts}:
-                annotation = self._type(_merge_all_of(schema, parts), name)
+                if (key := self._discriminator(schema, options)) is not None:
+                    annotation = Annotated[annotation, Field(discriminator=key)]
+            case {"allOf": _}:
+                annotation = self._type(self._merge_all_of(schema), name)
             case {"type": [*kinds]}:
                 annotation = _union([self._type({**schema, "type": kind}, name) for kind in kinds])
             case {"properties": _}:
@@ -113,14 +142,65 @@ class _Reader:
                 annotation = dict[str, self._type(schema.get("additionalProperties", True), name)]
             case {"type": "array"}:
                 annotation = self._array(schema, name)
-            case {"type": "string"}:
-                text = _FORMATS.get(schema.get("format", ""), str)
-                annotation = _apply_limits(text, schema)
-            case {"type": str(kind)} if kind in _SCALARS:
-                annotation = _apply_limits(_SCALARS[kind], schema)
+            case {"type": kind}:
+                annotation = self._scalar(kind, schema, name)
             case _:
                 pass
         return annotation
+
+    def _scalar(self, kind: Any, schema: Schema, name: str) -> Any:
+        if kind == "string":
+            self._check_format(schema, name, _FORMATS.keys() | _TEXT_FORMATS)
+            return _apply_limits(_FORMATS.get(schema.get("format", ""), str), schema)
+        if isinstance(kind, str) and kind in _SCALARS:
+            self._check_format(schema, name, _NUMBER_FORMATS)
+            return _apply_limits(_SCALARS[kind], schema)
+        if not self._lenient:
+            raise ValueError(f"Unknown type {kind!r} of {name!r} in the JSON schema")
+        return Any
+
+    def _check_format(self, schema: Schema, name: str, known: Collection[str]) -> None:
+        found = schema.get("format")
+        if found is not None and found not in known and not self._lenient:
+            raise ValueError(f"Unknown format {found!r} of {name!r} in the JSON schema")
+
+    def _discriminator(self, schema: Schema, options: Sequence[Schema]) -> str | None:
+        """The property by which the options differ, if each fixes it."""
+        key: str | None = schema.get("discriminator", {}).get("propertyName")
+        if key is None or not all("$ref" in option for option in options):
+            return None
+        for option in options:
+            fixed = self._definition(_definition_name(option["$ref"])).get("properties", {})
+            if not {"const", "enum"} & fixed.get(key, {}).keys():
+                return None
+        return key
+
+    def _merge_all_of(self, schema: Schema, within: tuple[str, ...] = ()) -> Schema:
+        """Merge `allOf`: objects and references, or one with annotations."""
+        parts: list[Schema] = schema["allOf"]
+        beside = {key: value for key, value in schema.items() if key != "allOf"}
+        if (
+            len(parts) == 1
+            and not within
+            and "properties" not in beside
+            and "allOf" not in parts[0]
+        ):
+            return {**parts[0], **{key: value for key, value in beside.items() if key != "type"}}
+        merged: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
+        for part in (*parts, beside):
+            whole, path = part, within
+            if "$ref" in part:
+                name = _definition_name(part["$ref"])
+                if name in within:
+                    raise ValueError(f"The JSON schema defines {name!r} by itself")
+                whole, path = self._definition(name), (*within, name)
+            if "allOf" in whole:
+                whole = self._merge_all_of(whole, path or ("",))
+            merged["properties"].update(whole.get("properties", {}))
+            merged["required"].extend(whole.get("required", ()))
+            if "additionalProperties" in whole:
+                merged["additionalProperties"] = whole["additionalProperties"]
+        return {**merged, **{key: beside[key] for key in ("title", "description") if key in beside}}
 
     def _array(self, schema: Schema, name: str) -> Any:
         if "prefixItems" in schema:
@@ -154,18 +234,6 @@ def _field_name(key: str, taken: Mapping[str, Any]) -> str:
     while name in taken or hasattr(BaseModel, name):
         name += "_"
     return name
-
-
-def _merge_all_of(schema: Schema, parts: list[Schema]) -> Schema:
-    """Merge `allOf` as pydantic writes it: a reference with annotations, or objects."""
-    beside = {key: value for key, value in schema.items() if key != "allOf"}
-    if len(parts) == 1:
-        return {**parts[0], **beside}
-    merged: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
-    for part in (*parts, beside):
-        merged["properties"].update(part.get("properties", {}))
-        merged["required"].extend(part.get("required", ()))
-    return merged
 
 
 def _apply_limits(annotation: Any, schema: Schema) -> Any:

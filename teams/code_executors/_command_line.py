@@ -108,7 +108,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 
     async def execute_code_blocks(
         self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
-    ) -> CodeResult:
+    ) -> CommandLineCodeResult:
         """Run the blocks in order, up to the first that fails.
 
         A first line `# filename: NAME` names the script, which is then kept in the work folder. A

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
-from teams._components.json_schema import schema_to_pydantic_model
+from teams._components.json_schema import arguments_model
 from teams._tools.base import BaseTool, ToolTraits
 from teams._tools.schema import ToolSchema
 from teams._tools.workbench import ToolResult
@@ -54,7 +54,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
         self._tool = tool
         self._session = session
         self._own_schema = schema_of(tool)
-        arguments = schema_to_pydantic_model(dict(tool.input_schema), f"{tool.name}_arguments")
+        arguments = arguments_model(dict(tool.input_schema), f"{tool.name}_arguments")
         super().__init__(arguments, object, tool.name, tool.description or "")
 
     @classmethod

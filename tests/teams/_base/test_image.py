@@ -82,13 +82,26 @@ class Pillow(types.ModuleType):
 
 
 class PillowImage:
-    loaded = False
+    """A stand-in for an image of Pillow, with what was done."""
+
+    def __init__(self, mode="RGB", done=None):
+        self.mode = mode
+        self.done = [] if done is None else done
 
     def load(self):
-        self.loaded = True
+        self.done.append("load")
+
+    def copy(self):
+        self.done.append("copy")
+        return PillowImage(self.mode, self.done)
+
+    def convert(self, mode):
+        self.done.append(f"convert to {mode}")
+        return PillowImage(mode, self.done)
 
     def save(self, buffer, format):
-        assert format == "PNG"
+        assert (format, self.mode) in {("PNG", "RGB"), ("PNG", "RGBA")}
+        self.done.append("encode")
         buffer.write(PNG)
 
 
@@ -101,6 +114,22 @@ def pillow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pillow_image_becomes_png():
     assert Image(PillowImage()) == Image.from_pil(PillowImage()) == Image.from_bytes(PNG)
+
+
+def test_a_pillow_image_is_copied_at_once_and_encoded_once_when_its_bytes_are_needed():
+    original = PillowImage("RGBA")
+    image = Image(original)
+    assert original.done == ["copy"]
+    assert isinstance(image.image, PillowImage)
+    assert original.done == ["copy", "copy"]
+    assert image.data_uri == image.data_uri == Image.from_bytes(PNG).data_uri
+    assert original.done == ["copy", "copy", "encode"]
+
+
+def test_a_pillow_image_in_colours_that_png_does_not_know_becomes_rgb():
+    original = PillowImage("CMYK")
+    assert Image(original) == Image.from_bytes(PNG)
+    assert original.done == ["copy", "convert to RGB", "encode"]
 
 
 @pytest.mark.usefixtures("pillow")

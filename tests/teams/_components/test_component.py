@@ -23,25 +23,23 @@ from teams.model_context import BufferedChatCompletionContext, UnboundedChatComp
 from teams.tools import FunctionTool, StaticWorkbench, Workbench
 
 
-class Leaf(ComponentBase[BaseModel], Component["LeafConfig"]):
+class LeafConfig(BaseModel):
+    word: str
+    times: int | None = 1
+
+
+class Leaf(ComponentBase[BaseModel], Component[LeafConfig]):
     """Says one word.
 
     And does nothing else.
     """
 
     component_type = "leaf"
+    component_config_schema = LeafConfig
 
     def __init__(self, word: str, times: int | None = 1) -> None:
         self._word = word
         self._times = times
-
-
-class LeafConfig(BaseModel):
-    word: str
-    times: int | None = 1
-
-
-Leaf.component_config_schema = LeafConfig
 
 
 class TreeConfig(BaseModel):
@@ -185,6 +183,30 @@ def test_a_local_class_refuses_to_dump():
 
     with pytest.raises(TypeError, match="Local"):
         Local("hello").dump_component()
+
+
+def test_a_component_class_without_a_config_schema_is_warned_about():
+    with pytest.warns(UserWarning, match=r"Forgotten has no .* component_config_schema"):
+
+        class Forgotten(ComponentBase[BaseModel], Component[LeafConfig]):
+            component_type = "leaf"
+
+    assert not is_component_class(Forgotten)
+
+    class Heir(Leaf):  # has its parent's
+        pass
+
+    assert Heir.component_config_schema is LeafConfig
+
+
+def test_version_of_a_dump_is_that_of_the_component():
+    class Later(Leaf):
+        component_version = 3
+        component_provider_override = "later"
+
+    assert Leaf("hello").dump_component().version == 1
+    dumped = Later("hello").dump_component()
+    assert (dumped.version, dumped.component_version) == (3, 3)
 
 
 def test_what_has_no_config_schema_is_no_component_and_refuses_to_dump():

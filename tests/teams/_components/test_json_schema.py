@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from teams._components.json_schema import arguments_model
 from teams.utils import schema_to_pydantic_model
 
 
@@ -173,6 +174,81 @@ def test_all_of_several_objects_is_their_join() -> None:
         model.model_validate({"both": {"b": 1}})
 
 
+def test_arguments_of_foreign_tools_may_have_types_and_formats_of_their_own() -> None:
+    model = arguments_model(
+        {
+            "properties": {
+                "a": {"type": "frob"},
+                "b": {"type": "string", "format": "frob"},
+                "c": {"type": "integer", "format": "uint8"},
+            },
+            "required": ["a", "b", "c"],
+        },
+        "Arguments",
+    )
+    assert model(a=object, b="text", c=1).model_dump() == {"a": object, "b": "text", "c": 1}
+    with pytest.raises(ValidationError):
+        model(a=1, b=1, c=1)
+
+
+@pytest.mark.parametrize("place", ["property", "root"])
+def test_references_in_all_of_are_joined_with_the_rest(place: str) -> None:
+    base = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    middle = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"b": {"type": "integer"}}}]}
+    joined: dict[str, Any] = {
+        "allOf": [{"$ref": "#/$defs/Middle"}, {"properties": {"c": {"type": "string"}}}],
+        "description": "all three",
+    }
+    definitions = {"$defs": {"Base": base, "Middle": middle}}
+    schema = {"type": "object", "properties": {"x": joined}, "required": ["x"], **definitions}
+    model = schema_to_pydantic_model(schema if place == "property" else {**joined, **definitions})
+    if place == "property":
+        assert model.model_fields["x"].description == "all three"
+        model = model.model_fields["x"].annotation
+        assert isinstance(model, type)
+        assert issubclass(model, BaseModel)
+    assert model(a=1).model_dump() == {"a": 1, "b": None, "c": None}
+    with pytest.raises(ValidationError):
+        model(b=1)
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog", "puppy"]
+    lives: float
+
+
+class Home(BaseModel):
+    pet: Cat | Dog = Field(discriminator="kind", title="Who lives there")
+    pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]] = []
+    street_name: str = Field(title="The street")
+
+
+def test_discriminators_and_titles_are_kept() -> None:
+    model = schema_to_pydantic_model(Home.model_json_schema(), "Home")
+    value = {"pet": {"kind": "dog", "lives": 1}, "street_name": "Main"}
+    loaded = model.model_validate({**value, "pets": [{"kind": "cat", "lives": 9}]})
+    assert type(loaded.model_dump()["pet"]["lives"]) is float
+    with pytest.raises(ValidationError, match="does not match any of the expected tags"):
+        model.model_validate({**value, "pet": {"kind": "fox", "lives": 1}})
+    rebuilt, original = model.model_json_schema(), Home.model_json_schema()
+    assert rebuilt["properties"]["street_name"]["title"] == "The street"
+    for name in ("pet", "pets"):
+        assert rebuilt["properties"][name] == original["properties"][name]
+
+
+def test_a_discriminator_that_no_option_fixes_is_left_out() -> None:
+    schema = Home.model_json_schema()
+    schema["$defs"]["Cat"]["properties"]["kind"] = {"type": "string"}
+    model = schema_to_pydantic_model(schema)
+    value = {"pet": {"kind": "fox", "lives": 1}, "street_name": "Main"}
+    assert model.model_validate(value).model_dump()["pet"] == {"kind": "fox", "lives": 1}
+
+
 @pytest.mark.parametrize("key", ["_id", "schema", "model_config", "first-name", "1st", "été", "-"])
 def test_a_property_may_have_a_name_that_python_cannot(key: str) -> None:
     schema = {"type": "object", "properties": {key: {"type": "integer"}}, "required": [key]}
@@ -208,8 +284,27 @@ def test_a_model_whose_root_is_a_reference_is_read() -> None:
     [
         ({"type": "string"}, "Not the JSON schema of an object"),
         ({"type": "object", "properties": {"a": {"$ref": "#/$defs/Gone"}}}, "'Gone'"),
+        ({"properties": {"a": {"type": "frob"}}}, "Unknown type 'frob'"),
+        ({"properties": {"a": {"anyOf": [{"type": "frob"}]}}}, "Unknown type 'frob'"),
+        ({"properties": {"a": {"type": "string", "format": "frob"}}}, "Unknown format 'frob'"),
+        ({"properties": {"a": {"type": "integer", "format": "uuid"}}}, "Unknown format 'uuid'"),
+        (
+            {
+                "properties": {"a": {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {}}]}},
+                "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {}}]}},
+            },
+            "defines 'A' by itself",
+        ),
     ],
-    ids=["not an object", "reference to nowhere"],
+    ids=[
+        "not an object",
+        "reference to nowhere",
+        "type",
+        "type within",
+        "format",
+        "format of another type",
+        "defined by itself",
+    ],
 )
 def test_an_unreadable_schema_is_a_value_error(schema: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
