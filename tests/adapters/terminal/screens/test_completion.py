@@ -86,6 +86,8 @@ async def test_themes_are_seen_while_they_are_marked_and_kept_when_taken(tmp_pat
         await chat.press("enter")
         await chat.until_shown("▸ parley-dark", "dark")
         assert chat.composer.text == "/theme "
+        chat.at_once("down", "down", "up")
+        await chat.until(lambda: chat.app.theme == "ansi-dark")
         chat.composer.insert("nor")
         await chat.until(lambda: chat.app.theme == "nord")
         await chat.press("escape")
