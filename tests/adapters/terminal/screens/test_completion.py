@@ -148,4 +148,5 @@ async def test_the_list_leaves_room_for_the_draft_and_takes_clicks(tmp_path: Pat
         await chat.pilot.click(offset=(palette.region.x + 4, row))
         await chat.until(lambda: chat.composer.text == "")
         assert chat.screen.conversation is not None
-        await chat.until(lambda: chat.screen.conversation.team == "writers")
+        conversation = chat.screen.conversation
+        await chat.until(lambda: conversation.team == "writers")
