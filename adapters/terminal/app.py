@@ -13,7 +13,7 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.theme import Theme, ThemeProvider
+from textual.theme import ThemeProvider
 from textual.worker import WorkerFailed
 
 from adapters.terminal.attention import sequence
@@ -68,6 +68,8 @@ class ChatApp(App[int]):
         self.failure = ""
         """Why the chat could not go on, as a sentence."""
         self._settings = settings
+        self._previewing = False
+        self._theme_to_keep = ""
         settings.toggle_mouse, settings.lost = self.toggle_mouse, self.lost
         settings.survive = self.survive
         settings.alert = settings.alert or self.alert
@@ -86,7 +88,6 @@ class ChatApp(App[int]):
         wanted = (self._chosen_theme.read(), theme, PARLEY_DARK.name)
         self.theme = next(name for name in wanted if name in self.available_themes)
         self._theme_to_keep = self.theme
-        self._previewed = ""
         settings.preview_theme, settings.choose_theme = self.preview_theme, self.choose_theme
 
     def get_default_screen(self) -> Screen[None]:
@@ -214,22 +215,23 @@ class ChatApp(App[int]):
     def on_mount(self) -> None:
         """Hear of mistakes in callbacks of the event loop."""
         asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
-        self.theme_changed_signal.subscribe(self, self._on_theme_changed)
 
     def preview_theme(self, name: str) -> None:
         """Show a theme without keeping it; "" ends that."""
-        self._previewed = name
+        self._previewing = True
         self.theme = name or self._theme_to_keep
+        self._previewing = False
 
     def choose_theme(self, name: str) -> None:
         """Show a theme from now on."""
-        self._previewed, self.theme = "", name
-        self._on_theme_changed(self.current_theme)
+        self.theme = name
+        self.watch_theme(name)  # which a preview may have shown already
 
-    def _on_theme_changed(self, theme: Theme) -> None:
-        if theme.name not in (self._previewed, self._theme_to_keep):
-            self._theme_to_keep = theme.name
-            self._chosen_theme.keep(theme.name)
+    def watch_theme(self, theme: str) -> None:
+        """Keep a theme that is no preview."""
+        if self.is_running and not self._previewing and theme != self._theme_to_keep:
+            self._theme_to_keep = theme
+            self._chosen_theme.keep(theme)
 
     def on_unmount(self) -> None:
         """Leave the event loop as it was."""

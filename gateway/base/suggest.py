@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Collection, Iterable
 
+MOST = 12
+"""Known names that a sentence lists."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most like this one, or ""."""
@@ -19,6 +22,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def no_such(kind: str, name: str, known: Collection[str]) -> str:
     """The sentence for a name that nothing of this kind has."""
-    listed = f"he {kind}s are {', '.join(known)}."
+    names = list(known)
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    listed = f"he {kind}s are {', '.join(names[:MOST])}{more}."
     near = did_you_mean(name, known)
     return f"There is no {kind} {name!r}; {f'{near} T{listed}' if near else f't{listed}'}"

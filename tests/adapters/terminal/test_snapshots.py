@@ -19,8 +19,11 @@ from adapters.terminal.app import ChatApp
 from adapters.terminal.key_guard import INERT
 from adapters.terminal.screens.chat import ChatScreen
 from adapters.terminal.settings import Settings
+from adapters.terminal.widgets.composer import Composer
+from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
 from gateway import events
+from gateway.client import Choice
 from gateway.values import ArgumentDiff
 from tests.adapters.terminal.running import (
     approval,
@@ -211,6 +214,19 @@ async def finding(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> Non
     await pilot.press("ctrl+f", *"TEST", "enter")
 
 
+async def choosing(pilot: Pilot[Any], client: ScriptedClient, thread: str) -> None:
+    client.offered["team"] = [
+        Choice(name="support", description="Answers customers: desk, expert"),
+        Choice(name="research", description="Reads and reports: reader, critic, writer"),
+        Choice(name="release", description="Builds and checks a release: builder, tester"),
+    ]
+    pilot.app.screen_stack[0].query_one(Composer).insert("/new re")
+    async with asyncio.timeout(40):
+        while not pilot.app.screen_stack[0].query_one(Palette).display:
+            await pilot.pause(0.01)
+    await pilot.press("down")
+
+
 @pytest.mark.parametrize(
     "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.chaos)], ids=["80x24", "120x40"]
 )
@@ -253,6 +269,10 @@ def test_a_wide_chat_looks_as_before(snap_compare: Any, tmp_path: Path):
 
 def test_the_chat_looks_as_before_in_light_colours(snap_compare: Any, tmp_path: Path):
     assert picture(snap_compare, tmp_path, (80, 24), streaming, theme="parley-light")
+
+
+def test_the_teams_to_choose_from_look_as_before(snap_compare: Any, tmp_path: Path):
+    assert picture(snap_compare, tmp_path, (80, 24), choosing)
 
 
 def picture(
