@@ -230,7 +230,7 @@ class _Terminal:
             return
         if text not in self._composer.text:
             raise self._violation(f"{text!r} was typed, the draft is {self._composer.text!r}.")
-        self._kept = self._thread, self._composer.text
+        self._kept = self._thread, self._composer.unsent
 
     async def _check_draft(self) -> None:
         kept, self._kept = self._kept, None
@@ -246,8 +246,8 @@ class _Terminal:
         assert conversation is not None
         if thread != self._thread:
             conversation.open(await self._client.thread(thread) if thread else None)
-        if self._composer.text != draft:
-            raise self._violation(f"The draft was {draft!r}, it is {self._composer.text!r}.")
+        if self._composer.unsent != draft:
+            raise self._violation(f"The draft was {draft!r}, it is {self._composer.unsent!r}.")
 
     async def _check_saved(self) -> None:
         """See that a kill would lose nothing that was typed."""

@@ -27,7 +27,7 @@ TEXTS = [
     "[/nope] \u202egnp.exe",
     "é漢字👩‍👩‍👧 \ttab",
 ]
-PASTES = ["one\ntwo\nthree", "x" * 3000, "[bold]no[/]\x1b[2J", "/quit no", "@", ""]
+PASTES = ["one\ntwo\nthree", "x" * 3000, "a line\n" * 20, "[bold]no[/]\x1b[2J", "/quit no", "@", ""]
 NEUTRAL = [
     "escape",
     "escape",
@@ -35,6 +35,9 @@ NEUTRAL = [
     "ctrl+s",
     "ctrl+p",
     "ctrl+o",
+    "ctrl+f",
+    "ctrl+r",
+    "f8",
     "f1",
     "f9",
     "pageup",
