@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 logger = logging.getLogger("teams")
 
@@ -157,15 +157,25 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
     async def __anext__(self) -> T:
         if self._state != "open":
             await self._open()
+        pull = self._pull
         try:
-            if self._pull is None:
+            if pull is None:
                 item = await self._inner.__anext__()
-            else:
-                item = await self._pull_watched(self._pull)
+            elif self._token is not None:
+                item = await self._pull_watched(self._token, pull)
+            else:  # written out: many runs have no token, and a streamed item costs little else
+                pull.task = task = cast("asyncio.Task[Any]", asyncio.current_task())
+                pull.before = task.cancelling()
+                item = await self._inner.__anext__()
+                if task.cancelling() > pull.before:
+                    item = await self._end_pull(pull)
+                pull.task = None
         except asyncio.CancelledError:
+            await self._withdraw(pull)
             await self._give_up()
             raise
         except BaseException:
+            await self._withdraw(pull)
             self._end()
             raise
         if type(item) is self.last_item:
@@ -214,24 +224,32 @@ class CancellableStream(AsyncGenerator[T, None], Generic[T]):
         if self.insists:
             self._pull.watch()
 
-    async def _pull_watched(self, pull: _Pull) -> T:
-        if self._token is not None and self._token.is_cancelled():
+    async def _pull_watched(self, token: CancellationToken, pull: _Pull) -> T:
+        if token.is_cancelled():
             return await self._inner.athrow(asyncio.CancelledError())
-        pull.begin()
-        try:
-            item = await self._inner.__anext__()
-        finally:
-            task, pull.task = pull.task, None
-            cancelled = pull.asked > 0
-            if cancelled:
-                await pull.withdraw(task)
-        if not cancelled and self.insists and pull.is_cancelled(task):
-            cancelled = True
+        pull.task = task = cast("asyncio.Task[Any]", asyncio.current_task())
+        pull.before = task.cancelling()
+        item = await self._inner.__anext__()
+        if pull.asked or (self.insists and task.cancelling() > pull.before):
+            item = await self._end_pull(pull)
+        pull.task = None
+        return item
+
+    async def _end_pull(self, pull: _Pull) -> T:
+        """End a run whose code has swallowed a cancellation."""
+        if pull.asked:
+            await self._withdraw(pull)
+        else:
             with suppress(asyncio.CancelledError):  # if it was not delivered yet, it is now
                 await asyncio.sleep(0)
-        if cancelled:
-            return await self._inner.athrow(asyncio.CancelledError())
-        return item
+        return await self._inner.athrow(asyncio.CancelledError())
+
+    async def _withdraw(self, pull: _Pull | None) -> None:
+        """Take back what was asked of the waiting task."""
+        if pull is not None:
+            task, pull.task = pull.task, None
+            if pull.asked:
+                await pull.withdraw(task)
 
     async def _give_up(self) -> None:
         opened = self._state == "open"
@@ -258,30 +276,20 @@ class _Pull:
     dropped it.
     """
 
-    __slots__ = ("_before", "_insisting", "_loop", "_noticed", "_watching", "asked", "task")
+    __slots__ = ("_insisting", "_loop", "_noticed", "_watching", "asked", "before", "task")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._insisting: asyncio.TimerHandle | None = None
         self._watching: asyncio.TimerHandle | None = None
-        self._before = 0
-        """Number of the task's cancellations when the wait began."""
         self._noticed: float | None = None
         """When the wait was first found to be cancelled by others."""
         self.task: asyncio.Task[Any] | None = None
         """The task that waits, while one does."""
+        self.before = 0
+        """Number of its cancellations when it began to wait."""
         self.asked = 0
         """Number of requests to end it."""
-
-    def begin(self) -> None:
-        """The current task waits from now on."""
-        self.task = asyncio.current_task()
-        self._before = self.task.cancelling() if self.task is not None else 0
-        self._noticed = None
-
-    def is_cancelled(self, task: asyncio.Task[Any] | None) -> bool:
-        """True if the task was cancelled since the wait began."""
-        return task is not None and task.cancelling() > self._before
 
     def watch(self) -> None:
         """Look now and then whether others cancel the wait.
@@ -298,7 +306,7 @@ class _Pull:
 
     def _look(self) -> None:
         self.watch()
-        if self.asked or not self.is_cancelled(self.task):
+        if self.asked or self.task is None or self.task.cancelling() <= self.before:
             self._noticed = None
         elif self._noticed is None:
             self._noticed = self._loop.time()
