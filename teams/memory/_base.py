@@ -69,7 +69,7 @@ class Memory(ComponentBase[BaseModel], ABC):
 
     @abstractmethod
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Add what matters, in whatever form, and return what was added."""
+        """Add what matters, in any form, and return it."""
 
     @abstractmethod
     async def query(
