@@ -89,6 +89,12 @@ def run(
     if not text.strip():
         raise click.UsageError("The task is empty.")
 
+    if team:
+        from gateway.app.config_names import check_team
+        from gateway.base.paths import find_config
+
+        check_team(team, config or find_config())
+
     from gateway.app.assemble import run_once
     from gateway.app.run import Task
 

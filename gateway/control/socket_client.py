@@ -103,8 +103,8 @@ _RENAMED = {name: kind for kind, name in RENAMED_ERRORS.items()}
 
 
 def _command_info(info: dict[str, Any]) -> CommandInfo:
-    choices = tuple(Choice(**choice) for choice in info["choices"])
-    return CommandInfo(**{**info, "choices": choices})
+    choices = tuple(Choice(**choice) for choice in info.pop("choices"))
+    return CommandInfo(**info, choices=choices)
 
 
 def _gone(error: OSError | None) -> GatewayClosed:

@@ -550,8 +550,8 @@ def test_run_goes_on_with_a_session_whose_team_remembers(folder):
 def test_run_with_an_unknown_team_fails(folder):
     configure(folder, HELLO)
     result = parley("run", "--team", "nope", "Hi")
-    assert result.exit_code == 1
-    assert "There is no team 'nope'" in result.stderr
+    assert result.exit_code == 2
+    assert "There is no team 'nope'; the teams are" in result.stderr
 
 
 def test_run_whose_model_fails_is_not_0(folder):

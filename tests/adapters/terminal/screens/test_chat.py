@@ -174,12 +174,10 @@ async def test_a_message_is_shown_before_there_is_a_gateway_and_can_be_taken_bac
         assert [text for _, text in client.sent] == ["first"]
 
 
-async def test_a_first_message_is_on_its_way_from_the_first_paint_on(
-    tmp_path: Path,
-):
+async def test_a_first_message_is_on_its_way_from_the_first_paint_on(tmp_path: Path):
     client, there = ScriptedClient(), asyncio.Event()
     client.add_thread("older")
-    how = {"new": True, "team": "writers", "first": "hello you", "there": there}
+    how: dict[str, Any] = {"new": True, "team": "writers", "first": "hello you", "there": there}
     async with chatting(client, tmp_path, **how) as chat:
         await chat.until_shown("sending…", "hello you", "connecting")
         there.set()
