@@ -14,7 +14,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from adapters.terminal.attention import Attention
 from adapters.terminal.commands import RETRY, Commands
@@ -30,12 +29,12 @@ from adapters.terminal.screens.draft_keeper import DraftKeeper
 from adapters.terminal.screens.thread_view import SECOND_PRESS, ThreadView
 from adapters.terminal.widgets.bars import Welcome
 from adapters.terminal.widgets.composer import Composer
+from adapters.terminal.widgets.late_clicks import LateClicks
 from adapters.terminal.widgets.palette import Palette
 from adapters.terminal.widgets.request_card import RequestCard
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from textual.geometry import Offset
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -56,7 +55,7 @@ DECIDED = "somebody else has decided."
 """Said of a request whose arguments were on the screen."""
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(LateClicks[None]):
     """One thread on screen.
 
     All drawing of the thread is done by one task at its own pace; events and keys only set a flag.
@@ -140,15 +139,6 @@ class ChatScreen(Screen[None]):
     def on_unmount(self) -> None:
         """Leave nothing unsaved."""
         self._draft.close()
-
-    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """The widget there; none where it was just removed.
-
-        A click on one that was painted and is gone would fail.
-        """
-        widget, offset = super().get_widget_and_offset_at(x, y)
-        removed = widget is not None and widget.parent is None
-        return (None, None) if removed else (widget, offset)
 
     def on_resize(self) -> None:
         """Where there is room for the threads beside the chat, fetch them."""

@@ -14,10 +14,12 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import OptionList
 from textual.worker import Worker
 
+from adapters.terminal.widgets.late_clicks import LateClicks
+
 Result = TypeVar("Result")
 
 
-class Overlay(ModalScreen[ScreenResultType]):
+class Overlay(ModalScreen[ScreenResultType], LateClicks[ScreenResultType]):
     """A dialog whose second closing does nothing.
 
     Textual closes whichever screen is on top, and fails where only the chat is left: a key that
@@ -60,7 +62,7 @@ class _Commands(CommandList):
         _pass_over_late_click(self, event)
 
 
-class Search(CommandPalette):
+class Search(CommandPalette, LateClicks[None]):  # pyright: ignore[reportIncompatibleMethodOverride] (in Textual itself)
     """Textual's palette of commands or themes; it, too, closes once."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:

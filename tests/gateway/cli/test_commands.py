@@ -722,7 +722,7 @@ def thread(folder) -> str:
 def test_sessions_are_listed(thread):
     heading, row = parley("sessions", "list").stdout.splitlines()
     assert heading.split() == ["ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"]
-    assert row.split() == [thread, "now", "idle", "solo", "terminal", "trip"]
+    assert row.split() == [thread, "now", "idle", "solo", "-", "terminal", "trip"]
     assert parley("sessions", "list", "--platform", "terminal").stdout.splitlines()[1] == row
     assert parley("sessions", "list", "--platform", "slack").stdout == "There are no threads.\n"
     assert parley("sessions", "list", "--search", "nothing").stdout == "There are no threads.\n"
