@@ -132,16 +132,21 @@ class Intake:
             zone=self._ledger.zone,
             full_groups=self._dispatcher.full_groups(),
             code=draw_code() if pairs else None,
-            models=self._models() if command is not None and command.name == MODEL else {},
+            models=self._models() if command is not None and command.name == MODEL else (),
         )
 
-    def _models(self) -> dict[str, TeamModels]:
+    def _models(self) -> tuple[TeamModels, ...]:
         """Each team's models, to choose one."""
         teams = self._using.teams
-        return {
-            name: TeamModels(own=teams.info(name).models, choices=teams.model_choices(name))
-            for name in teams.names()
-        }
+        infos = map(teams.info, teams.names())
+        return tuple(
+            TeamModels(
+                team=info.name,
+                own=tuple((agent, label) for agent, label in info.models.items() if label),
+                choices=teams.model_choices(info.name),
+            )
+            for info in infos
+        )
 
     def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:
         for each in accepted:

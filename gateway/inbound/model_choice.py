@@ -6,9 +6,6 @@ no policy names others: the operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
-
 from gateway.base.suggest import no_such
 from gateway.registry import ModelChoice
 from gateway.store.decisions import CommandReply, ModelChange
@@ -36,10 +33,11 @@ ALREADY_OWN = "Each agent uses its own model already."
 class TeamModels:
     """A team's choices, and what each agent uses by itself.
 
-    `own` maps each agent to its model's label, or "".
+    `own` has the label of each model that an agent uses, behind the agent's name.
     """
 
-    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    team: str = ""
+    own: tuple[tuple[str, str], ...] = ()
     choices: tuple[ModelChoice, ...] = ()
 
 
@@ -93,7 +91,7 @@ def _listed(thread: Thread | None, models: TeamModels) -> str:
     if chosen is not None:
         used = ALL_USE.format(name=chosen.name, label=chosen.label)
     else:
-        own = ", ".join(f"{agent} {label}" for agent, label in models.own.items() if label)
+        own = ", ".join(f"{agent} {label}" for agent, label in models.own)
         used = f"Each agent uses its own model: {own}." if own else "Each agent uses its own model."
     return "\n".join([used, "The models are:", *map(_line, models.choices)])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field, replace
 
 from gateway.access.authority import Access, Admission, Denial, Operators, Verdict
@@ -130,7 +129,7 @@ class MessageRules:
     zone: str = ""
     full_groups: frozenset[LaneGroup] = frozenset()
     code: DrawnCode | None = None
-    models: Mapping[str, TeamModels] = field(default_factory=dict[str, TeamModels])
+    models: tuple[TeamModels, ...] = ()
 
     @property
     def named(self) -> str:
@@ -328,7 +327,7 @@ class MessageRules:
                 decision = replace(decision, quiet=self._quiet(decision.mode))
             case ModelChange(model=word):
                 team = situation.thread.team if situation.thread else self.team
-                models = self.models.get(team, TeamModels())
+                models = next((each for each in self.models if each.team == team), TeamModels())
                 decision = choose(word, situation.thread, models, allowed=operator)
             case QueueRemoval() | QueuePromotion() | GrantRevocation():
                 decision = replace(decision, anybody=operator)

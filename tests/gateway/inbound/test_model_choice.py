@@ -42,7 +42,7 @@ CHOICES = (
     ModelChoice(name="quick", label="small-1"),
     ModelChoice(name="talker", label="talk-1", problem="'a' has tools"),
 )
-MODELS = TeamModels(own={"a": "big-1", "you": ""}, choices=CHOICES)
+MODELS = TeamModels(own=(("a", "big-1"),), choices=CHOICES)
 
 
 class Everybody(Access):
