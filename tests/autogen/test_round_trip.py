@@ -119,7 +119,7 @@ def graph() -> GraphFlow:
     builder.add_edge(left, last, activation_group="end", activation_condition="any")
     builder.add_edge(right, last, activation_group="end", activation_condition="any")
     return GraphFlow(
-        nodes,
+        [first, left, right, last],
         builder.set_entry_point(first).build(),
         termination_condition=MaxMessageTermination(9),
         max_turns=6,
