@@ -14,6 +14,7 @@ from gateway.migrate.fields import (
     plain_value,
     slug,
 )
+from gateway.migrate.hidden_secrets import hide_secrets
 from gateway.migrate.part_tables import Form, PartTables
 from gateway.migrate.stubs import SourceTool
 from gateway.migrate.toml_text import plain
@@ -41,17 +42,18 @@ def import_teams(data: Any, *, tools_module: str) -> Imported:
     Functions that stand in for source code are named in `tools_module`.
     """
     report = Report()
-    tables = _TeamTables(report, tools_module)
+    made = _TeamTables(report, tools_module)
     for path, form in _outermost(data):
         if class_of(form) in _TEAMS:
-            tables.team(form, path)
+            made.team(form, path)
         elif class_of(form).endswith(("ChatCompletionClient", "ChatCompletionCache")):
-            tables.parts.model(form, path)
+            made.parts.model(form, path)
         else:
             kind = class_of(form) or form["provider"]
             report.lose(path, f"{kind} outside of a team; config.toml has it in a team alone")
-    kept = {"models": tables.parts.models, "teams": tables.teams}
-    return Imported({key: value for key, value in kept.items() if value}, report)
+    kept = {"models": made.parts.models, "teams": made.teams}
+    tables = {key: value for key, value in kept.items() if value}
+    return Imported(hide_secrets(tables, "", report), report)
 
 
 def _outermost(data: Any) -> Iterator[tuple[str, Form]]:

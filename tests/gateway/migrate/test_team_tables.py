@@ -113,6 +113,42 @@ async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
     assert "def add(a: int) -> int:" in (tmp_path / "config_tools.py").read_text()
 
 
+def test_what_looks_like_a_secret_is_not_written() -> None:
+    server = {
+        "type": "StdioServerParams",
+        "command": "server",
+        "args": ["--api-key", "abc-1", "--token=abc-2", "--url", "http://h/?api_key=abc-3&x=1"],
+    }
+    bench = {
+        "provider": "autogen_ext.tools.mcp.McpWorkbench",
+        "config": {"server_params": server},
+    }
+    client = {
+        "provider": "autogen_ext.models.openai.OpenAIChatCompletionClient",
+        "config": {"model": "m", "base_url": "https://me:abc-4@host/v1", "user": "sk-abcdefgh-5"},
+    }
+    agent = {
+        "provider": "autogen_agentchat.agents.AssistantAgent",
+        "config": {"name": "a", "model_client": client, "workbench": [bench]},
+    }
+    team = {"provider": "autogen_agentchat.teams.Swarm", "config": {"participants": [agent]}}
+    imported = import_teams(team, tools_module="x")
+    made = imported.tables["teams"]["swarm"]["agents"]["a"]["mcp"][0]["args"]
+    assert made == [
+        "--api-key", "[secret]", "--token=[secret]", "--url", "http://h/?api_key=[secret]&x=1"
+    ]  # fmt: skip
+    assert "abc-" not in str(imported.tables)
+    assert "abcdefgh" not in str(imported.tables)
+    places = [each.partition(": ")[0] for each in imported.report.lost]
+    assert places == [
+        "participants[0].model_client.base_url",
+        "models.m.options.user",
+        "teams.swarm.agents.a.mcp[0].args[1]",
+        "teams.swarm.agents.a.mcp[0].args[2]",
+        "teams.swarm.agents.a.mcp[0].args[4]",
+    ]
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     source = DATA / "round-robin-new.json"
     (tmp_path / "x_tools.py").write_text("mine")
