@@ -25,7 +25,7 @@ def read_teams(path: Path, output: Path | None) -> Imported:
         raise GatewayError(f"{path} can't be read as JSON: {error}") from error
     try:
         imported = import_teams(data, tools_module=_module(output or path))
-    except (AttributeError, TypeError, KeyError, RecursionError) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise GatewayError(f"{path} is no component file of AutoGen: {error}") from error
     if not imported.tables:
         raise GatewayError(f"{path} holds no team and no model that config.toml could have.")

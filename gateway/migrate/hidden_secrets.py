@@ -52,7 +52,7 @@ def _hide(text: str) -> str:
 
 
 def _option(word: Any) -> str:
-    """The name of the option that a word of a command is, or ""."""
+    """The name of the option that a word is, or ""."""
     return word.lstrip("-") if isinstance(word, str) and word.startswith("-") else ""
 
 
