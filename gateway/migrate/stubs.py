@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gateway.migrate.names import ROOTS
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BUILT_IN = frozenset({"str", "int", "float", "bool", "list", "dict", "tuple", "set", "None"})
 
 
@@ -79,7 +80,8 @@ def stub_module(tools: Sequence[SourceTool], file: str) -> str:
         "from typing import Any\n"
     ]
     parts += [_stub(tool) for tool in tools]
-    return "\n\n".join(parts)
+    text = "\n\n".join(parts).encode("utf-8", "replace").decode()
+    return _CONTROL.sub("?", text)
 
 
 def _stub(tool: SourceTool) -> str:

@@ -31,7 +31,7 @@ _REQUIREMENTS = re.compile(
 _PACKAGE = re.compile(
     r"\b(?:py)?autogen[-_](?:agentchat|core|ext)\b|\bpyautogen\b|\bautogenstudio\b"
 )
-_CODE = re.compile(rb"autogen|\bteams\b")
+_CODE = re.compile(rb"autogen|\bruntime\s*=")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -158,7 +158,7 @@ def _plan_file(path: Path, migration: Migration) -> None:
         return
     if _REQUIREMENTS.fullmatch(path.name):
         for at, line in enumerate(_text(data).splitlines(), 1):
-            if _PACKAGE.search(line):
+            if _PACKAGE.search(line.partition("#")[0]):
                 _remark(migration, path, at, "name parley-gateway instead")
     match path.suffix:
         case ".py" | ".pyi":
