@@ -50,6 +50,8 @@ _NO_RUNTIME = (
     "there is no actor runtime: write the agent as a BaseChatAgent with on_messages, and let a "
     "team call it"
 )
+_INTERCEPT = "use a ToolInterceptor for tool calls"
+_SPANS = "use OpenTelemetry's own tracer; runs, agents and tools have spans already"
 _OWN_CLIENT = "there is no such client: use teams.models.openai with base_url and model_info"
 _OWN_MEMORY = "there is no such memory: write a class of your own on teams.memory.Memory"
 _IN_DOCKER = "use teams.code_executors.docker, which runs code in a container"
@@ -59,7 +61,14 @@ _AS_FUNCTION = "pass a function of yours that calls it as a tool"
 # What has no counterpart, by module or by module and name: what to do.
 _ADVICE: Mapping[str, str] = {
     "autogen_core.ComponentSchemaType": "use teams.core.ComponentBase",
-    "autogen_core.exceptions": _NO_RUNTIME,
+    "autogen_core.DefaultInterventionHandler": _INTERCEPT,
+    "autogen_core.DropMessage": _INTERCEPT,
+    "autogen_core.InterventionHandler": _INTERCEPT,
+    "autogen_core.exceptions": "catch TeamError or ModelError; nothing is sent between actors",
+    "autogen_core.logging": "use MessageEvent; nothing is sent between actors",
+    "autogen_core.trace_create_agent_span": _SPANS,
+    "autogen_core.trace_invoke_agent_span": _SPANS,
+    "autogen_core.trace_tool_span": _SPANS,
     "autogen_core.tool_agent": "an AssistantAgent calls its tools itself",
     "autogen_core": _NO_RUNTIME,
     "autogen_ext.agents.file_surfer": "give an agent functions of yours that read files, as tools",
@@ -83,6 +92,7 @@ _ADVICE: Mapping[str, str] = {
     "autogen_ext.models": _OWN_CLIENT,
     "autogen_ext.models.openai.AZURE_OPENAI_USER_AGENT": "pass default_headers to the client",
     "autogen_ext.runtimes": _NO_RUNTIME,
+    "autogen_ext.tools.mcp.McpSessionActor": "use McpWorkbench",
     "autogen_ext.teams.magentic_one": "use teams.MagenticOneGroupChat with agents of yours",
     "autogen_ext.tools": _AS_FUNCTION,
     "autogen_ext.ui": "use teams.ui.Console",

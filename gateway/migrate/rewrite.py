@@ -136,6 +136,7 @@ class _Rewriter(cst.CSTTransformer):
         self._missing = [*used]
         self._aliases: dict[str, str] = {}
         self._teams = set(_TEAMS)
+        self._group_chats: set[str] = set()
         self._dotted: dict[cst.CSTNode, str] = {}
 
     def _note(self, node: cst.CSTNode, text: str) -> None:
@@ -214,6 +215,8 @@ class _Rewriter(cst.CSTTransformer):
                     changed = changed.with_changes(asname=cst.AsName(cst.Name(name)))
                 return parent, changed
             case Here(module=module):
+                if name == "BaseGroupChat":
+                    self._group_chats.add(_bound(alias))
                 if name in _TEAMS:
                     self._teams.add(_bound(alias))
                 return module, alias
@@ -283,6 +286,11 @@ class _Rewriter(cst.CSTTransformer):
             return updated_node
         changed = cst.parse_expression(new)
         return changed.with_changes(lpar=updated_node.lpar, rpar=updated_node.rpar)
+
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        bases = {_dotted(base.value) for base in node.bases}
+        if bases & {*self._group_chats, "autogen_agentchat.teams.BaseGroupChat"}:
+            self._note(node.name, f"{node.name.value}: write select_speaker; there is no manager")
 
     def visit_Call(self, node: cst.Call) -> None:
         called = _last_name(node.func)

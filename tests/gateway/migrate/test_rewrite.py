@@ -52,6 +52,11 @@ def test_a_statement(before: str, after: str) -> None:
         ("from autogen_agentchat.teams import Swarm as S\nS([], runtime=r)\n", "runtime=: leave"),
         ("import autogen_core as c\nc.models.UserMessage\n", "import teams.models and use it"),
         ("import autogen_agentchat.teams\nteams = []\n", "rename this variable"),
+        (
+            "from autogen_agentchat.teams import BaseGroupChat\nclass T(BaseGroupChat): ...\n",
+            "T: write select_speaker",
+        ),
+        ("from autogen_core import InterventionHandler\n", "ToolInterceptor"),
         ("x = 'autogen_ext.ui.RichConsole'\n", "teams.ui.Console"),
     ],
 )
