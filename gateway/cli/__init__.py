@@ -13,6 +13,7 @@ from gateway.cli.check import check, init
 from gateway.cli.completion import completion
 from gateway.cli.group import global_parameters
 from gateway.cli.log import log
+from gateway.cli.migrate import migrate
 from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
@@ -46,6 +47,7 @@ __all__ = ["main"]
         pair,
         secrets,
         simulate,
+        migrate,
         completion,
     ],
     params=global_parameters(),

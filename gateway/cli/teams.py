@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from gateway.base.exit_codes import ExitCode
 from gateway.cli.group import global_parameters, say, say_json, trusted_config_option
 from gateway.cli.values import complete_teams
 
 
 @click.group(params=global_parameters())
 def teams() -> None:
-    """List the teams, or print one as component JSON."""
+    """List the teams, print one as component JSON, or import AutoGen's."""
 
 
 @teams.command(name="list")
@@ -44,3 +45,37 @@ def dump(config: Path | None, name: str) -> None:
     say_json(dumped.text)
     if dumped.notes:
         say(dumped.notes, err=True)
+
+
+@teams.command(name="import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Write the TOML to this new file, and functions for tools beside it.",
+)
+@click.pass_context
+def import_(ctx: click.Context, file: Path, output: Path | None) -> None:
+    """Print the teams in FILE as TOML for the config.
+
+    FILE is of AutoGen or its Studio, and holds a component or a gallery. What can't be taken, and
+    what is left to do, goes to standard error. Keys are not taken: variables are named instead.
+    Source code of tools is never executed; with --output, it stands as a comment in functions for
+    you to write.
+
+    Exit code 1: something can't be taken.
+    """
+    from gateway.app.import_teams import read_teams, report_text, write_teams
+    from gateway.migrate.toml_text import toml_text
+
+    imported = read_teams(file, output)
+    if output is None:
+        say(toml_text(imported.tables), nl=False)
+    else:
+        for path in write_teams(imported, file, output):
+            say(f"Wrote {path}.")
+    if report := report_text(imported):
+        say(report, err=True)
+    ctx.exit(ExitCode.FAILED if imported.report.lost else ExitCode.DONE)

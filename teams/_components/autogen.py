@@ -10,7 +10,7 @@ from teams._components.providers import autogen_provider
 
 _NO_VALUE = object()
 
-_OPENAI = dict.fromkeys(
+_OPENAI: Mapping[str, Any] = dict[str, Any].fromkeys(
     (
         "max_completion_tokens",
         "logprobs",

@@ -119,7 +119,7 @@ def graph() -> GraphFlow:
     builder.add_edge(left, last, activation_group="end", activation_condition="any")
     builder.add_edge(right, last, activation_group="end", activation_condition="any")
     return GraphFlow(
-        nodes,
+        [first, left, right, last],
         builder.set_entry_point(first).build(),
         termination_condition=MaxMessageTermination(9),
         max_turns=6,
@@ -296,6 +296,8 @@ def disk_store() -> Any:
 @pytest.fixture(scope="module")
 def parley() -> dict[str, dict[str, Any]]:
     """Each case as Parley writes it for AutoGen."""
+    if not os.environ.get("AUTOGEN_PYTHON"):
+        pytest.skip("AutoGen 0.7.5 has an environment of its own: `make autogen` runs this")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         for variable in KEYS:
             patch.setenv(variable, "sk-none")
@@ -306,10 +308,8 @@ def parley() -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def autogen(parley: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Each case as AutoGen loaded and wrote it."""
-    if not (python := os.environ.get("AUTOGEN_PYTHON")):
-        pytest.skip("AutoGen 0.7.5 has an environment of its own: `make autogen` runs this")
     done = subprocess.run(
-        [python, "-I", ROOT / "benchmarks" / "autogen" / "round_trip.py"],
+        [os.environ["AUTOGEN_PYTHON"], "-I", ROOT / "benchmarks" / "autogen" / "round_trip.py"],
         input=json.dumps(parley),
         capture_output=True,
         text=True,

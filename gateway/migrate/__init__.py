@@ -1,0 +1,1 @@
+"""Coming over from AutoGen: programs, component files, and teams as TOML."""

@@ -1,0 +1,251 @@
+"""Models, contexts, memories, executors, servers and conditions as settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gateway.migrate.fields import (
+    Fields,
+    Report,
+    class_of,
+    is_component,
+    plain_value,
+    slug,
+    variable,
+    without_password,
+)
+from gateway.migrate.toml_text import plain
+
+Form = Mapping[str, Any]
+
+_AZURE = "teams.models.openai:AzureOpenAIChatCompletionClient"
+_REPLAY = "teams.models.replay:ReplayChatCompletionClient"
+_SECRET = ("azure_ad_token", "azure_ad_token_provider", "default_headers", "organization")
+_OPTIONS = (
+    *("frequency_penalty", "logit_bias", "max_tokens", "max_completion_tokens", "n"),
+    *("presence_penalty", "response_format", "seed", "stop", "temperature", "top_p", "user"),
+    *("stream_options", "parallel_tool_calls", "reasoning_effort", "add_name_prefixes"),
+    *("include_name_in_message", "azure_endpoint", "azure_deployment", "api_version"),
+)
+_ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}
+
+
+class PartTables:
+    """Makes the settings of parts; models are kept under `models`."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.models: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+
+    def model(self, form: Form | None, path: str) -> str | None:
+        """The name of the model's table; None if it can't be taken."""
+        if form is None:
+            return None
+        if class_of(form) == "ChatCompletionCache":
+            inside = Fields(form, path, self.report)
+            client = inside.component("client")
+            self.report.lose(path, "the cache; its model is taken without it")
+            return self.model(client, inside.at("client"))
+        same = json.dumps([form["provider"], form["config"]], sort_keys=True)
+        if same not in self._names:
+            made = self._model(form, path)
+            if made is None:
+                return None
+            name = slug(str(made.get("model") or "model"), self.models, "model")
+            self._key(name, form, made)
+            self.models[name] = made
+            self._names[same] = name
+        return self._names[same]
+
+    def _model(self, form: Form, path: str) -> dict[str, Any] | None:
+        fields = Fields(form, path, self.report)
+        match class_of(form):
+            case "OpenAIChatCompletionClient":
+                table: dict[str, Any] = {"provider": "openai"}
+            case "AzureOpenAIChatCompletionClient":
+                table = {"provider": _AZURE}
+            case "ReplayChatCompletionClient":
+                return self._replay(fields)
+            case _:
+                said = f"no model client like {form['provider']}; the default model is used"
+                self.report.lose(path, said)
+                return None
+        table |= fields.copy("model", "timeout", "max_retries", "model_info")
+        if address := fields.take("base_url"):
+            table["base_url"] = plain(without_password(address))
+            if table["base_url"] != plain(address):
+                self.report.lose(fields.at("base_url"), "the password in it")
+        for name in _SECRET:
+            if fields.take(name):
+                said = "it may hold a secret: write it in `options` with ${VARIABLE}"
+                self.report.lose(fields.at(name), said)
+        fields.take("api_key")
+        if options := fields.copy(*_OPTIONS):
+            table["options"] = options
+        fields.rest()
+        return table
+
+    def _key(self, name: str, form: Form, table: dict[str, Any]) -> None:
+        """Name a variable instead of the key."""
+        if not form["config"].get("api_key"):
+            return
+        usual = table["provider"] == "openai" and "base_url" not in table
+        used = {each.get("api_key_env") for each in self.models.values()}
+        own = variable(name, "API_KEY")
+        env = own if not usual or "OPENAI_API_KEY" in used else "OPENAI_API_KEY"
+        table["api_key_env"] = env
+        self.report.todo.append(f"put the key of [models.{name}] into the variable {env}")
+
+    def _replay(self, fields: Fields) -> dict[str, Any]:
+        answers = [each for _, each in fields.items("chat_completions")]
+        if any(not isinstance(each, str) for each in answers):
+            self.report.lose(fields.at("chat_completions"), "answers that are no texts")
+        texts = [plain(each) for each in answers if isinstance(each, str)]
+        options = {"chat_completions": texts} | fields.copy("model_info")
+        return {"provider": _REPLAY, "options": options}
+
+    def context(self, form: Form | None, path: str) -> dict[str, Any] | None:
+        """The `model_context`; None for the usual one."""
+        if form is None:
+            return None
+        fields = Fields(form, path, self.report)
+        messages = [
+            made
+            for at, each in fields.items("initial_messages")
+            if (made := self._initial(each, at))
+        ]
+        match class_of(form):
+            case "UnboundedChatCompletionContext":
+                table: dict[str, Any] = {"type": "unbounded"}
+            case "BufferedChatCompletionContext":
+                table = {"type": "buffered"} | fields.copy("buffer_size")
+            case "HeadAndTailChatCompletionContext":
+                table = {"type": "head_and_tail"} | fields.copy("head_size", "tail_size")
+            case "TokenLimitedChatCompletionContext":
+                table = {"type": "token_limited"} | fields.copy("token_limit")
+                client = fields.component("model_client")
+                if name := self.model(client, fields.at("model_client")):
+                    table["model"] = name
+                fields.take("tool_schema")  # an agent's own tools count here
+            case _:
+                self.report.lose(path, f"no model context like {form['provider']}")
+                return None
+        fields.rest()
+        if messages:
+            table["initial_messages"] = messages
+        return None if table == {"type": "unbounded"} else table
+
+    def _initial(self, message: Any, path: str) -> dict[str, Any] | None:
+        match message:
+            case {"type": str(kind), "content": str(text)} if kind in _ROLES:
+                source = message.get("source")
+                made = {"role": _ROLES[kind], "content": plain(text)}
+                return made | ({"source": plain(source)} if isinstance(source, str) else {})
+            case _:
+                self.report.lose(path, "a message that is no text")
+                return None
+
+    def memory(self, form: Form, path: str) -> dict[str, Any] | None:
+        """A memory."""
+        if class_of(form) != "ListMemory":
+            self.report.lose(path, f"no memory like {form['provider']}")
+            return None
+        fields = Fields(form, path, self.report)
+        contents: list[dict[str, Any]] = []
+        for at, each in fields.items("memory_contents"):
+            match each:
+                case {"content": str(), "mime_type": str()}:
+                    contents.append(plain_value(each))
+                case _:
+                    self.report.lose(at, "a content that is no text")
+        fields.rest("name")
+        return {"contents": contents} | fields.copy("name")
+
+    def executor(self, form: Form | None, path: str) -> dict[str, Any] | None:
+        """An executor."""
+        if form is None:
+            return None
+        fields = Fields(form, path, self.report)
+        common = fields.copy("timeout", "work_dir", "functions_module")
+        match class_of(form):
+            case "LocalCommandLineCodeExecutor":
+                table = {"type": "local"} | common | fields.copy("cleanup_temp_files")
+            case "DockerCommandLineCodeExecutor":
+                table = {"type": "docker"} | common
+                table |= fields.copy("image", "auto_remove", "stop_container", "delete_tmp_files")
+                table |= fields.copy("init_command", "extra_volumes", "extra_hosts")
+                table |= fields.copy("device_requests", "network_mode", "user", "mem_limit")
+                table |= fields.copy("pids_limit", "cpus", "read_only")
+            case _:
+                self.report.lose(path, f"no executor like {form['provider']}")
+                return None
+        fields.rest()
+        return table
+
+    def server(self, form: Form, path: str, number: int) -> dict[str, Any] | None:
+        """An MCP server; secrets become variables."""
+        fields = Fields(form, path, self.report)
+        params = fields.take("server_params", {})
+        fields.rest()
+        inner = Fields({"config": params}, fields.at("server_params"), self.report)
+        kind = inner.take("type")
+        name = "mcp" if number == 1 else f"mcp{number}"
+        table: dict[str, Any] = {"name": name}
+        if kind == "StdioServerParams":
+            table |= inner.copy("command", "args", "cwd")
+            seconds = inner.take("read_timeout_seconds")
+            table |= self._variables("env", inner.take("env", {}), "")
+            inner.rest("encoding", "encoding_error_handler")
+        else:
+            table["url"] = plain(without_password(str(inner.take("url", ""))))
+            if kind == "SseServerParams":
+                table["transport"] = "sse"
+            seconds = inner.take("sse_read_timeout")
+            table |= self._variables("headers", inner.take("headers", {}), name)
+            inner.rest("timeout", "terminate_on_close")
+        if isinstance(seconds, int | float) and seconds > 0:
+            table["timeout"] = seconds
+        return table
+
+    def _variables(self, key: str, given: Mapping[str, Any], before: str) -> dict[str, Any]:
+        if not given:
+            return {}
+        names = {each: variable(before, each) if before else each for each in given}
+        self.report.todo.append(f"set the variables {', '.join(names.values())} for an MCP server")
+        return {key: {each: f"${{{name}}}" for each, name in names.items()}}
+
+    def condition(self, form: Form | None, path: str) -> str | None:
+        """The expression of a termination condition."""
+        if form is None:
+            return None
+        fields = Fields(form, path, self.report)
+        kind = class_of(form)
+        if kind in ("OrTerminationCondition", "AndTerminationCondition"):
+            parts = [
+                made
+                for at, each in fields.items("conditions")
+                if is_component(each) and (made := self.condition(each, at))
+            ]
+            joined = (" | " if kind.startswith("Or") else " & ").join(parts)
+            return f"({joined})" if len(parts) > 1 else joined or None
+        if not kind.endswith("Termination"):
+            self.report.lose(path, f"no condition like {form['provider']}")
+            return None
+        config = cast("dict[str, Any]", form["config"])
+        given = {key: value for key, value in config.items() if value is not None}
+        arguments = ", ".join(f"{key}={_literal(value)}" for key, value in given.items())
+        return f"{kind.removesuffix('Termination')}({arguments})"
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case str():
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            return "'" + plain(escaped).replace("\n", "\\n").replace("\t", "\\t") + "'"
+        case list():
+            return f"[{', '.join(map(_literal, cast('list[Any]', value)))}]"
+        case _:
+            return repr(value)

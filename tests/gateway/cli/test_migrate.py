@@ -1,0 +1,56 @@
+"""`parley migrate` and `parley teams import`, as their user sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from gateway.cli import main
+
+
+def parley(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, words)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_dry_run_shows_a_diff_and_write_changes_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    before = "from autogen_agentchat.teams import Swarm  # all\n"
+    file.write_text(before)
+    code, shown, told = parley("migrate", str(tmp_path))
+    assert (code, file.read_text()) == (0, before)
+    assert "-from autogen_agentchat.teams import Swarm  # all\n" in shown
+    assert "+from teams import Swarm  # all\n" in shown
+    assert told == "1 file read, 1 would change (--write changes it), nothing needs a hand.\n"
+    code, shown, told = parley("migrate", "--write", str(file))
+    assert (code, file.read_text()) == (0, "from teams import Swarm  # all\n")
+    assert (shown, told) == (
+        f"{file}\n",
+        "1 file read, 1 changed, nothing needs a hand.\n",
+    )
+
+
+def test_what_needs_a_hand_is_told_with_its_place_and_an_exit_code(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("import os\nfrom autogen_core import RoutedAgent\n")
+    code, shown, told = parley("migrate", str(tmp_path))
+    assert (code, shown) == (1, "")
+    assert told.startswith(f"{file}:2: autogen_core.RoutedAgent: there is no actor runtime")
+    assert told.endswith("1 file read, none would change, 1 place needs a hand.\n")
+
+
+def test_a_team_file_is_printed_as_toml(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    human = {"provider": "autogen_agentchat.agents.UserProxyAgent", "config": {"name": "me"}}
+    config = {"participants": [human], "max_turns": 1, "unheard_of": 3}
+    file.write_text(
+        json.dumps({"provider": "autogen_agentchat.teams.RoundRobinGroupChat", "config": config})
+    )
+    code, shown, told = parley("teams", "import", str(file))
+    assert (code, told) == (1, "Not taken:\n  unheard_of: config.toml has no such setting\n")
+    assert shown.startswith('[teams.round_robin]\ntype = "round_robin"\n')
+    code, shown, _ = parley("teams", "import", str(file), "-o", str(tmp_path / "config.toml"))
+    assert (code, shown) == (1, f"Wrote {tmp_path / 'config.toml'}.\n")
+    assert parley("teams", "import", str(file), "-o", str(tmp_path / "config.toml"))[0] == 1

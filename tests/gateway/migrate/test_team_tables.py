@@ -1,0 +1,187 @@
+"""AutoGen's team files become tables that build the same team."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.app.check import dump_team
+from gateway.app.import_teams import read_teams, report_text, write_teams
+from gateway.app.load import load_config
+from gateway.errors import GatewayError
+from gateway.migrate.team_tables import import_teams
+from teams import BaseGroupChat
+from teams.core import ComponentLoader
+from tests.gateway.migrate.gallery import GALLERY, SECRETS
+
+DATA = Path(__file__).parents[2] / "data" / "autogen-0.7.5"
+
+
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def comparable(form: Any) -> Any:
+    """The component without what a TOML file says otherwise."""
+    match form:
+        case {"provider": str(provider), "config": dict(config)} if provider.endswith("Tool"):
+            left = {key: config[key] for key in config if key not in ("source_code",)}
+            return {"provider": provider, "config": comparable(left)}
+        # AutoGen writes this for an agent without tools.
+        case {"workbench": [{"config": {"tools": []}}]}:
+            return comparable({key: form[key] for key in form if key != "workbench"})
+        case {"chat_completions": list(answers)}:
+            return {**form, "chat_completions": [each for each in answers if each is str(each)]}
+        case dict():
+            return {key: comparable(value) for key, value in form.items() if value is not None}
+        case list():
+            return [comparable(each) for each in form]
+        case _:
+            return form
+
+
+async def rebuilt(source: Path, folder: Path) -> tuple[Any, str]:
+    """The first team after a way through TOML, and the report."""
+    output = folder / "config.toml"
+    imported = read_teams(source, output)
+    write_teams(imported, source, output)
+    loaded = load_config(output)
+    dumped = await dump_team(loaded, loaded.config.team_name())
+    return json.loads(dumped.text), report_text(imported)
+
+
+@pytest.mark.parametrize(
+    "name", ["round-robin", "selector", "swarm", "graph", "graph-loop", "magentic-one", "nested"]
+)
+async def test_a_team_of_autogen_is_the_same_after_a_way_through_toml(
+    name: str, tmp_path: Path
+) -> None:
+    source = DATA / f"{name}-new.json"
+    component = json.loads(source.read_text())["component"]
+    overrides = {"add": f"{__name__}:add"}
+    loaded = ComponentLoader.load_component(component, BaseGroupChat, tool_overrides=overrides)
+    expected = comparable(loaded.dump_component().model_dump(mode="json"))
+    found, _ = await rebuilt(source, tmp_path)
+    assert comparable(found) == expected
+
+
+async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "gallery.json"
+    source.write_text(json.dumps(GALLERY))
+    for variable in ("OPENAI_API_KEY", "LOCAL_API_KEY", "TOKEN", "MCP2_AUTHORIZATION"):
+        monkeypatch.setenv(variable, "from-the-environment")
+    found, report = await rebuilt(source, tmp_path)
+    text = (tmp_path / "config.toml").read_text()
+    assert [secret for secret in SECRETS if secret in text + report] == []
+    assert report.splitlines() == [
+        "Not taken:",
+        "  components.agents[0]: AssistantAgent outside of a team; config.toml has it in a team "
+        "alone",
+        "  components.teams[0].participants[0].model_client.default_headers: it may hold a secret: "
+        "write it in `options` with ${VARIABLE}",
+        "  components.teams[0].participants[0].workbench[2].tools[2]: no tool like "
+        "autogen_ext.tools.http.HttpTool",
+        "  components.teams[0].participants[1].code_executor.container_name: config.toml has no "
+        "such setting",
+        "  components.teams[0].participants[4]: no agent like mine.Agent",
+        "  components.models[1]: no model client like "
+        "autogen_ext.models.ollama.OllamaChatCompletionClient; the default model is used",
+        "Left to do:",
+        "  the team 'My team' is [teams.My_team] here",
+        "  put the key of [models.gpt_4o] into the variable OPENAI_API_KEY",
+        "  set the variables TOKEN for an MCP server",
+        "  set the variables MCP2_AUTHORIZATION for an MCP server",
+        "  write add() in config_tools.py; nobody executes the file's code",
+        "  code is denied unless [policies.tools] has an execute_code",
+        "  put the key of [models.local] into the variable LOCAL_API_KEY",
+    ]
+    assert [each["config"]["name"] for each in found["config"]["participants"]] == [
+        "helper",
+        "coder",
+        "mind",
+        "filter",
+    ]
+    helper = found["config"]["participants"][0]["config"]
+    assert helper["system_message"] == "Say ${this}\nand \"that\" \\ '''."
+    assert helper["memory"][0]["config"]["memory_contents"][0]["content"] == "Tea."
+    assert "def add(a: int) -> int:" in (tmp_path / "config_tools.py").read_text()
+
+
+def test_what_looks_like_a_secret_is_not_written() -> None:
+    server = {
+        "type": "StdioServerParams",
+        "command": "server",
+        "args": ["--api-key", "abc-1", "--token=abc-2", "--url", "http://h/?api_key=abc-3&x=1"],
+    }
+    bench = {
+        "provider": "autogen_ext.tools.mcp.McpWorkbench",
+        "config": {"server_params": server},
+    }
+    client = {
+        "provider": "autogen_ext.models.openai.OpenAIChatCompletionClient",
+        "config": {"model": "m", "base_url": "https://me:abc-4@host/v1", "user": "sk-abcdefgh-5"},
+    }
+    agent = {
+        "provider": "autogen_agentchat.agents.AssistantAgent",
+        "config": {"name": "a", "model_client": client, "workbench": [bench]},
+    }
+    team = {"provider": "autogen_agentchat.teams.Swarm", "config": {"participants": [agent]}}
+    imported = import_teams(team, tools_module="x")
+    made = imported.tables["teams"]["swarm"]["agents"]["a"]["mcp"][0]["args"]
+    assert made == [
+        "--api-key", "[secret]", "--token=[secret]", "--url", "http://h/?api_key=[secret]&x=1"
+    ]  # fmt: skip
+    assert "abc-" not in str(imported.tables)
+    assert "abcdefgh" not in str(imported.tables)
+    places = [each.partition(": ")[0] for each in imported.report.lost]
+    assert places == [
+        "participants[0].model_client.base_url",
+        "models.m.options.user",
+        "teams.swarm.agents.a.mcp[0].args[1]",
+        "teams.swarm.agents.a.mcp[0].args[2]",
+        "teams.swarm.agents.a.mcp[0].args[4]",
+    ]
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    source = DATA / "round-robin-new.json"
+    (tmp_path / "x_tools.py").write_text("mine")
+    imported = read_teams(source, tmp_path / "x.toml")
+    with pytest.raises(GatewayError, match=r"x_tools\.py already exists; nothing was written"):
+        write_teams(imported, source, tmp_path / "x.toml")
+    assert not (tmp_path / "x.toml").exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"a": 1}', '{"provider": "x.Y", "config": {}}'])
+def test_a_file_of_another_kind_is_an_error(content: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(content)
+    with pytest.raises(GatewayError, match=r"x\.json"):
+        read_teams(tmp_path / "x.json", None)
+
+
+def test_what_a_condition_means_stays() -> None:
+    def condition(name: str, **config: Any) -> dict[str, Any]:
+        return {"provider": f"autogen_agentchat.conditions.{name}Termination", "config": config}
+
+    def both(name: str, *inner: Any) -> dict[str, Any]:
+        provider = f"autogen_agentchat.base.{name}TerminationCondition"
+        return {"provider": provider, "config": {"conditions": [*inner]}}
+
+    text = condition("TextMention", text="it's\n'${x}'\\")
+    either = both("Or", text, condition("MaxMessage", max_messages=3))
+    whole = both("And", either, both("Or", condition("StopMessage"), condition("External")))
+    team = {
+        "provider": "autogen_agentchat.teams.Swarm",
+        "config": {"participants": [], "termination_condition": whole},
+    }
+    made = import_teams(team, tools_module="x").tables["teams"]["swarm"]["termination"]
+    assert made == (
+        "(TextMention(text='it\\'s\\n\\'$${x}\\'\\\\') | MaxMessage(max_messages=3))"
+        " & (StopMessage() | External())"
+    )
