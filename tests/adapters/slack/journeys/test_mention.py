@@ -107,8 +107,8 @@ async def test_who_is_addressed_speaks_first_and_a_person_of_that_name_is_no_age
 
 
 async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> None:
-    never = asyncio.Event()
-    words = ScriptedModel(["It is a long story: ", never], "It is 42. END")
+    never, go_on = asyncio.Event(), asyncio.Event()
+    words = ScriptedModel(["It is a long story: ", never], ["It is ", go_on, "42. END"])
     async with SlackSimulator() as slack, served(slack, tmp_path, lambda _: relay(words)) as run:
         ann = slack.person("ann")
         asked = await ann.asks("general", "what is it?")
@@ -119,6 +119,8 @@ async def test_stop_in_the_middle_of_a_stream_ends_the_turn(tmp_path: Path) -> N
         assert await run.inbox("text") == ["what is it?", "/stop"]
         slack.clock.advance(120)  # nothing is written later that was held back
         await ann.asks("general", "in short?", thread=asked)
+        await run.until(lambda: not resting(slack, asked))  # a quick answer may show no status
+        go_on.set()
         await run.until(lambda: any("It is 42. END" in each.text for each in shown(slack, asked)))
         await run.until(lambda: resting(slack, asked))
         said = [(each.name, each.text.splitlines()[-1]) for each in shown(slack, asked)]
