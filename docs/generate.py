@@ -246,6 +246,17 @@ def updated(document: str, name: str, text: str) -> str:
     return found
 
 
+PICTURES = DOCS.parent / "tests/adapters/terminal/__snapshots__/test_snapshots"
+"""Pictures that tests compare the terminal with."""
+TAKEN = {
+    "wide-chat.svg": "test_a_wide_chat_looks_as_before",
+    "change.svg": "test_the_chat_looks_as_before[change-80x24]",
+    "teams.svg": "test_the_teams_to_choose_from_look_as_before",
+    "found.svg": "test_the_chat_looks_as_before[finding-80x24]",
+}
+"""Pictures in the docs, and the tests that they come from."""
+
+
 def pages() -> dict[Path, str]:
     """The pages as they should be."""
     generated = {
@@ -256,7 +267,11 @@ def pages() -> dict[Path, str]:
             (DOCS / "architecture.md", "map", wings.page()),
         ]
     }
-    return {**generated, DOCS / "parley.1": man.page()}
+    pictures = {
+        DOCS / "images" / name: (PICTURES / f"{test}.svg").read_text(encoding="utf-8")
+        for name, test in TAKEN.items()
+    }
+    return {**generated, **pictures, DOCS / "parley.1": man.page()}
 
 
 if __name__ == "__main__":
