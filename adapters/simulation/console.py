@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from typing import ClassVar, Protocol
 
+QUIT = "/quit"
+
 
 class ConsoleScreen(Protocol):
     """The screen of a console."""
@@ -50,7 +52,7 @@ class Console(ABC):
     async def run(self, lines: AsyncIterator[str]) -> None:
         """Do what the lines say until they end, or one is /quit."""
         async for line in lines:
-            if line.strip() == "/quit":
+            if line.strip() == QUIT:
                 return
             await self.run_line(line.strip())
 

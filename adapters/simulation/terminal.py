@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
 
 import click
 
-from adapters.simulation.console import Console
+from adapters.simulation.console import QUIT, Console
 from gateway.render.sanitize import sanitize
 
 CLEAR_LINE = "\r\x1b[K"
@@ -30,12 +30,37 @@ class Terminal:
         line = sanitize(line)
         click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
 
-    async def talk(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
-        """Run the typed lines, and show what is new after every `change`."""
+    async def talk(
+        self,
+        console: Console,
+        change: Callable[[], Awaitable[object]],
+        connected: Callable[[], Awaitable[object]],
+    ) -> None:
+        """Run the typed lines, and show what is new after every `change`.
+
+        Lines wait until the app is `connected`; one that quits ends it before, as their end does.
+        """
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch(console, change), name="simulator screen")
-            await console.run(self._read_lines(console))
-            watching.cancel()
+            connecting = group.create_task(self._connect(console, connected), name="connect")
+            try:
+                await console.run(self._ready_lines(console, connecting))
+            finally:
+                watching.cancel()
+                connecting.cancel()
+
+    async def _connect(self, console: Console, connected: Callable[[], Awaitable[object]]) -> None:
+        await connected()
+        self._prompt(console)
+
+    async def _ready_lines(
+        self, console: Console, connecting: asyncio.Task[None]
+    ) -> AsyncGenerator[str]:
+        async with aclosing(self._read_lines(console)) as lines:
+            async for line in lines:
+                if line.strip() != QUIT:
+                    await asyncio.wait({connecting})
+                yield line
 
     async def _watch(self, console: Console, change: Callable[[], Awaitable[object]]) -> None:
         while True:
@@ -47,7 +72,7 @@ class Terminal:
         if self._prompts:
             click.echo(f"{CLEAR_LINE}{console.prompt}", nl=False)
 
-    async def _read_lines(self, console: Console) -> AsyncIterator[str]:
+    async def _read_lines(self, console: Console) -> AsyncGenerator[str]:
         """Lines of standard input, read in a daemon thread."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str] = asyncio.Queue()

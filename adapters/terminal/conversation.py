@@ -116,10 +116,11 @@ class Conversation:
             await self.check_known("team", team)
         self.open(None, team=team)
 
-    async def check_known(self, kind: ChoiceKind, name: str) -> None:
+    async def check_known(self, kind: ChoiceKind, name: str, *, any_case: bool = False) -> None:
         """Raises NotFound, with the known names, for another one."""
         known = [choice.name for choice in await self.client.choices(kind)]
-        if name not in known:
+        folded = [each.casefold() for each in known] if any_case else []
+        if name not in known and name.casefold() not in folded:
             raise NotFound(no_such(kind, name, known))
 
     def replace_client(self, client: Client) -> None:

@@ -52,10 +52,13 @@ class Simulation:
         """Let the person at the terminal act until they quit."""
         terminal = Terminal()
         terminal.write(f"{Console.HELP}\n")
+
+        async def connected() -> None:
+            with suppress(TimeoutError):
+                await self._discord.connected(seconds=PATIENCE)
+
         console = Console(self._discord, terminal.write)
-        with suppress(TimeoutError):
-            await self._discord.connected(seconds=PATIENCE)
-        await terminal.talk(console, partial(asyncio.sleep, REFRESH))
+        await terminal.talk(console, partial(asyncio.sleep, REFRESH), connected)
 
 
 @asynccontextmanager

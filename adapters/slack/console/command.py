@@ -49,9 +49,13 @@ class Simulation:
         """Let the person at the terminal act until they quit."""
         terminal = Terminal()
         terminal.write(f"{Console.HELP}\n")
-        await self._slack.until(lambda: self._slack.sockets.live, within=None)
-        terminal.write("The app is connected.")
-        await terminal.talk(Console(self._slack, terminal.write), self._slack.world.change)
+
+        async def connected() -> None:
+            await self._slack.until(lambda: self._slack.sockets.live, within=None)
+            terminal.write("The app is connected.")
+
+        console = Console(self._slack, terminal.write)
+        await terminal.talk(console, self._slack.world.change, connected)
 
 
 @asynccontextmanager

@@ -62,10 +62,10 @@ class Choosing:
             pass
 
     async def check_model(self, command: Command, name: str) -> None:
-        """Raises NotFound for a model that the config lacks."""
+        """Raises NotFound for a model that the config lacks, in any capitals."""
         known = any(word.name == name for word in command.words)
         if name and not known and self._chat.conversation is not None:
-            await self._chat.conversation.check_known("model", name)
+            await self._chat.conversation.check_known("model", name, any_case=True)
 
     async def _take(self, conversation: Conversation, command: str, name: str) -> None:
         match command:

@@ -264,3 +264,25 @@ async def test_sighup_reads_the_config_anew_and_goes_on_serving(
 
     platform.script = script
     assert await until_signal(load(folder)) == ExitCode.DONE
+
+
+@pytest.mark.chaos  # it waits for the watch's own looks, two seconds for each change
+async def test_a_watching_service_takes_changes_by_itself_and_keeps_the_last_good_one(
+    folder, monkeypatch, caplog
+):
+    heard = Heard()
+    caplog.set_level(logging.INFO, "gateway")
+    monkeypatch.setattr(logging.getLogger("gateway"), "handlers", [heard])
+    store = SqliteStore(folder / "store")
+    async with open_service(load(folder), store, watch=True) as (gateway, _, _):
+        thread = (await gateway.accept(said("hello"))).thread
+        assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
+        write(folder, model="new")
+        await heard.line("config.toml changed: models.m.provider; taken from the next turn on.")
+        assert of(MessageFinished, await turn(gateway, thread, "now?"))[0].text == "new"
+        (folder / "parts.py").write_text(PARTS.replace('"new"', '"newer"'))
+        await heard.line("parts.py changed; taken from the next turn on.")
+        assert of(MessageFinished, await turn(gateway, thread, "now?"))[0].text == "newer"
+        (folder / "config.toml").write_text("colour = 1")
+        await heard.line("config.toml changed and can't be used; the last good version stays")
+        assert of(MessageFinished, await turn(gateway, thread, "now?"))[0].text == "newer"

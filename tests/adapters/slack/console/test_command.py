@@ -83,6 +83,21 @@ async def test_the_demo_team_answers_where_there_is_no_config(tmp_path: Path) ->
 
 
 @pytest.mark.chaos
+@pytest.mark.parametrize("typed", [b"", b"/quit\n"])
+async def test_alone_it_ends_before_an_app_is_connected(tmp_path: Path, typed: bytes) -> None:
+    terminal = await parley(tmp_path, "simulate", "slack", "--alone")
+    try:
+        async with asyncio.timeout(30):
+            shown, _ = await terminal.process.communicate(typed)
+    finally:
+        if terminal.process.returncode is None:
+            terminal.process.kill()
+            await terminal.process.wait()
+    assert terminal.process.returncode == 0, shown
+    assert b"[adapters.slack]" in shown
+
+
+@pytest.mark.chaos
 @pytest.mark.parametrize("platform", ["slack", "discord"])
 def test_a_closed_window_ends_it_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str

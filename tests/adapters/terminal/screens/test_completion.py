@@ -134,6 +134,11 @@ async def test_threads_agents_modes_and_models_are_offered(tmp_path: Path):
         await chat.until_shown("There is no model 'huge'", "large.")
         assert chat.composer.text == "/model huge"
         assert len(client.sent) == 1
+        await chat.press("ctrl+c")
+        chat.composer.insert("/model Small")
+        await chat.until_shown("▸ small")
+        await chat.press("escape", "enter")
+        await chat.until(lambda: client.sent[1:] == [("old", "/model Small")])
 
 
 @pytest.mark.parametrize("size", [(40, 12), (150, 42)])
