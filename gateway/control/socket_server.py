@@ -48,7 +48,7 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
 
     In the end the gateway is closed, so that callers see its turns come to rest; then it hangs up.
     """
-    with tempfile.TemporaryDirectory(prefix="parley-") as short:
+    with tempfile.TemporaryDirectory(prefix="parley-", dir=_short_folder()) as short:
         link = gateway.store.folder / NAME
         link.unlink(missing_ok=True)
         path = link
@@ -66,6 +66,12 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
             await service.hang_up()
             path.unlink(missing_ok=True)
             link.unlink(missing_ok=True)
+
+
+def _short_folder() -> str | None:
+    """Where a socket's folder is made; None for the usual place."""
+    room = LONGEST_PATH - len(f"/parley-12345678/{NAME}")
+    return None if len(os.fsencode(tempfile.gettempdir())) <= room else "/tmp"  # noqa: S108 (0700)
 
 
 class FixedProcess:

@@ -91,9 +91,10 @@ class Palette(Static):
 
     def move(self, step: int) -> None:
         """Mark the offer so many rows further, around the ends."""
-        self._at = (self._at + step) % len(self._offers)
-        self._draw()
-        self.post_message(self.Marked(self.choice))
+        if self._offers:  # the wheel may turn when the list has just closed
+            self._at = (self._at + step) % len(self._offers)
+            self._draw()
+            self.post_message(self.Marked(self.choice))
 
     def on_click(self, event: events.Click) -> None:
         """Take the offer under the mouse."""

@@ -86,6 +86,8 @@ def test_pasted_lines_with_escapes_stay_in_the_draft(tmp_path: Path):
         terminal.until("ready")
         terminal.type("\x1b[200~" + "\r".join(f"\x1b[31m{n}*{n}\x1b" for n in range(90)))
         terminal.type("\x1b[201~")
+        terminal.until("Pasted text #1: 90 lines")
+        terminal.type("\t")
         terminal.until("89*89")
         terminal.type(" ends")
         terminal.until("ends")

@@ -155,3 +155,9 @@ async def test_the_list_leaves_room_for_the_draft_and_takes_clicks(tmp_path: Pat
         assert chat.screen.conversation is not None
         conversation = chat.screen.conversation
         await chat.until(lambda: conversation.team == "writers")
+
+
+def test_the_wheel_turns_nothing_where_no_list_is_open():
+    palette = Palette()
+    palette.on_mouse_scroll_down()
+    assert palette.choice is None
