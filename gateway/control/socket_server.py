@@ -71,7 +71,7 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
 def _short_folder() -> str | None:
     """Where a socket's folder is made; None for the usual place."""
     room = LONGEST_PATH - len(f"/parley-12345678/{NAME}")
-    return None if len(os.fsencode(tempfile.gettempdir())) <= room else "/tmp"  # noqa: S108 (0700)
+    return None if len(os.fsencode(tempfile.gettempdir())) <= room else "/tmp"
 
 
 class FixedProcess:
