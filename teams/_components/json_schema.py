@@ -100,12 +100,12 @@ class _Reader:
         properties: Any = schema.get("properties", {})
         if not isinstance(properties, dict):
             raise ValueError(f"The properties of {name!r} in the JSON schema are no object")
-        for key, value in cast("dict[str, Any]", properties).items():
-            if not isinstance(value, dict | bool):
-                raise ValueError(f"{key!r} of {name!r} is no JSON schema: {value!r}")
+        for key, given in cast("dict[str, Any]", properties).items():
+            if not isinstance(given, dict | bool):
+                raise ValueError(f"{key!r} of {name!r} is no JSON schema: {given!r}")
+            told: Schema = {} if isinstance(given, bool) else cast("Schema", given)
             field = _field_name(key, fields)
-            annotation = self._type(value, f"{name}_{key}")
-            told: Schema = {} if isinstance(value, bool) else value
+            annotation = self._type(told, f"{name}_{key}")
             options: dict[str, Any] = {
                 "description": told.get("description"),
                 "title": told.get("title"),
