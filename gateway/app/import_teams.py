@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.errors import GatewayError
 from gateway.migrate.stubs import stub_module
-from gateway.migrate.team_tables import Imported, import_teams
+from gateway.migrate.team_tables import Damaged, Imported, import_teams
 from gateway.migrate.toml_text import toml_text
 
 
@@ -25,7 +25,9 @@ def read_teams(path: Path, output: Path | None) -> Imported:
         raise GatewayError(f"{path} can't be read as JSON: {error}") from error
     try:
         imported = import_teams(data, tools_module=_module(output or path))
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except Damaged as error:
+        raise GatewayError(f"{path} is damaged: {error}.") from error
+    except (RecursionError, ValueError) as error:
         raise GatewayError(f"{path} is no component file of AutoGen: {error}") from error
     if not imported.tables:
         raise GatewayError(f"{path} holds no team and no model that config.toml could have.")

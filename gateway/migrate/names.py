@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from teams.absent import instead_of
+
 ROOTS = ("autogen_agentchat", "autogen_core", "autogen_ext")
 
 # AutoGen's module -> ours, the first that has the name. `autogen_agentchat.teams` is the one whose
@@ -46,61 +48,20 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.tools.mcp": ("teams.tools.mcp",),
 }
 
-_NO_RUNTIME = (
-    "there is no actor runtime: write the agent as a BaseChatAgent with on_messages, and let a "
-    "team call it"
-)
-_INTERCEPT = "use a ToolInterceptor for tool calls"
-_SPANS = "use OpenTelemetry's own tracer; runs, agents and tools have spans already"
-_OWN_CLIENT = "there is no such client: use teams.models.openai with base_url and model_info"
-_OWN_MEMORY = "there is no such memory: write a class of your own on teams.memory.Memory"
-_IN_DOCKER = "use teams.code_executors.docker, which runs code in a container"
+_OLD = "version 0.2: see docs/migrate-from-autogen.md, 'From version 0.2'"
 _STUDIO = "describe the team in config.toml; `parley teams import` reads Studio's files"
-_AS_FUNCTION = "pass a function of yours that calls it as a tool"
 
-# What has no counterpart, by module or by module and name: what to do.
+# Advice beside that of `teams.absent`.
 _ADVICE: Mapping[str, str] = {
-    "autogen_core.ComponentSchemaType": "use teams.core.ComponentBase",
-    "autogen_core.DefaultInterventionHandler": _INTERCEPT,
-    "autogen_core.DropMessage": _INTERCEPT,
-    "autogen_core.InterventionHandler": _INTERCEPT,
-    "autogen_core.exceptions": "catch TeamError or ModelError; nothing is sent between actors",
-    "autogen_core.logging": "use MessageEvent; nothing is sent between actors",
-    "autogen_core.trace_create_agent_span": _SPANS,
-    "autogen_core.trace_invoke_agent_span": _SPANS,
-    "autogen_core.trace_tool_span": _SPANS,
-    "autogen_core.tool_agent": "an AssistantAgent calls its tools itself",
-    "autogen_core": _NO_RUNTIME,
-    "autogen_ext.agents.file_surfer": "give an agent functions of yours that read files, as tools",
-    "autogen_ext.agents.magentic_one": "use an AssistantAgent with a system message of yours",
-    "autogen_ext.agents.web_surfer": "use an MCP server for a browser, with teams.tools.mcp",
-    "autogen_ext.agents": "use an AssistantAgent with tools, or a BaseChatAgent of your own",
-    "autogen_ext.auth": "pass a function that returns a token as azure_ad_token_provider",
-    "autogen_ext.cache_store": "use teams.cache_store.diskcache, or a CacheStore of your own",
-    "autogen_ext.code_executors": _IN_DOCKER,
-    "autogen_ext.experimental": _OWN_MEMORY,
-    "autogen_ext.memory": _OWN_MEMORY,
-    "autogen_ext.models.anthropic": (
-        "use teams.models.openai with base_url='https://api.anthropic.com/v1/' and model_info"
+    "autogen_agentchat.teams._group_chat._base_group_chat_manager": (
+        "a subclass of BaseGroupChat has select_speaker; there is no manager"
     ),
-    "autogen_ext.models.llama_cpp": (
-        "start llama.cpp's server and use teams.models.openai with its base_url and model_info"
-    ),
-    "autogen_ext.models.ollama": (
-        "use teams.models.openai with base_url='http://localhost:11434/v1' and model_info"
-    ),
-    "autogen_ext.models": _OWN_CLIENT,
-    "autogen_ext.models.openai.AZURE_OPENAI_USER_AGENT": "pass default_headers to the client",
-    "autogen_ext.runtimes": _NO_RUNTIME,
-    "autogen_ext.tools.mcp.McpSessionActor": "use McpWorkbench",
-    "autogen_ext.teams.magentic_one": "use teams.MagenticOneGroupChat with agents of yours",
-    "autogen_ext.tools": _AS_FUNCTION,
     "autogen_ext.ui": "use teams.ui.Console",
     "autogenstudio": _STUDIO,
     "autogen_studio": _STUDIO,
     "magentic_one_cli": 'use `parley run` with a team of type "magentic_one"',
-    "autogen": "this is version 0.2: see docs/migrate-from-autogen.md, 'From version 0.2'",
-    "pyautogen": "this is version 0.2: see docs/migrate-from-autogen.md, 'From version 0.2'",
+    "autogen": _OLD,
+    "pyautogen": _OLD,
 }
 _NOT_PUBLIC = "it is not there; look for a public name that does it"
 
@@ -139,6 +100,8 @@ def find_module(module: str) -> Found:
 def find_name(module: str, name: str) -> Found:
     """Our home of `from module import name`; a module has no `name`."""
     inner = f"{module}.{name}"
+    if name == "__version__" and module in ROOTS:
+        return Here("teams", name)
     if inner in MODULES:
         return Here(MODULES[inner][0])
     for ours in MODULES.get(_public(module), ()):
@@ -181,6 +144,8 @@ def _public(module: str) -> str:
 
 
 def _advice(dotted: str) -> str:
+    if instead := instead_of(dotted):
+        return f"not there; use {instead}"
     parts = dotted.split(".")
     for length in range(len(parts), 0, -1):
         if known := _ADVICE.get(".".join(parts[:length])):

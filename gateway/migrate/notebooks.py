@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gateway.migrate.rewrite import Note, NotPython, rewrite
+from gateway.migrate.imports import Note
+from gateway.migrate.rewrite import NotPython, rewrite
 
 _MAGIC = re.compile(r"^\s*([%!?]|.*=\s*[%!]\w|.*\w\?{1,2}\s*$)")
 _MASK = "pass  # notebook line {}"
 _MASKED = re.compile(r"pass  # notebook line (\d+)")
+_INSTALLS = re.compile(r".*\binstall\b")
 _OUTSIDE_PYTHON = re.compile(r"%%(?!(?:time|timeit|capture|prun)\b)")
 
 
@@ -47,16 +49,18 @@ def rewrite_notebook(text: str) -> tuple[str, list[CellNote]]:
 
 
 def _rewrite_cell(source: str) -> tuple[str, list[Note]]:
-    if "autogen" not in source or _OUTSIDE_PYTHON.match(source.lstrip()):
+    if "autogen" not in source:
         return source, []
     lines = source.split("\n")
+    if _OUTSIDE_PYTHON.match(source.lstrip()):
+        return source, [*_packages(lines, _INSTALLS)]
     masked = [
         f"{line[: len(line) - len(line.lstrip())]}{_MASK.format(at)}"
         if _MAGIC.match(line)
         else line
         for at, line in enumerate(lines)
     ]
-    notes = [*_packages(lines)]
+    notes = [*_packages(lines, _MAGIC)]
     try:
         done = rewrite("\n".join(masked))
     except NotPython as error:
@@ -68,9 +72,9 @@ def _rewrite_cell(source: str) -> tuple[str, list[Note]]:
     return "\n".join(restored), [*notes, *done.notes]
 
 
-def _packages(lines: list[str]) -> Iterator[Note]:
+def _packages(lines: list[str], where: re.Pattern[str]) -> Iterator[Note]:
     for at, line in enumerate(lines, 1):
-        if _MAGIC.match(line) and re.search(r"autogen[-_](agentchat|core|ext)", line):
+        if where.match(line) and re.search(r"autogen[-_](agentchat|core|ext)|pyautogen", line):
             yield Note(at, "install parley-gateway instead")
 
 

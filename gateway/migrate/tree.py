@@ -60,12 +60,15 @@ class Change:
         old = "" if self.before is None else _text(self.before)
         name = self.path.as_posix().lstrip("/")
         lines = difflib.unified_diff(
-            old.splitlines(keepends=True),
-            _text(self.after).splitlines(keepends=True),
+            _lines(old),
+            _lines(_text(self.after)),
             "/dev/null" if self.before is None else f"a/{name}",
             f"b/{name}",
         )
-        ended = (line if line.endswith("\n") else f"{line}\n\\ No newline\n" for line in lines)
+        ended = (
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
+        )
         return "".join(ended)
 
 
@@ -235,3 +238,8 @@ def _remark(migration: Migration, path: Path, line: int, text: str, place: str =
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; a form feed is none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

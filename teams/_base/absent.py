@@ -118,5 +118,13 @@ def instead_of_provider(provider: str) -> str | None:
     return next(inside, None)
 
 
+def instead_of(dotted: str) -> str | None:
+    """The replacement of a module or name that only AutoGen has."""
+    module, _, name = dotted.rpartition(".")
+    home = "teams.core" if module == "autogen_core" else f"teams.{module.partition('.')[2]}"
+    inside = (use for use, names in NAMES.get(home, {}).items() if name in names)
+    return next(inside, None) or instead_of_provider(dotted)
+
+
 def _refusal(problem: str, instead: str) -> str:
     return f"{problem}. Use instead: {instead}. See {PAGE}."

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
 
 def lazy_exports(
@@ -62,8 +62,17 @@ class AbsentModules:
     def find_spec(
         fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname.startswith("teams."):
+        # Who only asks, with importlib.util.find_spec(), is told None as ever.
+        if fullname.startswith("teams.") and _is_import():
             from teams._base.absent import explain_module  # here for start-up
 
             explain_module(fullname)
         return None
+
+
+def _is_import() -> bool:
+    """True if a statement or import_module() called the finder."""
+    asked: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while asked is not None and asked.f_code.co_name == "_find_spec":
+        asked = asked.f_back
+    return asked is not None and asked.f_code.co_name == "_find_and_load_unlocked"

@@ -114,6 +114,7 @@ class ComponentToConfig(Generic[ToConfigT]):
         With the `provider` "autogen", as AutoGen 0.7.5 and its Studio load it.
 
         Raises:
+            ValueError: the `provider` is neither "teams" nor "autogen".
             TypeError: the class is local to a function or is no component class.
             NotImplementedError: something in it cannot be written down, e.g. a function, or has no
                 counterpart in AutoGen.
@@ -122,6 +123,8 @@ class ComponentToConfig(Generic[ToConfigT]):
             from teams._components.autogen import autogen_form  # few need it
 
             return ComponentModel(**autogen_form(self.dump_component().model_dump(mode="json")))
+        if provider != "teams":
+            raise ValueError(f"The provider is 'teams' or 'autogen', found {provider!r}.")
         cls = type(self)
         return ComponentModel(
             provider=component_provider(cls),

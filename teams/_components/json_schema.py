@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Any, ForwardRef, Literal, Union
+from typing import Annotated, Any, ForwardRef, Literal, Union, cast
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -97,19 +97,25 @@ class _Reader:
     def _model(self, name: str, schema: Schema) -> type[BaseModel]:
         required = set(schema.get("required", ()))
         fields: dict[str, Any] = {}
-        for key, value in schema.get("properties", {}).items():
+        properties: Any = schema.get("properties", {})
+        if not isinstance(properties, dict):
+            raise ValueError(f"The properties of {name!r} in the JSON schema are no object")
+        for key, given in cast("dict[str, Any]", properties).items():
+            if not isinstance(given, dict | bool):
+                raise ValueError(f"{key!r} of {name!r} is no JSON schema: {given!r}")
+            told: Schema = {} if isinstance(given, bool) else cast("Schema", given)
             field = _field_name(key, fields)
-            annotation = self._type(value, f"{name}_{key}")
+            annotation = self._type(told, f"{name}_{key}")
             options: dict[str, Any] = {
-                "description": value.get("description"),
-                "title": value.get("title"),
+                "description": told.get("description"),
+                "title": told.get("title"),
             }
             if field != key:
                 options["alias"] = key
             if key in required:
                 fields[field] = (annotation, Field(**options))
-            elif "default" in value:
-                default = Field(default=value["default"], validate_default=True, **options)
+            elif "default" in told:
+                default = Field(default=told["default"], validate_default=True, **options)
                 fields[field] = (annotation, default)
             else:
                 fields[field] = (_union([annotation, type(None)]), Field(default=None, **options))
@@ -213,7 +219,9 @@ class _Reader:
         if name not in self._types:
             schema = self._definition(name)
             self._types[name] = ForwardRef(name)  # for references met while it is being built
-            self._types[name] = self._type(schema, name)
+            self._types[name] = made = self._type(schema, name)
+            if isinstance(made, ForwardRef) and made.__forward_arg__ == name:
+                raise ValueError(f"The JSON schema defines {name!r} by itself")
         return self._types[name]
 
     def _definition(self, name: str) -> Schema:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from teams._base.cancellation import CancellationToken
 from teams._base.telemetry import log_messages, trace_team
@@ -317,8 +317,7 @@ class BaseGroupChat(StatefulTeam, ABC):
     def _apply_choice(self, choice: Choice) -> str | None:
         if isinstance(choice, StopMessage):
             return choice.content
-        speakers = [choice] if isinstance(choice, str) else list(dict.fromkeys(choice))
-        self._speakers = self._check_speakers(speakers)
+        self._speakers = self._check_speakers(choice)
         self._phase = "speak"
         if self._emit_team_events:
             self._produced.append(
@@ -400,7 +399,16 @@ class BaseGroupChat(StatefulTeam, ABC):
             self._phase = "spoken"
         self.on_turn_end(name, done.published)
 
-    def _check_speakers(self, speakers: list[str]) -> list[str]:
+    def _check_speakers(self, choice: Any) -> list[str]:
+        """The names without repetition; a user's own method chose them."""
+        if isinstance(choice, str):
+            choice = [choice]
+        elif not isinstance(choice, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.select_speaker() must return a name, several names or a "
+                f"StopMessage, not {type(choice).__name__}."
+            )
+        speakers = list(dict.fromkeys(cast("Iterable[str]", choice)))
         for name in speakers:
             if name not in self._places:
                 raise ValueError(

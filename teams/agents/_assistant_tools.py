@@ -279,16 +279,17 @@ async def _call(
 ) -> ToolResult:
     # By keyword, as users' own workbenches may take them.
     options: dict[str, Any] = {
+        "name": call.name,
         "arguments": arguments,
         "cancellation_token": token,
         "call_id": call.id,
     }
     if not isinstance(workbench, StreamWorkbench):
-        result: Any = await workbench.call_tool(call.name, **options)
+        result: Any = await workbench.call_tool(**options)
         if isinstance(result, ToolResult):
             return result
         raise TypeError(f"The workbench answered with {type(result).__name__}, not a ToolResult.")
-    stream = workbench.call_tool_stream(call.name, **options)
+    stream = workbench.call_tool_stream(**options)
     async with aclosing(stream):
         async for item in stream:
             match item:

@@ -152,7 +152,7 @@ def _absolute(context: SimpleNamespace) -> SimpleNamespace:
     """The environment, found from any working directory."""
     # Not resolved: the interpreter is a link, and its place is what makes the environment.
     return SimpleNamespace(
-        env_dir=os.path.abspath(context.env_dir),
+        env_dir=os.path.abspath(getattr(context, "env_dir", None) or f"{context.bin_path}/.."),
         bin_path=os.path.abspath(context.bin_path),
         env_exe=os.path.abspath(context.env_exe),
     )

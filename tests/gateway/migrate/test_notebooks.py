@@ -21,13 +21,15 @@ def test_code_cells_change_and_nothing_else_does() -> None:
         "import autogen_agentchat.agents as a\nawait a.AssistantAgent('x', m).run(task='é')",
         ["%%bash\n", "echo from autogen_core import Image\n"],
         ["print(1)"],
+        "%%bash\npip install -U 'autogen-ext[openai]' pyautogen",
     )
     after, notes = rewrite_notebook(before)
     assert after == before.replace(
         "from autogen_core import Image\\n", "from teams.core import Image\\n", 1
     ).replace("import autogen_agentchat.agents", "import teams.agents")
     assert [(note.cell, note.note.line, note.note.text) for note in notes] == [
-        (2, 1, "install parley-gateway instead")
+        (2, 1, "install parley-gateway instead"),
+        (6, 2, "install parley-gateway instead"),
     ]
     assert rewrite_notebook(after)[0] == after
 

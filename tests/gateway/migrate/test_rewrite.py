@@ -24,6 +24,11 @@ from gateway.migrate.rewrite import NotPython, rewrite
             "from teams.models import (\n    ModelInfo,  # abilities\n)\n"
             "from teams.models.openai import CreateArguments\n",
         ),
+        ("from autogen_core import __version__\n", "from teams import __version__\n"),
+        (
+            "import autogen_core\nprint(autogen_core.__version__)\n",
+            "import teams.core, teams\nprint(teams.__version__)\n",
+        ),
         ("import autogen_agentchat.teams, os\n", "import teams, os\n"),
         (
             "import autogen_core as c\nx = (c.CancellationToken)()\n",
@@ -45,10 +50,10 @@ def test_a_statement(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("from autogen_core import SingleThreadedAgentRuntime, TopicId\n", "no actor runtime"),
+        ("from autogen_core import SingleThreadedAgentRuntime, TopicId\n", "BaseChatAgent"),
         ("import autogenstudio\n", "parley teams import"),
         ("from autogen import ConversableAgent\n", "version 0.2"),
-        ("from autogen_ext.models.ollama import OllamaChatCompletionClient\n", "11434"),
+        ("from autogen_ext.models.ollama import OllamaChatCompletionClient\n", "Ollama's address"),
         ("from autogen_agentchat.teams import Swarm as S\nS([], runtime=r)\n", "runtime=: leave"),
         ("import autogen_core as c\nc.models.UserMessage\n", "import teams.models and use it"),
         ("import autogen_agentchat.teams\nteams = []\n", "rename this variable"),
@@ -57,7 +62,25 @@ def test_a_statement(before: str, after: str) -> None:
             "T: write select_speaker",
         ),
         ("from autogen_core import InterventionHandler\n", "ToolInterceptor"),
-        ("x = 'autogen_ext.ui.RichConsole'\n", "teams.ui.Console"),
+        ("x = 'autogen_ext.ui.RichConsole'\n", "Console, or the command parley chat"),
+        ("from autogen_core.logging import MessageKind\n", "MessageEvent"),
+        ("import autogen_ext.ui\n", "teams.ui.Console"),
+        ("import autogen_core as c\nc.__version__\n", "import teams and use it"),
+        (
+            "from autogen_agentchat.teams._group_chat._base_group_chat_manager import (\n"
+            "    BaseGroupChatManager)\n",
+            "select_speaker",
+        ),
+        (
+            "from autogen_agentchat.base import TerminatedException as T\n"
+            "try: ...\nexcept T: ...\n",
+            "`except Exception` before it takes it",
+        ),
+        (
+            "import autogen_agentchat.base\ntry: ...\n"
+            "except (OSError, autogen_agentchat.base.TerminatedException): ...\n",
+            "a RuntimeError here",
+        ),
     ],
 )
 def test_what_needs_a_hand_is_told_with_its_line(source: str, told: str) -> None:

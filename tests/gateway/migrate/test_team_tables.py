@@ -165,6 +165,16 @@ def test_a_file_of_another_kind_is_an_error(content: str, tmp_path: Path) -> Non
         read_teams(tmp_path / "x.json", None)
 
 
+@pytest.mark.parametrize("graph", [[1], {"nodes": {"a": 7}}, {"nodes": {"a": {"edges": [4]}}}])
+def test_a_part_of_a_wrong_kind_is_told_in_plain_words(graph: Any, tmp_path: Path) -> None:
+    config = {"participants": [], "graph": graph}
+    flow = {"provider": "autogen_agentchat.teams.GraphFlow", "config": config}
+    (tmp_path / "x.json").write_text(json.dumps([flow]))
+    with pytest.raises(GatewayError, match=r"x\.json is damaged: \[0\] holds something") as refused:
+        read_teams(tmp_path / "x.json", None)
+    assert "attribute" not in str(refused.value)
+
+
 def test_what_a_condition_means_stays() -> None:
     def condition(name: str, **config: Any) -> dict[str, Any]:
         return {"provider": f"autogen_agentchat.conditions.{name}Termination", "config": config}

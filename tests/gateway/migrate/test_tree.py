@@ -109,3 +109,16 @@ def test_a_component_file_stays_and_gets_functions_for_its_tools(tmp_path: Path)
     compile(stub, "stub", "exec")
     (tmp_path / "my_team_tools.py").write_text("mine")
     assert plan(tmp_path).changes == []
+
+
+def test_only_a_line_end_ends_a_line_of_the_diff(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"import autogen_core\r\n\x0c# odd\xe2\x80\xa8end")
+    [change] = plan(tmp_path).changes
+    assert change.diff().split("\n")[2:] == [
+        "@@ -1,2 +1,2 @@",
+        "-import autogen_core\r",
+        "+import teams.core\r",
+        " \x0c# odd\u2028end",
+        "\\ No newline at end of file",
+        "",
+    ]

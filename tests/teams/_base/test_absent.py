@@ -1,11 +1,17 @@
 """Imports of AutoGen's other modules fail with a hint."""
 
 import pickle
+from doctest import DocTestFinder
 from importlib import import_module
+from importlib.util import find_spec
+from inspect import getmembers
+from pkgutil import walk_packages
 
 import pytest
 
+import teams.core
 from teams._base.absent import MODULES
+from teams.absent import instead_of
 from teams.core import ComponentLoader
 
 WAYS = ("import teams.models.anthropic", "from teams.models import anthropic")
@@ -62,6 +68,48 @@ def test_a_component_says_what_to_use_instead(provider: str, instead: str):
 def test_a_component_of_somebody_else_is_unknown_as_ever(provider: str):
     with pytest.raises(ValueError, match=f"^Unknown component provider '{provider}'"):
         ComponentLoader.load_component({"provider": provider, "config": {}}, object)
+
+
+@pytest.mark.parametrize("name", ["teams.models.anthropic", "teams.teams", "teams.nowhere"])
+def test_who_only_asks_for_a_module_is_told_that_it_is_not_there(name: str):
+    assert find_spec(name) is None
+    with pytest.raises(ModuleNotFoundError):
+        import_module(name)
+
+
+def test_tools_that_look_around_meet_no_error():
+    for found in walk_packages(teams.__path__, "teams.", onerror=pytest.fail):
+        if not found.name.rpartition(".")[2].startswith("_"):
+            module = import_module(found.name)
+            for probed in ("__wrapped__", "pytest_plugins", "setUpModule", "__signature__"):
+                assert not hasattr(module, probed)
+            assert getmembers(module)
+    assert [*DocTestFinder().find(teams.core)]
+    with pytest.raises(pytest.skip.Exception, match="Use instead"):
+        pytest.importorskip("teams.models.anthropic")
+
+
+@pytest.mark.parametrize(
+    ("dotted", "instead"),
+    [
+        ("autogen_core.RoutedAgent", "BaseChatAgent for an agent"),
+        ("autogen_core.logging.MessageKind", "MessageEvent"),
+        ("autogen_ext.ui.RichConsole", "Console"),
+        (
+            "autogen_ext.models.anthropic.AnthropicChatCompletionClient",
+            "OpenAIChatCompletionClient",
+        ),
+        ("autogen_ext.runtimes.grpc", "one process"),
+        ("autogen_core.exceptions", "TeamError"),
+    ],
+)
+def test_autogen_s_name_leads_to_its_replacement(dotted: str, instead: str):
+    assert (instead_of(dotted) or "").startswith(instead)
+
+
+@pytest.mark.parametrize("dotted", ["autogen_core.Image", "autogen_agentchat.agents", "os.path"])
+def test_what_is_there_has_no_replacement(dotted: str):
+    assert instead_of(dotted) is None
 
 
 def test_the_list_holds_only_what_is_not_there():

@@ -96,3 +96,8 @@ def test_a_container_without_its_limits_is_a_warning():
     strict = DockerCommandLineCodeExecutor(mem_limit="2g")
     with pytest.raises(NotImplementedError, match=r"mem_limit \(Docker"):
         strict.dump_component(provider="autogen")
+
+
+def test_another_provider_is_refused() -> None:
+    with pytest.raises(ValueError, match="'teams' or 'autogen', found 'studio'"):
+        TextMentionTermination("OK").dump_component(provider="studio")  # pyright: ignore[reportArgumentType]

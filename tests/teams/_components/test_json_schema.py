@@ -295,6 +295,15 @@ def test_a_model_whose_root_is_a_reference_is_read() -> None:
             },
             "defines 'A' by itself",
         ),
+        (
+            {
+                "properties": {"a": {"$ref": "#/$defs/A"}},
+                "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"allOf": [{"$ref": "#/$defs/A"}]}},
+            },
+            "defines 'A' by itself",
+        ),
+        ({"properties": ["a"]}, "properties of 'GeneratedModel'"),
+        ({"properties": {"a": "string"}}, "'a' of 'GeneratedModel' is no JSON schema"),
     ],
     ids=[
         "not an object",
@@ -304,8 +313,18 @@ def test_a_model_whose_root_is_a_reference_is_read() -> None:
         "format",
         "format of another type",
         "defined by itself",
+        "defined by itself through another",
+        "properties in a list",
+        "a word as a property",
     ],
 )
 def test_an_unreadable_schema_is_a_value_error(schema: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         schema_to_pydantic_model(schema)
+
+
+def test_a_property_may_be_described_by_true_alone() -> None:
+    model = schema_to_pydantic_model(
+        {"type": "object", "properties": {"a": True, "b": True}, "required": ["a"]}
+    )
+    assert model.model_validate({"a": [1]}).model_dump() == {"a": [1], "b": None}

@@ -255,6 +255,12 @@ async def test_a_run_stops_where_its_participants_cannot_be_chosen_by_the_thread
     team.choice = []
     with pytest.raises(TeamError, match="nobody"):
         await team.run()
+    for forgotten in (None, 5):
+        team.choice = forgotten
+        with pytest.raises(
+            TeamError, match=r"Wrong.select_speaker\(\) must return a name, several"
+        ):
+            await team.run()
     team.choice = StopMessage(content="enough", source="team")
     assert (await team.run()).stop_reason == "enough"
 

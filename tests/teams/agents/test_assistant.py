@@ -257,13 +257,13 @@ async def test_a_memory_may_return_nothing_from_an_update():
 
 async def test_a_workbench_may_take_its_arguments_by_keyword():
     class ByKeyword(StaticWorkbench):
-        async def call_tool(self, name: str, **given: Any) -> ToolResult:  # pyright: ignore[reportIncompatibleMethodOverride]
+        async def call_tool(self, *, name: str, **given: Any) -> ToolResult:  # pyright: ignore[reportIncompatibleMethodOverride]
             asked.append((name, given["arguments"], given["call_id"]))
             assert isinstance(given["cancellation_token"], CancellationToken)
             return await super().call_tool(name, **given)
 
     class Stream(StaticStreamWorkbench):
-        async def call_tool_stream(self, name: str, **given: Any) -> AsyncGenerator[Any, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        async def call_tool_stream(self, *, name: str, **given: Any) -> AsyncGenerator[Any, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
             asked.append((name, given["arguments"], given["call_id"]))
             async for item in super().call_tool_stream(name, **given):
                 yield item

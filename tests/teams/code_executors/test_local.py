@@ -358,7 +358,8 @@ async def test_a_virtual_environment_may_be_given_by_relative_paths(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
-    context = SimpleNamespace(env_dir="venv", bin_path="venv/bin", env_exe="venv/bin/python")
+    # Its folder may be left out: what AutoGen reads are the other two.
+    context = SimpleNamespace(bin_path="venv/bin", env_exe="venv/bin/python")
     executor = LocalCommandLineCodeExecutor(work_dir="work", virtual_env_context=context)
     result = await run(executor, python("import os\nprint(os.environ['VIRTUAL_ENV'])"))
     assert (result.exit_code, result.output) == (0, f"{tmp_path}/venv\n")

@@ -1,0 +1,192 @@
+"""Agents of AutoGen's files, with their tools, as tables of config.toml."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from gateway.migrate.fields import Fields, Report, class_of, is_component, plain_value
+from gateway.migrate.part_tables import Form, PartTables
+from gateway.migrate.stubs import SourceTool
+from gateway.migrate.toml_text import plain
+
+
+class AgentTables(ABC):
+    """The tables of agents, which may hold teams."""
+
+    def __init__(self, report: Report, tools_module: str) -> None:
+        self.report = report
+        self.parts = PartTables(report)
+        self._module = tools_module
+
+    @abstractmethod
+    def team(self, form: Form, path: str) -> str | None:
+        """Make the team's table; its name, or None."""
+
+    def take_model(self, fields: Fields, table: dict[str, Any]) -> None:
+        """Take the model client: its table, and its name for this one."""
+        client = fields.component("model_client")
+        if name := self.parts.model(client, fields.at("model_client")):
+            table["model"] = name
+
+    def take_context(self, fields: Fields, table: dict[str, Any]) -> None:
+        """Take the model context."""
+        form = fields.component("model_context")
+        if context := self.parts.context(form, fields.at("model_context")):
+            table["model_context"] = context
+
+    def named_agent(self, form: Form, path: str, agents: dict[str, dict[str, Any]]) -> str | None:
+        """Make the agent's table; its name, or None."""
+        name = str(form["config"].get("name") or "agent")
+        if name in agents:
+            self.report.lose(path, f"a second agent called {name!r} in this team")
+            return None
+        agents[name] = {}  # its place in the order
+        made = self._agent(form, path, agents)
+        if made is None:
+            del agents[name]
+            return None
+        agents[name] = made
+        return name
+
+    def _agent(
+        self, form: Form, path: str, agents: dict[str, dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        fields = Fields(form, path, self.report)
+        fields.take("name")
+        match class_of(form):
+            case "AssistantAgent":
+                table = self._assistant(fields, agents)
+            case "UserProxyAgent":
+                table = {"type": "user_proxy"} | fields.copy("description")
+            case "CodeExecutorAgent":
+                table = self._code_executor(fields)
+            case "SocietyOfMindAgent":
+                table: dict[str, Any] = {"type": "society_of_mind"}
+                table |= fields.copy("description", "instruction", "response_prompt")
+                self.take_model(fields, table)
+                self.take_context(fields, table)
+                inner = fields.component("team")
+                team = inner and self.team(inner, fields.at("team"))
+                if not team:
+                    self.report.lose(path, "this agent, whose team can't be taken")
+                    return None
+                table["team"] = team
+            case "MessageFilterAgent":
+                inner = fields.component("wrapped_agent")
+                made = inner and self._agent(inner, fields.at("wrapped_agent"), agents)
+                if not made:
+                    self.report.lose(path, "this agent, whose agent can't be taken")
+                    return None
+                rules = fields.take("filter", {}).get("per_source", [])
+                table = {"type": "message_filter", "per_source": plain_value(rules), "agent": made}
+            case _:
+                self.report.lose(path, f"no agent like {form['provider']}")
+                return None
+        fields.rest()
+        return table
+
+    def _assistant(self, fields: Fields, agents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        table: dict[str, Any] = fields.copy("description")
+        self.take_model(fields, table)
+        # An absent text is the default one in config.toml, an empty one none.
+        table["system_message"] = plain(fields.take("system_message", ""))
+        table["model_client_stream"] = fields.take("model_client_stream", False)
+        table["max_tool_iterations"] = fields.take("max_tool_iterations", 1)
+        table |= fields.copy("reflect_on_tool_use", "tool_call_summary_format", "metadata")
+        handoffs = [plain_value(each) for _, each in fields.items("handoffs")]
+        if handoffs:
+            table["handoffs"] = handoffs
+        self.take_context(fields, table)
+        memories = [
+            made
+            for at, each in fields.items("memory")
+            if is_component(each) and (made := self.parts.memory(each, at))
+        ]
+        if memories:
+            table["memory"] = memories
+        if fields.take("structured_message_factory"):
+            said = "write the type as a pydantic model and name it in output_content_type"
+            self.report.lose(fields.at("structured_message_factory"), said)
+        tools, servers = self._tools(fields, agents)
+        return table | ({"tools": tools} if tools else {}) | ({"mcp": servers} if servers else {})
+
+    def _tools(
+        self, fields: Fields, agents: dict[str, dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        forms = fields.items("tools")
+        servers: list[dict[str, Any]] = []
+        benches = fields.items("workbench")
+        if alone := fields.component("workbench"):  # as older files have it
+            benches = [(fields.at("workbench"), alone)]
+        for at, bench in benches:
+            if not is_component(bench):
+                continue
+            inner = Fields(bench, at, self.report)
+            match class_of(bench):
+                case "StaticWorkbench" | "StaticStreamWorkbench":
+                    forms += inner.items("tools")
+                    inner.rest()
+                case "McpWorkbench":
+                    if server := self.parts.server(bench, at, len(servers) + 1):
+                        servers.append(server)
+                case _:
+                    self.report.lose(at, f"no workbench like {bench['provider']}")
+        made = (self._tool(each, at, agents) for at, each in forms if is_component(each))
+        return [tool for tool in made if tool], servers
+
+    def _tool(
+        self, form: Form, path: str, agents: dict[str, dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        fields = Fields(form, path, self.report)
+        last = fields.copy("return_value_as_last_message")
+        match class_of(form):
+            case "FunctionTool":
+                return self._function(fields)
+            case "AgentTool":
+                inner = fields.component("agent")
+                name = inner and self.named_agent(inner, fields.at("agent"), agents)
+                return {"agent": name} | last if name else None
+            case "TeamTool":
+                inner = fields.component("team")
+                name = inner and self.team(inner, fields.at("team"))
+                shown = fields.copy("name", "description")
+                return {"team": name} | shown | last if name else None
+            case "PythonCodeExecutionTool":
+                executor = self.parts.executor(fields.component("executor"), fields.at("executor"))
+                return {"executor": executor} if executor else None
+            case _:
+                self.report.lose(path, f"no tool like {form['provider']}")
+                return None
+
+    def _function(self, fields: Fields) -> dict[str, Any]:
+        name = str(fields.take("name", "tool"))
+        description = str(fields.take("description", ""))
+        tool = SourceTool(
+            name=name, description=description, source=str(fields.take("source_code", ""))
+        )
+        if name not in self.report.tools:
+            self.report.tools[name] = tool
+            said = f"write {tool.function}() in {self._module}.py; nobody executes the file's code"
+            self.report.todo.append(said)
+        elif self.report.tools[name].source != tool.source:
+            self.report.lose(fields.path, f"another function called {name!r}: give it a path")
+        shown = {"name": plain(name)} | ({"description": plain(description)} if description else {})
+        return {"path": f"{self._module}:{tool.function}"} | shown
+
+    def _code_executor(self, fields: Fields) -> dict[str, Any]:
+        table: dict[str, Any] = {"type": "code_executor"}
+        table |= fields.copy("description", "sources", "supported_languages")
+        table |= fields.copy("max_retries_on_error")
+        self.take_model(fields, table)
+        if "model" in table:
+            table["system_message"] = plain(fields.take("system_message", ""))
+        else:
+            fields.take("system_message")  # nobody reads it
+        table["model_client_stream"] = fields.take("model_client_stream", False)
+        self.take_context(fields, table)
+        executor = fields.component("code_executor")
+        if made := self.parts.executor(executor, fields.at("code_executor")):
+            table["executor"] = made
+        self.report.todo.append("code is denied unless [policies.tools] has an execute_code")
+        return table
