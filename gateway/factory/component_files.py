@@ -174,6 +174,10 @@ def _server(config: Any) -> Iterator[Allowance]:
     )
 
 
+def _http(config: Any) -> Iterator[Allowance]:
+    yield AllowedAddress(base_url=origin_of(config.address))
+
+
 def _openai(config: Any) -> Iterator[Allowance]:
     address = config.address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     variables = [] if config.given_key else [config.key_variable]
@@ -238,6 +242,7 @@ READERS: Mapping[str, Reader] = {
     "StdioMcpToolAdapter": _server,
     "SseMcpToolAdapter": _server,
     "StreamableHttpMcpToolAdapter": _server,
+    "HttpTool": _http,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
     "DockerCommandLineCodeExecutor": _docker,

@@ -45,6 +45,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.models.replay": ("teams.models.replay",),
     "autogen_ext.tools": ("teams.tools",),
     "autogen_ext.tools.code_execution": ("teams.tools.code_execution",),
+    "autogen_ext.tools.http": ("teams.tools.http",),
     "autogen_ext.tools.mcp": ("teams.tools.mcp",),
 }
 

@@ -48,7 +48,6 @@ MODULES: Mapping[str, str] = {
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
     "teams.tools.azure": _OWN_TOOL,
     "teams.tools.graphrag": _OWN_TOOL,
-    "teams.tools.http": "a Python function as a tool, which sends the request",
     "teams.tools.langchain": _OWN_TOOL,
     "teams.tools.semantic_kernel": _OWN_TOOL,
 }

@@ -72,6 +72,7 @@ from teams.tools import (
     ToolOverride,
 )
 from teams.tools.code_execution import PythonCodeExecutionTool
+from teams.tools.http import HttpTool
 from teams.tools.mcp import (
     McpWorkbench,
     SseServerParams,
@@ -240,6 +241,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "agent tool": lambda: AgentTool(agent(), return_value_as_last_message=True),
     "team tool": lambda: TeamTool(round_robin(), "both", "Two of them.", True),
     "code tool": lambda: code_tool(),
+    "http tool": lambda: http_tool(),
     "static workbench": lambda: StaticWorkbench(
         [code_tool()], tool_overrides={"CodeExecutor": ToolOverride(name="run", description="Run.")}
     ),
@@ -275,6 +277,24 @@ WITH_SOURCE: dict[str, Callable[[], Any]] = {
 
 def code_tool() -> PythonCodeExecutionTool:
     return PythonCodeExecutionTool(LocalCommandLineCodeExecutor(work_dir="."))
+
+
+def http_tool() -> HttpTool:
+    text = {"type": "string"}
+    schema = {"type": "object", "properties": {"id": text, "page": text}, "required": ["id"]}
+    return HttpTool(
+        "book",
+        "localhost",
+        8080,
+        schema,
+        headers={"Accept": "application/json"},
+        description="Find a book.",
+        path="/books/{id}",
+        scheme="https",
+        method="GET",
+        return_type="json",
+        timeout=3,
+    )
 
 
 def fact() -> MemoryContent:

@@ -86,6 +86,17 @@ def mcp(**params: Any) -> Part:
     return part("autogen_ext.tools.mcp.McpWorkbench", server_params=server)
 
 
+def http(**config: Any) -> Part:
+    given = {
+        "name": "get",
+        "host": "api.example.com",
+        "port": 443,
+        "json_schema": {"type": "object"},
+    }
+    tool = part("autogen_ext.tools.http.HttpTool", **{**given, **config})
+    return part("teams.tools.StaticWorkbench", tools=[tool])
+
+
 def docker(**config: Any) -> Part:
     provider = "autogen_ext.code_executors.docker.DockerCommandLineCodeExecutor"
     return part(provider, **config)
@@ -137,6 +148,12 @@ WORKBENCHES = [
         "{ command = ['x'], env = { LD_PRELOAD = '/e' } }",
     ),
     (mcp(url="http://localhost:80/sse"), "{ base_url = 'http://localhost' }"),
+    (http(scheme="https", path="/x"), "{ base_url = 'https://api.example.com' }"),
+    (http(), "{ base_url = 'http://api.example.com:443' }"),
+    (
+        http(host="API.example.com", headers={"A": "b"}),
+        "{ base_url = 'http://api.example.com:443' }",
+    ),
 ]
 EXECUTORS = [
     (
@@ -263,6 +280,7 @@ async def test_a_power_is_found_wherever_it_stands(
         (WORKBENCHES[2][0], "{ command = ['x'] }"),
         (WORKBENCHES[3][0], "{ base_url = 'https://localhost' }"),
         (WORKBENCHES[3][0], "{ base_url = 'http://localhost:81' }"),
+        (WORKBENCHES[4][0], "{ base_url = 'http://api.example.com' }"),
     ],
 )
 async def test_an_allowance_is_the_whole_command_and_the_whole_server(
@@ -321,6 +339,13 @@ async def test_a_secret_of_the_file_is_not_shown(tmp_path: Path, monkeypatch: py
     assert "swordfish" not in said
     monkeypatch.setenv("GITHUB_TOKEN", "swordfish")
     assert await build(source(tmp_path, data, line_in(said)), tmp_path)
+
+
+async def test_an_http_tool_reaches_a_host_and_nothing_written_like_one(tmp_path: Path):
+    data = team(agent("a", workbench=[http(host="good.com@evil.com", headers={"K": "swordfish"})]))
+    said = await refused(tmp_path, data, "{ base_url = 'http://good.com:443' }")
+    assert "expected a host alone" in said
+    assert "swordfish" not in said
 
 
 async def test_a_command_starts_only_if_it_is_allowed(tmp_path: Path):

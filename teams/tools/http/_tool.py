@@ -1,0 +1,231 @@
+"""Requests to an HTTP server as a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import cache
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import override
+
+from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._components.component import Component
+from teams._components.json_schema import schema_to_pydantic_model
+from teams._tools.base import BaseTool, ToolTraits
+from teams.tools.http._request import (
+    checked_headers,
+    checked_host,
+    checked_path,
+    filled_path,
+    query_of,
+)
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+MAX_ANSWER = 1_000_000
+"""Bytes of an answer, after decompression."""
+
+MAX_REDIRECTS = 5
+
+Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
+
+_REPEATABLE: frozenset[str] = frozenset({"GET", "PUT", "DELETE"})
+
+
+class HttpToolConfig(BaseModel, defer_build=True):
+    """See `HttpTool`."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)  # headers hold secrets
+
+    name: str
+    host: str
+    port: int = Field(ge=1, le=65535)
+    json_schema: dict[str, Any]
+    headers: dict[str, Any] | None = None
+    description: str | None = "HTTP tool"
+    path: str = "/"
+    scheme: Literal["http", "https"] = "http"
+    method: Method | None = "POST"
+    return_type: Literal["text", "json"] | None = "text"
+    timeout: float = 5.0
+
+    @property
+    def address(self) -> str:
+        """Scheme, host and port.
+
+        Raises ValueError for a host that is more than a host.
+        """
+        return f"{self.scheme}://{checked_host(self.host)}:{self.port}"
+
+
+class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
+    """A tool that sends a request to its server.
+
+    The answer is the result, also one with an error status. `json_schema` describes the arguments.
+    Those that `path` names, as in "/books/{id}", go into the path, quoted; the others are the query
+    of a GET or DELETE and the JSON body of other methods. `timeout` bounds the whole call, in
+    seconds.
+
+    Redirects are followed on the same server alone. An answer has at most 1 MB.
+    """
+
+    component_config_schema = HttpToolConfig
+
+    def __init__(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        json_schema: dict[str, Any],
+        headers: dict[str, Any] | None = None,
+        description: str | None = "HTTP tool",
+        path: str = "/",
+        scheme: Literal["http", "https"] = "http",
+        method: Method | None = "POST",
+        return_type: Literal["text", "json"] | None = "text",
+        timeout: float = 5.0,
+    ) -> None:
+        self._config = HttpToolConfig(
+            name=name,
+            host=host,
+            port=port,
+            json_schema=json_schema,
+            headers=headers,
+            description=description,
+            path=path,
+            scheme=scheme,
+            method=method,
+            return_type=return_type,
+            timeout=timeout,
+        )
+        self._address = self._config.address
+        self._headers = checked_headers(headers or {})
+        self._method = method or "POST"
+        self._path = checked_path(path)
+        self.traits = ToolTraits(idempotent=self._method in _REPEATABLE)
+        arguments = schema_to_pydantic_model(json_schema, f"{name}_arguments")
+        super().__init__(arguments, object, name, description or "HTTP tool")
+
+    @override
+    async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
+        """Send the request.
+
+        Raises:
+            TimeoutError: the whole answer was not there in time.
+            ConnectionError: the server can't be reached, or broke off.
+            ValueError: an argument does not fit into the path, or the answer is too large, leads to
+                another server or is no JSON.
+        """
+        return await run_cancellable(self._answer(self._arguments(args)), cancellation_token)
+
+    @override
+    def return_value_as_string(self, value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    def _arguments(self, args: BaseModel) -> dict[str, Any]:
+        """The given arguments, and the schema's own defaults."""
+        given = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        properties: dict[str, Any] = self._config.json_schema.get("properties", {})
+        defaults = {
+            name: cast("dict[str, Any]", about).get("default")
+            for name, about in properties.items()
+            if isinstance(about, dict)
+        }
+        return {name: value for name, value in defaults.items() if value is not None} | given
+
+    async def _answer(self, arguments: dict[str, Any]) -> Any:
+        import httpx  # for a quick start
+
+        path, used = filled_path(self._path, arguments)
+        rest = {name: value for name, value in arguments.items() if name not in used}
+        url, body = httpx.URL(f"{self._address}{path}"), None
+        if self._method in ("GET", "DELETE"):
+            url = url.copy_merge_params(query_of(rest))
+        else:
+            body = rest
+        try:
+            async with (
+                asyncio.timeout(self._config.timeout),
+                httpx.AsyncClient(verify=_tls(), timeout=None) as client,
+            ):
+                request = client.build_request(self._method, url, json=body, headers=self._headers)
+                status, text = await self._exchange(client, request)
+        except TimeoutError as error:
+            seconds = self._config.timeout
+            raise TimeoutError(f"{self._address} did not answer within {seconds:g} s.") from error
+        except httpx.HTTPError as error:
+            raise ConnectionError(
+                f"{self._address} gave no answer: {type(error).__name__}: {error}"
+            ) from error
+        return self._result(status, text)
+
+    async def _exchange(self, client: httpx.AsyncClient, request: httpx.Request) -> tuple[int, str]:
+        """The answer's status and text, after redirects on the same server."""
+        for _ in range(MAX_REDIRECTS + 1):
+            response = await client.send(request, stream=True)
+            try:
+                following = response.next_request
+                if following is None:
+                    return response.status_code, await _text(response)
+            finally:
+                await response.aclose()
+            if _server(following.url) != _server(request.url):
+                raise ValueError(
+                    f"{self._address} redirects to another server, which is not followed."
+                )
+            request = following
+        raise ValueError(f"{self._address} redirects more than {MAX_REDIRECTS} times.")
+
+    def _result(self, status: int, text: str) -> Any:
+        is_json = self._config.return_type == "json"
+        if not text and (is_json or status >= HTTPStatus.BAD_REQUEST):
+            return f"(no text, status {status})"
+        if not is_json:
+            return text
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"The answer (status {status}) is not JSON.") from error
+
+    @override
+    def _to_config(self) -> HttpToolConfig:
+        return self._config.model_copy(deep=True)
+
+    @classmethod
+    @override
+    def _from_config(cls, config: HttpToolConfig) -> Self:
+        return cls(**dict(config))
+
+
+def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
+    return url.scheme, url.raw_host, url.port
+
+
+async def _text(response: httpx.Response) -> str:
+    """The body, in its own character set."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > MAX_ANSWER:
+            raise ValueError(f"The answer has more than {MAX_ANSWER:,} bytes.")
+        parts.append(part)
+    body = b"".join(parts)
+    try:
+        return body.decode(response.encoding or "utf-8", errors="replace")
+    except (LookupError, UnicodeError):  # a codec that is not for texts
+        return body.decode("utf-8", errors="replace")
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: it takes longer than a request."""
+    import httpx  # for a quick start
+
+    return httpx.create_ssl_context()
