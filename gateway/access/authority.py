@@ -26,6 +26,9 @@ from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request, Wait
 from gateway.values import value
 
+MOST_NAMED = 3
+"""Approvers that are told by their names."""
+
 
 @value
 class Operators:
@@ -78,7 +81,8 @@ def awaited(wait: Wait) -> str:
     if wait.kind == "approval" and OPERATORS in named:
         return ""
     if wait.kind == "approval" and ASKER not in named:
-        return "its approvers"
+        few = wait.approver_names if len(wait.approver_names) <= MOST_NAMED else ()
+        return " or ".join(few) or "its approvers"
     return "" if wait.asker == LOCAL_OPERATOR.id else wait.asker_name
 
 

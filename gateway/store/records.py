@@ -31,7 +31,8 @@ RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 class Wait:
     """The oldest open request of a thread.
 
-    `asker` wrote the message that it is about.
+    `asker` wrote the message that it is about. `approver_names` are those of all people among the
+    approvers; empty while one is not known.
     """
 
     agent: str
@@ -39,6 +40,7 @@ class Wait:
     approvers: tuple[str, ...]
     asker: str
     asker_name: str
+    approver_names: tuple[str, ...] = ()
 
 
 @value

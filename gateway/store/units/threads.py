@@ -50,6 +50,9 @@ def rename_thread(
     return list(add_events(connection, thread, [renamed], now))
 
 
+LATELY = 5_000
+"""Messages that are looked through for the names of approvers."""
+
 _WAITS = """
 SELECT r.thread, r.agent, r.kind, r.approvers, t.author AS asker,
     (SELECT author_name FROM inbox WHERE turn = r.turn AND author = t.author LIMIT 1) AS asker_name
@@ -114,15 +117,19 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
     if not found:
         return []
     text, parameters = listed("thread", [thread.id for thread in found])
+    rows = connection.fetch(_WAITS.format(threads=text), parameters)
+    approvers = {row["thread"]: tuple[str, ...](json.loads(row["approvers"])) for row in rows}
+    names = _names_of(connection, {each for named in approvers.values() for each in named})
     waits = {
         row["thread"]: Wait(
             agent=json.loads(row["agent"])[-1],
             kind=row["kind"],
-            approvers=tuple(json.loads(row["approvers"])),
+            approvers=(named := approvers[row["thread"]]),
             asker=row["asker"],
             asker_name=row["asker_name"] or "",
+            approver_names=tuple(names[each] for each in named) if names.keys() >= {*named} else (),
         )
-        for row in connection.fetch(_WAITS.format(threads=text), parameters)
+        for row in rows
     }
     counted = connection.fetch(
         "SELECT thread, COUNT(*) AS n FROM inbox"
@@ -139,6 +146,19 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
         )
         for thread in found
     ]
+
+
+def _names_of(connection: Connection, people: set[str]) -> dict[str, str]:
+    """The last names of those who wrote lately, in any thread."""
+    if not people:
+        return {}
+    text, parameters = listed("person", people)
+    rows = connection.fetch(
+        f"SELECT author, author_name FROM inbox WHERE author IN {text}"
+        " AND id > (SELECT MAX(id) FROM inbox) - :lately ORDER BY id",
+        {**parameters, "lately": LATELY},
+    )
+    return {row["author"]: row["author_name"] for row in rows if row["author_name"]}
 
 
 def thread_ids(connection: Connection) -> frozenset[str]:

@@ -109,6 +109,14 @@ def test_a_request_waits_for_the_operator_or_for_somebody_by_name(kind, approver
     assert awaited(wait) == name
 
 
+def test_an_approval_for_few_known_people_waits_for_them_by_name():
+    wait = Wait(
+        agent="a", kind="approval", approvers=(ANN.id, EVE.id), asker=OLGA, asker_name="Olga"
+    )
+    assert awaited(replace(wait, approver_names=("Ann", "Eve"))) == "Ann or Eve"
+    assert awaited(replace(wait, approver_names=("A", "B", "C", "D"))) == "its approvers"
+
+
 async def test_a_list_of_threads_says_where_they_are_and_who_waits_for_whom(tmp_path):
     teams = ScriptedTeams(lambda: RoundRobinGroupChat([UserProxyAgent("boss")]))
     route = {"adapter": "x", "channels": ["C1"], "users": [ANN.id, EVE.id]}

@@ -306,8 +306,10 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
             )
             return receipt.reply or receipt.outcome
 
+        assert [each.asked for each in await gateway.threads()] == ["its approvers"]
         assert await click(OPERATOR, "approve") == "You may not answer this request."
         assert "approve it once" in await click(UNLISTED, "approve_always")
+        assert [each.asked for each in await gateway.threads()] == [UNLISTED.name]
         assert await click(GUEST, "approve") == NOT_ALLOWED
         assert await click(UNLISTED, "approve") == "answer"
         await until(gateway, opened.thread, lambda e: ends(e) and e.outcome == "done")

@@ -797,3 +797,13 @@ async def test_a_second_chat_says_which_process_it_works_through(tmp_path: Path)
     client.pid = 4711
     async with chatting(client, tmp_path, new=True) as chat:
         await chat.until_shown("Process 4711 owns the threads")
+
+
+async def test_notices_leave_room_for_the_draft_and_stand_there_once(tmp_path: Path):
+    async with chatting(ScriptedClient(), tmp_path, new=True, size=(60, 16)) as chat:
+        for text in ("first", "second", "third", "third"):
+            chat.app.notify(f"The {text} notice.")
+        await chat.until(lambda: chat.text().count("The third notice.") == 1)
+        assert "The second notice." in chat.text()
+        assert "The first notice." not in chat.text()
+        assert "Message the team" in chat.text()
