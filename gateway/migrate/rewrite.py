@@ -35,6 +35,13 @@ class NotPython(ValueError):
 def rewrite(source: bytes | str) -> Rewritten:
     """The source, rewritten. Raises NotPython."""
     try:
+        return _rewritten(source)
+    except RecursionError as error:
+        raise NotPython(1, "it is nested too deeply") from error
+
+
+def _rewritten(source: bytes | str) -> Rewritten:
+    try:
         module = cst.parse_module(source)
     except cst.ParserSyntaxError as error:
         raise NotPython(error.raw_line, error.message.splitlines()[0]) from error

@@ -135,7 +135,7 @@ def _replace(change: Change) -> None:
 
 def _files(root: Path) -> Iterator[Path]:
     if root.is_file():
-        yield root
+        yield root.resolve() if root.is_symlink() else root
         return
     for folder, inner, names in os.walk(root):
         at = Path(folder)

@@ -89,6 +89,12 @@ def test_what_needs_a_hand_is_told_with_its_line(source: str, told: str) -> None
     assert notes[-1].line == 1 + source.count("\n")
 
 
+@pytest.mark.parametrize("deep", ["-" * 900 + "1"])
+def test_source_that_is_nested_too_deeply_is_an_error(deep: str) -> None:
+    with pytest.raises(NotPython, match="nested too deeply"):
+        rewrite(f"import autogen_agentchat\nx = {deep}\n")
+
+
 def test_broken_source_is_an_error_with_its_line() -> None:
     with pytest.raises(NotPython) as caught:
         rewrite("x = 1\nfrom autogen_core import (\n")

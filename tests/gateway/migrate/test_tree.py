@@ -68,6 +68,15 @@ def test_links_hidden_folders_and_virtual_environments_are_left_alone(tmp_path: 
     assert (outside / "a.py").read_text() == IMPORT
 
 
+def test_a_link_that_is_named_itself_stays_a_link_and_its_file_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(IMPORT)
+    link = tmp_path / "link.py"
+    link.symlink_to("a.py")
+    write(plan(link).changes)
+    assert link.is_symlink()
+    assert (tmp_path / "a.py").read_text() == "from teams.core import CancellationToken\n"
+
+
 def test_broken_source_and_packages_are_reported(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("from autogen_core import (\n")
     (tmp_path / "requirements.txt").write_text("click\nautogen-agentchat==0.7.5\n")
