@@ -69,7 +69,8 @@ async def test_a_start_warns_of_nothing_although_the_token_is_a_variable(
         await slack.person("ann").asks("general", "hello?")
         await run.accepted(1)
         await run.settled()
-    warned = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+        # Before the end: Slack's SDK warns when its socket is closed beneath an acknowledgement.
+        warned = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
     assert warned == []
     assert not [each for each in caplog.records if "OAuth" in each.getMessage()]
 
