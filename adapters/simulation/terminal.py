@@ -28,7 +28,7 @@ class Terminal:
     def write(self, line: str) -> None:
         """Write a line, in place of the prompt."""
         line = sanitize(line)
-        click.echo(f"{CLEAR_LINE}{line}" if self._prompts else line)
+        self._echo(f"{CLEAR_LINE}{line}\n" if self._prompts else f"{line}\n")
 
     async def talk(
         self,
@@ -70,7 +70,15 @@ class Terminal:
 
     def _prompt(self, console: Console) -> None:
         if self._prompts:
-            click.echo(f"{CLEAR_LINE}{console.prompt}", nl=False)
+            self._echo(f"{CLEAR_LINE}{console.prompt}")
+
+    def _echo(self, text: str) -> None:
+        try:
+            click.echo(text, nl=False)
+        except OSError:
+            if not self._prompts:
+                raise
+            # The window was closed: SIGHUP, which comes with that, ends the program in order.
 
     async def _read_lines(self, console: Console) -> AsyncGenerator[str]:
         """Lines of standard input, read in a daemon thread."""

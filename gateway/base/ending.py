@@ -33,8 +33,9 @@ def run_until_ended(work: Coroutine[Any, Any, int]) -> int:
         return await work
 
     try:
-        return asyncio.run(main())
+        code = asyncio.run(main())
     except asyncio.CancelledError:
         if not ended_by:
             raise
-        return 128 + ended_by[0]
+        code = 0
+    return 128 + ended_by[0] if ended_by else code

@@ -151,5 +151,6 @@ def test_time_is_linear_in_what_anybody_can_send(name: str) -> None:
 
 def test_a_pattern_that_gives_back_what_it_matched_is_found() -> None:
     backtracking = re.compile(r"\s+x")
-    ratio, _ = growth(backtracking.search, next(shapes([" "])))
-    assert ratio > RATIO
+    shape = next(shapes([" "]))
+    # A first measurement that somebody else's noise has made longer hides the growth.
+    assert max(growth(backtracking.search, shape)[0] for _ in range(3)) > RATIO

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from contextlib import suppress
 
 import pytest
 
@@ -26,6 +27,16 @@ def test_a_signal_ends_the_work_once_and_its_cleanup_is_awaited(number):
 
     assert run_until_ended(work()) == 128 + number
     assert done == ["one", "two"]
+
+
+def test_work_that_ends_as_the_signal_comes_was_ended_by_it():
+    async def work() -> int:
+        os.kill(os.getpid(), signal.SIGHUP)
+        with suppress(asyncio.CancelledError):  # its input has ended, too
+            await asyncio.sleep(1)
+        return 0
+
+    assert run_until_ended(work()) == 128 + signal.SIGHUP
 
 
 def test_work_that_ends_by_itself_says_how():

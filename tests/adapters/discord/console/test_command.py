@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
+from adapters.simulation.terminal import Terminal
 from tests.fakes.pty_process import PtyProcess
 
 PARLEY = ("-c", "from gateway.cli import main; main()", "simulate", "discord")
@@ -33,3 +36,30 @@ def test_a_simulation_alone_says_how_to_reach_it(tmp_path: Path) -> None:
         terminal.until("the application is not connected")
         terminal.type("/quit\n")
         assert terminal.ended() == 0
+
+
+class Window(io.StringIO):
+    """A terminal whose window may be closed."""
+
+    open = True
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not self.open:
+            raise OSError(5, "Input/output error")
+        return super().write(text)
+
+
+def test_what_is_written_to_a_window_that_was_just_closed_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    window = Window()
+    monkeypatch.setattr(sys, "stdin", window)
+    monkeypatch.setattr(sys, "stdout", window)
+    terminal = Terminal()
+    terminal.write("seen")
+    window.open = False
+    terminal.write("not seen")
+    assert window.getvalue().endswith("seen\n")
