@@ -35,15 +35,15 @@ def test_ctrl_z_leads_to_the_shell_and_fg_back_with_all_modes(tmp_path: Path):
         terminal.until("STOPPED True")
         assert terminal.output.rindex(ALT_SCREEN_OFF) > terminal.output.rindex(ALT_SCREEN)
         assert terminal.output.rindex(PASTES_OFF) > terminal.output.rindex(PASTES)
-        assert terminal.restored
+        assert terminal.restored()
         terminal.forget()
         terminal.type("\n")
         terminal.until("kept")
         terminal.until(lambda: ALT_SCREEN in terminal.output and PASTES in terminal.output)
-        terminal.until(lambda: not terminal.restored)  # or the keys would be signals
+        terminal.until(lambda: not terminal.restored())  # or the keys would be signals
         terminal.type("\x03\x04")  # ctrl+c clears the draft, ctrl+d leaves an empty one
         assert terminal.ended() == 0
-        assert terminal.restored
+        assert terminal.restored()
 
 
 def test_ctrl_z_does_nothing_where_there_is_no_shell(tmp_path: Path):
@@ -51,7 +51,7 @@ def test_ctrl_z_does_nothing_where_there_is_no_shell(tmp_path: Path):
         terminal.until("ready")
         terminal.forget()
         terminal.type("\x1a")
-        terminal.until(lambda: ALT_SCREEN in terminal.output and not terminal.restored)
+        terminal.until(lambda: ALT_SCREEN in terminal.output and not terminal.restored())
         terminal.type("still here")
         terminal.until("still here")
         terminal.type("\x03\x04")
