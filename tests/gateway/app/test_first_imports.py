@@ -69,6 +69,7 @@ async def serving(
     late += sorted({each.partition(".")[0] for each in json.loads(said)} - {"encodings"})
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(60)
 async def test_nothing_is_imported_after_slack_is_connected(tmp_path: Path) -> None:
     async with FakeOpenAI(Reply(text="fine")) as model, SlackSimulator(rates=False) as slack:
@@ -84,6 +85,7 @@ async def test_nothing_is_imported_after_slack_is_connected(tmp_path: Path) -> N
     assert late == []
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(60)
 async def test_nothing_is_imported_after_discord_is_connected(tmp_path: Path) -> None:
     async with FakeOpenAI(Reply(text="fine")) as model, DiscordSimulator() as discord:
