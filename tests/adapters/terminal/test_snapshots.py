@@ -257,6 +257,7 @@ def test_a_wide_chat_looks_as_before(snap_compare: Any, tmp_path: Path):
     assert picture(snap_compare, tmp_path, (160, 48), streaming)
 
 
+@pytest.mark.chaos
 def test_the_chat_looks_as_before_in_light_colours(snap_compare: Any, tmp_path: Path):
     assert picture(snap_compare, tmp_path, (80, 24), streaming, theme="parley-light")
 
