@@ -118,7 +118,7 @@ clean: ## Remove the environments, caches and reports
 # Releases younger than a week are left out: most bad ones are found and withdrawn within days.
 
 COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--annotation-style line --no-emit-index-url --no-emit-find-links --exclude-newer "7 days" \
+	--annotation-style line --no-strip-extras --no-emit-index-url --no-emit-find-links --exclude-newer "7 days" \
 	--custom-compile-command "make lock" $(UPGRADE)
 
 .PHONY: lock
