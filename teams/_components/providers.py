@@ -52,6 +52,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "UnboundedChatCompletionContext",
     ),
     "teams.models.cache": ("ChatCompletionCache",),
+    "teams.models.fallback": ("FallbackChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (

@@ -38,6 +38,7 @@ HARMLESS = {
     *("TokenLimitedChatCompletionContext", "UnboundedChatCompletionContext"),
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
+    "FallbackChatCompletionClient",
 }
 INFO = {
     "vision": False,
