@@ -31,7 +31,9 @@ from gateway.base.proxy import (
     tidy_no_proxy,
     use_proxy,
 )
+from gateway.budgets.price_list import PriceList
 from gateway.client import Client, SentFile, ThreadInfo
+from gateway.config.models import resolve
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -99,8 +101,6 @@ def begin_network(loaded: LoadedConfig) -> list[str]:
 
 def model_addresses(config: Config) -> Iterator[str]:
     """Addresses of the models' servers."""
-    from gateway.factory.parts import resolve  # it loads the engine
-
     for model in map(resolve, config.models.values()):
         if model.provider != "demo":
             yield model.base_url or os.environ.get("OPENAI_BASE_URL") or ANYWHERE
@@ -190,7 +190,7 @@ def limits_of(config: Config) -> Limits:
         requests_expire=config.policies.expires_hours * HOUR or None,
         attachments=config.attachments,
         budgets=tuple(config.budgets),
-        prices=config.prices,
+        prices=PriceList(config),
         timezone=config.policies.timezone,
     )
 
