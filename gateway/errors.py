@@ -177,7 +177,7 @@ def log_incident(error: BaseException, failed: str) -> str:
 
 
 def kind_of_failure(kind: type[BaseException]) -> str:
-    """The failure of a model in a few words, such as "the model's rate limit"."""
+    """A model's failure in words, such as "the model's rate limit"."""
     failures = _model_failures().items()
     return next((told.kind for each, told in failures if issubclass(kind, each)), "an error")
 

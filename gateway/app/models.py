@@ -160,7 +160,7 @@ def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
 
 
 def _context(clients: ModelClients, name: str, model: ModelConfig) -> int | None:
-    """Tokens of the model's context, by its client or else the catalog."""
+    """Size of the model's context, by its client or the catalog."""
     if model.provider == "demo":
         return None
     try:

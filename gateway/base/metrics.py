@@ -110,7 +110,7 @@ class Metrics:
             pulse.open, pulse.changed_at = is_open, self._clock()
 
     def remark(self, origin: str, text: str) -> None:
-        """Tell the operator about a refusal of a platform or model, without words of people."""
+        """Tell the operator about a refusal, without words of people."""
         said = f"{origin}: {text}"
         self._remarks.pop(said, None)
         self._remarks[said] = self._clock()

@@ -131,7 +131,10 @@ class Ledger:
         return cost
 
     def substituted(self, substitution: Substitution, thread: str) -> bool:
-        """Count an answer of another model; True if the thread was not told of it before."""
+        """Count an answer of another model.
+
+        True if the thread was not told of it before.
+        """
         missed, answered = substitution.missed, substitution.answered
         self._vitals.substituted(missed, answered, substitution.because.__name__)
         key = (thread, missed, answered)

@@ -50,7 +50,7 @@ class PriceList(Mapping[str, Price]):
 
 
 def context_size(model: ModelConfig) -> int | None:
-    """Tokens of the model's context by the catalog; None if it has none."""
+    """Size of the model's context by the catalog, or None."""
     found = _look_up(model)
     return None if found is None else found.model.context_window
 
@@ -65,7 +65,7 @@ def _price(model: ModelConfig) -> Price | None:
 
 
 def _base(price: Any) -> float | None:
-    """A price of a million tokens; of one in tiers, that of short requests."""
+    """The price as a number; of tiers, that of short requests."""
     return None if price is None else float(getattr(price, "base", price))
 
 

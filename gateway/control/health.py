@@ -257,7 +257,10 @@ def _family(
     values: float | Mapping[str, float] | Mapping[tuple[str, ...], float],
     labels: str = "",
 ) -> Iterator[str]:
-    """Lines of a metric; keys of several `labels` have a part for each."""
+    """Lines of a metric.
+
+    Keys of several `labels` have a part for each.
+    """
     yield f"# HELP parley_{name} {text}"
     yield f"# TYPE parley_{name} {kind}"
     if isinstance(values, Mapping):
@@ -273,5 +276,5 @@ def _family(
 
 
 def _escaped(label: str) -> str:
-    """A label's value in Prometheus' format: a name of the config may have any character."""
+    """A label's value in Prometheus' format."""
     return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -120,7 +120,7 @@ def _tables(error: ModelError, models: Mapping[str, ModelConfig]) -> Iterator[st
 
 
 def _is_below(endpoint: str, address: str) -> bool:
-    """True for an endpoint at the address; clients may add to its path."""
+    """True for an endpoint at or below the address."""
     (host, path), (here, start) = _bare(endpoint), _bare(address)
     return host == here and (path == start or path.startswith(f"{start}/"))
 

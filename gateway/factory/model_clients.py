@@ -45,7 +45,7 @@ class ModelClients:
         self._only = ""
 
     def client(self, name: str = "") -> ChatCompletionClient:
-        """The client of this name, or of the default model, with its fallback."""
+        """The client of this name, or the default one, with its fallback."""
         name = self._only or name or self._default
         if not self._config.models[name].fallback:
             return self._repeating(name)
@@ -54,7 +54,7 @@ class ModelClients:
         return self._chains[name]
 
     def alone(self, name: str) -> ChatCompletionClient:
-        """The client of this name, which asks no other model and asks once."""
+        """The client of this name, which asks one model once."""
         if name not in self._clients:
             self._clients[name] = self._make(resolve(self._config.models[name]))
         return self._clients[name]

@@ -79,7 +79,7 @@ class FallbackChatCompletionClientConfig(BaseModel, defer_build=True):
 class FallbackChatCompletionClient(
     ChatCompletionClient, Component[FallbackChatCompletionClientConfig]
 ):
-    """Asks the first of `clients`, and the next ones while it is not available.
+    """Asks the first of `clients`, or the next while it is missing.
 
     A rate limit, an outage, a refused key, an empty account, an unknown model and an answer that
     can't be understood lead to the next model. A request that a model does not take, one that is
@@ -229,7 +229,7 @@ class FallbackChatCompletionClient(
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """The least that is left with any model; ValueError if none is known."""
+        """See ChatCompletionClient; the least that any model has left."""
         left: list[int] = []
         unknown: ValueError | None = None
         for client in self._clients:

@@ -1,4 +1,4 @@
-"""A model client that asks the next model while one is not available."""
+"""A model client asks the next model while one is missing."""
 
 import asyncio
 import logging
