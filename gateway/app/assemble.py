@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -33,7 +32,7 @@ from gateway.base.proxy import (
 )
 from gateway.budgets.price_list import PriceList
 from gateway.client import Client, SentFile, ThreadInfo
-from gateway.config.models import resolve
+from gateway.config.models import model_address, resolve
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -103,7 +102,7 @@ def model_addresses(config: Config) -> Iterator[str]:
     """Addresses of the models' servers."""
     for model in map(resolve, config.models.values()):
         if model.provider != "demo":
-            yield model.base_url or os.environ.get("OPENAI_BASE_URL") or ANYWHERE
+            yield model_address(model) or ANYWHERE
 
 
 def all_addresses(loaded: LoadedConfig) -> Iterator[str]:

@@ -156,7 +156,10 @@ def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
             variable = key_variable(model.provider, model.model)
     if not variable or os.environ.get(variable):
         return variable or "none"
-    return "none" if model.provider == "openai" and model.base_url else f"{variable} is not set"
+    needless = model.provider == "ollama" or (
+        model.base_url and model.provider in ("openai", "anthropic")
+    )
+    return "none" if needless else f"{variable} is not set"
 
 
 def _context(clients: ModelClients, name: str, model: ModelConfig) -> int | None:

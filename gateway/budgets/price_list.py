@@ -6,14 +6,13 @@ What the config's [prices] say holds. For the rest there is the catalog of genai
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateway.config.budgets import Price
-from gateway.config.models import ModelConfig, resolve
+from gateway.config.models import ModelConfig, model_address, resolve
 from gateway.config.providers import PROVIDERS
 from gateway.config.root import Config
 
@@ -87,10 +86,8 @@ def _place(model: ModelConfig) -> dict[str, Any] | None:
     provider = PROVIDERS.get(model.provider)
     if provider is None:
         return None
-    variable = provider.address_variable
-    address = model.base_url or (os.environ.get(variable) if variable else None)
-    if model.provider in ("openai", "anthropic") and address:
+    if model.provider in ("openai", "anthropic") and (address := model_address(model)):
         return {"provider_api_url": address}
     if model.provider == "openai":
-        return {}
+        return {}  # it has Gemini and Claude, too, by their names
     return {"provider_id": provider.catalog} if provider.catalog else None

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field, SecretStr, model_validator
 
+from gateway.config.providers import PROVIDERS
 from gateway.config.table import Section, setting_error
 
 
@@ -125,3 +126,14 @@ def resolve(model: ModelConfig) -> ModelConfig:
         return model.model_copy(update={"provider": "demo", "model": ""})
     name = os.environ.get("PARLEY_MODEL") or os.environ.get("OPENAI_MODEL") or model.model
     return model.model_copy(update={"provider": "openai", "model": name})
+
+
+def model_address(model: ModelConfig) -> str:
+    """The address of the model's server, or "" for the provider's own."""
+    provider = PROVIDERS.get(model.provider)
+    if provider is None:
+        return model.base_url or ""
+    variable = provider.address_variable
+    named = (os.environ.get(variable) if variable else "") or provider.usual_address
+    address = model.base_url or named
+    return address if "://" in address or not address else f"http://{address}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,20 +13,33 @@ class Provider:
 
     `client` is the import path of its client's class; `address` and `key` are the arguments that
     take base_url and api_key, "" where there is none. The variables are what the client reads where
-    nothing is given. `catalog`: the provider's id in genai-prices.
+    nothing is given, `usual_address` what it uses then. `catalog`: the provider's id in
+    genai-prices.
     """
 
     client: str
     address: str = "base_url"
     address_variable: str = ""
+    usual_address: str = ""
     needs_address: str = ""
     """An example, if it can't be called without an address."""
     key: str = "api_key"
     key_variable: str = ""
     retries: bool = True
     """True if the client itself sends failed requests again (max_retries)."""
+    usual: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Arguments that the client needs, and that the table may leave out."""
     catalog: str = ""
 
+
+SERVER_MODEL: Mapping[str, Any] = {
+    "vision": False,
+    "function_calling": True,
+    "json_output": True,
+    "family": "unknown",
+    "structured_output": False,
+}
+"""Abilities of a model whose name says nothing: what servers can do nowadays."""
 
 PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider(
@@ -45,7 +59,7 @@ PROVIDERS: Mapping[str, Provider] = {
         address="endpoint",
         needs_address="https://NAME.services.ai.azure.com/models",
         key="credential",
-        retries=False,
+        usual={"model_info": SERVER_MODEL},
         catalog="azure",
     ),
     "anthropic": Provider(
@@ -58,13 +72,16 @@ PROVIDERS: Mapping[str, Provider] = {
         client="teams.models.anthropic:AnthropicBedrockChatCompletionClient",
         key="",
         key_variable="AWS_ACCESS_KEY_ID",
+        usual={"bedrock_info": {}},
         catalog="aws",
     ),
     "ollama": Provider(
         client="teams.models.ollama:OllamaChatCompletionClient",
         address="host",
         address_variable="OLLAMA_HOST",
-        key="",
+        usual_address="http://localhost:11434",
+        key="headers",
+        key_variable="OLLAMA_API_KEY",
         retries=False,
     ),
 }

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from gateway.base.describe import describe
 from gateway.base.redaction import REDACTION
-from gateway.config.models import ModelConfig, resolve
+from gateway.config.models import ModelConfig, model_address, resolve
 from gateway.config.providers import PROVIDERS, key_variable
 from gateway.errors import TeamUnusable, ToolFailed, causes
 from teams.base import TeamError
@@ -114,7 +114,7 @@ def _tables(error: ModelError, models: Mapping[str, ModelConfig]) -> Iterator[st
     for name, model in models.items():
         used = resolve(model)
         if used.provider != "demo" and error.model in ("", used.model):
-            address = used.base_url or os.environ.get(_variable_of_address(used))
+            address = model_address(used)
             if not (address and error.endpoint) or _is_below(error.endpoint, address):
                 yield name
 

@@ -6,11 +6,12 @@ import logging
 import os
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from gateway.base.imports import Imports
 from gateway.config.models import ModelConfig, resolve
-from gateway.config.providers import PROVIDERS, Provider
+from gateway.config.providers import PROVIDERS, SERVER_MODEL, Provider
 from gateway.config.root import Config
 from gateway.demo.model import DEMO_MODEL, DemoChatCompletionClient
 from teams.models import ChatCompletionClient, ModelError, ModelInfo
@@ -20,13 +21,12 @@ LOG = logging.getLogger("gateway")
 _OWN_CLASS = Provider(client="", retries=False)
 """A class of the operator's: it is given what the table says."""
 
-_UNKNOWN_SERVER_MODEL = ModelInfo(
-    vision=False,
-    function_calling=True,
-    json_output=True,
-    family="unknown",
-    structured_output=False,
-)
+
+@dataclass(frozen=True, slots=True)
+class _AzureKey:
+    """A key as Azure's clients take it, without the whole of their SDK."""
+
+    key: str = field(repr=False)
 
 
 class ModelClients:
@@ -158,13 +158,14 @@ def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
         if "model_info" in arguments or not own_server:
             raise
         # The model's name says nothing: take what such servers can do nowadays.
-        return OpenAIChatCompletionClient(**arguments, model_info=_UNKNOWN_SERVER_MODEL)
+        return OpenAIChatCompletionClient(**arguments, model_info=cast("ModelInfo", SERVER_MODEL))
 
 
 def _arguments(model: ModelConfig) -> dict[str, Any]:
     """The client's arguments, without those that are not set."""
+    usual = PROVIDERS.get(model.provider, _OWN_CLASS).usual
     given = {name: value for name, value in _settings(model) if value is not None}
-    return given | model.options
+    return {**usual, **given, **model.options}
 
 
 def _settings(model: ModelConfig) -> Iterator[tuple[str, Any]]:
@@ -172,19 +173,18 @@ def _settings(model: ModelConfig) -> Iterator[tuple[str, Any]]:
     key = model.api_key.get_secret_value() if model.api_key else None
     yield "model", model.model or None
     yield provider.address, model.base_url
-    yield provider.key or "api_key", _credential(key) if provider.key == "credential" else key
+    yield provider.key or "api_key", _key_argument(provider.key, key)
     yield "timeout", model.timeout
     yield "max_retries", 0 if model.retry and provider.retries else model.max_retries
     yield "model_info", model.model_info and model.model_info.model_dump(exclude_none=True)
 
 
-def _credential(key: str | None) -> Any:
-    """The key as Azure's clients take it."""
-    if key is None:
-        return None
-    try:
-        from azure.core.credentials import AzureKeyCredential  # few need it
-    except ImportError as error:
-        said = "Azure's keys need its SDK: pip install 'parley-gateway[azure]'"
-        raise ImportError(said) from error
-    return AzureKeyCredential(key)
+def _key_argument(name: str, key: str | None) -> Any:
+    """The key in the form in which the argument takes it."""
+    match name:
+        case "credential" if key:
+            return _AzureKey(key)
+        case "headers" if key:
+            return {"Authorization": f"Bearer {key}"}
+        case _:
+            return key

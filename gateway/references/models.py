@@ -51,7 +51,7 @@ class ModelChecker:
                 instead = "; retry does it for any" if key == "max_retries" else ""
                 said = f"the provider {model.provider!r} takes none{instead}"
                 yield Problem(path=(*path, key), text=said)
-        given = {"model": "any", **model.options}
+        given = {"model": "any", **provider.usual, **model.options}
         if model.base_url:
             given[provider.address] = model.base_url
         elif provider.needs_address and provider.address not in given:
