@@ -58,6 +58,8 @@ class ModelChecker:
             said = f'is missing: address of the resource, such as "{provider.needs_address}"'
             yield Problem(path=(*path, "base_url"), text=said)
             given[provider.address] = provider.needs_address
+        if provider.key == "credential" and not self._has_key(path):
+            yield Problem(path=(*path, "api_key"), text="is missing: the key of the resource")
         try:
             client = self._lookup.imports.load_callable(provider.client)
         except ImportPathError as error:
@@ -65,6 +67,9 @@ class ModelChecker:
             return
         if (schema := getattr(client, "component_config_schema", None)) is not None:
             yield from _options((*path, "options"), given, schema)
+
+    def _has_key(self, path: KeyPath) -> bool:
+        return any(self._lookup.written(*path, f"api_key{way}") for way in ("", "_env", "_file"))
 
     def _circles(self) -> Iterator[Problem]:
         """Fallbacks that lead back to their model, each circle once."""

@@ -149,8 +149,8 @@ DEPLOYED = "https://x.example/openai/deployments/ours"
             "No. The setting is the variable OLLAMA_HOST.",
         ),
         (
-            ModelConfig(provider="ollama", model="qwen3"),
-            BadCredentials("No.", model="qwen3"),
+            ModelConfig(provider="bedrock", model="claude-x"),
+            BadCredentials("No.", model="claude-x"),
             {},
             "No.",
         ),

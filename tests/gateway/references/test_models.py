@@ -82,7 +82,6 @@ def test_a_right_model_of_azure_is_no_mistake(tmp_path):
 @pytest.mark.parametrize(
     ("provider", "key", "said"),
     [
-        ("ollama", 'api_key = "sk-abcdef"', "the provider 'ollama' takes none"),
         ("ollama", "max_retries = 1", "the provider 'ollama' takes none; retry does it for any"),
         ("bedrock", 'api_key = "sk-abcdef"', "the provider 'bedrock' takes none"),
     ],
