@@ -142,7 +142,7 @@ def _written(loaded: LoadedConfig, name: str) -> Mapping[str, Any]:
 
 
 def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
-    """The name of the variable or file that holds the key, never the key."""
+    """The variable or file that holds the key, never the key."""
     match written:
         case {"api_key_env": str(variable)}:
             return variable
@@ -152,6 +152,8 @@ def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
             return found[1]
         case {"api_key": _}:
             return "the config"
+        case _ if model.provider == "bedrock":
+            return "AWS"
         case _:
             variable = key_variable(model.provider, model.model)
     if not variable or os.environ.get(variable):

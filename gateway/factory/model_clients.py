@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from gateway.base.describe import describe
 from gateway.base.imports import Imports
 from gateway.config.models import ModelConfig, resolve
 from gateway.config.providers import PROVIDERS, SERVER_MODEL, Provider
@@ -24,7 +25,7 @@ _OWN_CLASS = Provider(client="", retries=False)
 
 @dataclass(frozen=True, slots=True)
 class _AzureKey:
-    """A key as Azure's clients take it, without the whole of their SDK."""
+    """A key as Azure's client takes it, without their SDK."""
 
     key: str = field(repr=False)
 
@@ -118,7 +119,7 @@ class ModelClients:
             except Exception as error:  # without its key or its SDK it is not available either
                 if each == name and not isinstance(error, ModelError):
                     raise
-                LOG.warning("The model %s can't be used: %s", each, error)
+                LOG.warning("The model %s can't be used: %s", each, describe(error))
                 errors.append(error)
         if not made:
             raise errors[0]

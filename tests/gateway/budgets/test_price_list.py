@@ -1,4 +1,4 @@
-"""Prices of the config first, and those of the catalog for the rest."""
+"""Prices of the config, and of the catalog for the rest."""
 
 import sys
 from typing import Any

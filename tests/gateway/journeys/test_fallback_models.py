@@ -1,4 +1,4 @@
-"""A model that is not available: what people, the operator and budgets learn."""
+"""A missing model, for people, the operator and budgets."""
 
 from pathlib import Path
 
