@@ -152,16 +152,20 @@ def _key_source(model: ModelConfig, written: Mapping[str, Any]) -> str:
             return found[1]
         case {"api_key": _}:
             return "the config"
-        case _ if model.provider == "bedrock":
-            return "AWS"
         case _:
-            variable = key_variable(model.provider, model.model)
-    if not variable or os.environ.get(variable):
-        return variable or "none"
-    needless = model.provider == "ollama" or (
-        model.base_url and model.provider in ("openai", "anthropic")
-    )
-    return "none" if needless else f"{variable} is not set"
+            return _usual_key(model)
+
+
+def _usual_key(model: ModelConfig) -> str:
+    """The variable that the client reads, and whether it is there."""
+    variable = key_variable(model.provider, model.model)
+    if os.environ.get(variable):
+        return variable
+    if model.provider == "bedrock":
+        return "AWS"
+    addressed = model.base_url and model.provider in ("openai", "anthropic")
+    is_needed = variable and model.provider != "ollama" and not addressed
+    return f"{variable} is not set" if is_needed else "none"
 
 
 def _context(clients: ModelClients, name: str, model: ModelConfig) -> int | None:

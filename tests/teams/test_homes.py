@@ -84,6 +84,7 @@ HOMES = {
         BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
     """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
+    "teams.models.fallback": "FallbackChatCompletionClient Substitution SubstitutionWatch",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
     "teams.tools.code_execution": (
