@@ -44,8 +44,8 @@ class PriceList(Mapping[str, Price]):
     @cached_property
     def _listed(self) -> dict[str, Price]:
         """The catalog's prices of the config's models."""
-        found = {model.model: _price(model) for model in reversed(self._models)}
-        return {name: price for name, price in found.items() if price is not None}
+        found = [(model.model, _price(model)) for model in reversed(self._models)]
+        return {name: price for name, price in found if price is not None}
 
 
 def context_size(model: ModelConfig) -> int | None:

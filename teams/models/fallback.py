@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
@@ -13,40 +12,15 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import MODEL_WATCH, ChatCompletionClient, ToolChoice
-from teams.models._errors import (
-    BadAnswer,
-    BadCredentials,
-    ModelError,
-    ModelUnavailable,
-    ModelUnreachable,
-    OutOfQuota,
-    RateLimited,
-    UnknownModel,
-)
+from teams.models._course import Course, Member
+from teams.models._errors import ModelError
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage, UserMessage
-
-FIRST_REST = 15.0
-"""Seconds for which a model is left alone after its first failure; they double with each."""
-LONGEST_REST = 600.0
-
-UNAVAILABLE = (
-    BadAnswer,
-    BadCredentials,
-    ModelUnavailable,
-    ModelUnreachable,
-    OutOfQuota,
-    RateLimited,
-    UnknownModel,
-)
-"""Errors that say something about the model, not about the request: another one is asked."""
-
-logger = logging.getLogger("teams")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +96,7 @@ class FallbackChatCompletionClient(
         self._clock = clock
         self._sleep = sleep
         self._members = [
-            _Member(client, name)
+            Member(client, name)
             for client, name in zip(clients, names or map(_label, clients), strict=True)
         ]
         self._actual = self._total = RequestUsage(prompt_tokens=0, completion_tokens=0)
@@ -256,7 +230,7 @@ class FallbackChatCompletionClient(
         messages: Sequence[LLMMessage],
         tools: Sequence[Tool | ToolSchema],
         json_output: bool | type[BaseModel] | None,
-    ) -> _Course:
+    ) -> Course:
         first, *others = self._members
         able = [
             first,
@@ -264,11 +238,11 @@ class FallbackChatCompletionClient(
         ]
         now = self._clock()
         in_order = sorted(able, key=lambda each: each.rests_until > now)
-        return _Course(
+        return Course(
             in_order, self._attempts, self._max_wait, clock=self._clock, sleep=self._sleep
         )
 
-    def _answered(self, course: _Course, result: CreateResult) -> CreateResult:
+    def _answered(self, course: Course, result: CreateResult) -> CreateResult:
         member, first = course.member, self._members[0]
         member.failures, member.rests_until = 0, 0.0
         self._total += result.usage
@@ -280,87 +254,6 @@ class FallbackChatCompletionClient(
                 Substitution(missed=first.name, answered=member.name, because=first.because)
             )
         return result
-
-
-@dataclass(slots=True, eq=False)
-class _Member:
-    """A model and its rest."""
-
-    client: ChatCompletionClient
-    name: str
-    rests_until: float = 0.0
-    failures: int = 0
-    because: type[ModelError] = ModelError
-    """The kind of its last failure; the error itself would keep the whole request."""
-
-    def rest(self, error: ModelError, now: float) -> None:
-        """Be left alone for a while."""
-        if now >= self.rests_until:  # of requests side by side, one counts
-            self.failures += 1
-            logger.warning("The model %s is not available: %s", self.name, error)
-        doublings = min(self.failures - 1, 10)
-        pause = FIRST_REST * 2**doublings if error.transient else LONGEST_REST
-        asked = error.retry_after
-        self.rests_until = now + min(pause if asked is None else asked, LONGEST_REST)
-        self.because = type(error)
-
-
-class _Course:
-    """One request on its way through the models."""
-
-    def __init__(
-        self,
-        members: Sequence[_Member],
-        attempts: int,
-        max_wait: float,
-        *,
-        clock: Callable[[], float],
-        sleep: Callable[[float], Coroutine[Any, Any, None]],
-    ) -> None:
-        self.member, *self._left = members
-        self._attempts = attempts
-        self._max_wait = max_wait
-        self._clock = clock
-        self._sleep = sleep
-        self._attempt = 1
-        self._wait: float | None = None
-        self._errors: list[tuple[str, ModelError]] = []
-
-    async def client(self, token: CancellationToken | None) -> ChatCompletionClient:
-        """The client to ask now, after the wait before a repetition."""
-        if self._wait is not None:
-            await run_cancellable(self._sleep(self._wait), token)
-            self._wait = None
-        return self.member.client
-
-    def rest(self, error: ModelError) -> None:
-        """Let the model rest, if the error is about the model."""
-        if isinstance(error, UNAVAILABLE):
-            self.member.rest(error, self._clock())
-
-    def failed(self, error: ModelError) -> None:
-        """Choose whom to ask next; raises if nobody is left to ask."""
-        asked = error.retry_after
-        wait = min(2.0 ** (self._attempt - 1), self._max_wait) if asked is None else asked
-        if error.transient and self._attempt < self._attempts and wait <= self._max_wait:
-            self._attempt += 1
-            self._wait = wait
-            return
-        self.rest(error)
-        self._errors.append((self.member.name, error))
-        if not isinstance(error, UNAVAILABLE) or not self._left:
-            raise self._told()
-        self.member, *self._left = self._left
-        self._attempt = 1
-
-    def _told(self) -> ModelError:
-        """The error that says most, with the others as its notes."""
-        errors = [error for _, error in self._errors]
-        told = next((error for error in errors if error.transient), errors[0])
-        for name, error in self._errors:
-            if error is not told:
-                told.add_note(f"The model {name} was asked, too: {type(error).__name__}: {error}")
-        return told
 
 
 def _label(client: ChatCompletionClient) -> str:

@@ -46,6 +46,12 @@ def test_the_configs_own_price_wins_and_others_are_beside_it():
     assert len(found) == 3
 
 
+def test_a_name_has_the_price_of_the_provider_that_has_one():
+    here = {"model": "gpt-4o", "base_url": "http://localhost:8000/v1"}
+    for models in ([here, {"model": "gpt-4o"}], [{"model": "gpt-4o"}, here]):
+        assert prices(*models)["gpt-4o"] == Price(input=2.5, output=10)
+
+
 def test_a_server_that_the_environment_names_has_no_price_of_openai(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
     assert not prices({"model": "gpt-4o"})

@@ -335,13 +335,16 @@ async def test_a_watch_counts_the_model_that_answered_and_learns_whom_it_replace
 
 async def test_the_log_names_a_model_that_is_not_available_once_while_it_rests(caplog):
     main = ScriptedModel(*[ModelUnavailable("down")] * 2)
-    client = fallback(main, ScriptedModel(says("other"), ModelUnavailable("down")))
+    client = fallback(main, ScriptedModel(says("other"), says("other"), ModelUnavailable("down")))
     with caplog.at_level(logging.WARNING, logger="teams"):
+        await ask(client)
         await ask(client)
         with pytest.raises(ModelUnavailable):
             await ask(client)
-    told = [record.message for record in caplog.records]
-    assert told == [f"The model {name} is not available: down" for name in ("main", "other")]
+    assert [record.message for record in caplog.records] == [
+        "The model main is not available, and other is asked: down",
+        "The model other is not available, and main is asked: down",
+    ]
 
 
 async def test_it_is_written_down_and_loaded_with_its_clients():
