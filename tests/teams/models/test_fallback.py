@@ -21,6 +21,7 @@ from teams.models import (
     LLMMessage,
     ModelDisconnected,
     ModelError,
+    ModelInfo,
     ModelRefused,
     ModelTimeout,
     ModelUnavailable,
@@ -33,7 +34,9 @@ from teams.models import (
 from teams.models.fallback import FallbackChatCompletionClient, Substitution
 from teams.models.openai import OpenAIChatCompletionClient
 from teams.models.replay import ReplayChatCompletionClient
+from teams.testing import CHECKS, Subject, perform
 from teams.tools import FunctionTool
+from tests.fakes.openai_model_server import OpenAIModelServer
 from tests.fakes.openai_script import Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel, says
@@ -387,3 +390,38 @@ async def test_over_the_wire_a_provider_that_fails_is_replaced(stream):
         client = FallbackChatCompletionClient([first, second])
         assert [(await ask(client, stream=stream)).content for _ in range(2)] == ["here"] * 2
         assert (len(busy.requests), len(fine.requests)) == (1, 2)
+
+
+PASSED_ON = {
+    *("leaving_a_stream_frees_its_connection", "tool_choice_is_sent", "images_reach_the_model"),
+    *("json_of_a_schema_is_asked_for", "dump_holds_no_key", "cut_answer_is_disconnected"),
+    *(
+        "cancelling_ends_the_request",
+        "cancelled_token_asks_nothing",
+        "error_within_a_stream_is_raised",
+    ),
+}
+"""Checks of model clients that a client of clients could fail."""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check for check in CHECKS if check.__name__ in PASSED_ON],
+    ids=lambda check: check.__name__,
+)
+async def test_it_keeps_what_its_client_promises(check):
+    async with FakeOpenAI() as server:
+
+        def connect(*, timeout: float, model_info: ModelInfo) -> ChatCompletionClient:
+            client = OpenAIChatCompletionClient(
+                model="gpt-4o",
+                base_url=server.url,
+                api_key="conformance-secret-key",
+                max_retries=0,
+                timeout=timeout,
+                model_info=model_info,
+            )
+            return FallbackChatCompletionClient([client])
+
+        wire = OpenAIModelServer(server)
+        await perform(check, Subject(server=wire, connect=connect, secret="conformance-secret-key"))
