@@ -10,7 +10,8 @@ from teams.models import ChatCompletionClient, ModelFamily, UserMessage
 from teams.models.cache import ChatCompletionCache
 from teams.models.fallback import FallbackChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
-from tests.fakes.openai_script import Fail, Reply
+from tests.fakes import openai_script
+from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
 
 QUESTION = UserMessage(content="What is the capital of Ghana?", source="user")
@@ -73,6 +74,21 @@ async def test_azure_takes_a_token_provider(openai_server):
     assert request.headers["Authorization"] == "Bearer a-token"
 
 
+async def test_an_agent_goes_on_with_the_next_model_and_the_first_is_left_to_rest(openai_server):
+    openai_server.models.add("gpt-4o-mini")
+    refusal = openai_script.Fail(status=401, message="Revoked.", code="invalid_api_key")
+    openai_server.script(refusal, Reply(text="Accra."), Reply(text="Lagos."))
+    async with (
+        connected(openai_server.url, "gpt-4o") as large,
+        connected(openai_server.url, "gpt-4o-mini") as small,
+    ):
+        agent = AssistantAgent("geographer", FallbackChatCompletionClient([large, small]))
+        said = [(await agent.run(task=task)).messages[-1].to_text() for task in ("Ghana?", "Nig?")]
+    assert said == ["Accra.", "Lagos."]
+    asked = [request.body["model"] for request in openai_server.requests]
+    assert asked == ["gpt-4o", "gpt-4o-mini", "gpt-4o-mini"]
+
+
 @pytest.mark.parametrize(
     ("name", "family"),
     [
@@ -131,18 +147,3 @@ async def test_a_cache_asks_a_question_once(openai_server, model, tmp_path, kind
     assert len(openai_server.requests) == 1
     assert cached.actual_usage().prompt_tokens == 14
     assert cached.total_usage().prompt_tokens == 28
-
-
-async def test_an_agent_goes_on_with_the_next_model_and_the_first_is_left_to_rest(openai_server):
-    openai_server.models.add("gpt-4o-mini")
-    refusal = Fail(status=401, message="Revoked.", code="invalid_api_key")
-    openai_server.script(refusal, Reply(text="Accra."), Reply(text="Lagos."))
-    async with (
-        connected(openai_server.url, "gpt-4o") as large,
-        connected(openai_server.url, "gpt-4o-mini") as small,
-    ):
-        agent = AssistantAgent("geographer", FallbackChatCompletionClient([large, small]))
-        said = [(await agent.run(task=task)).messages[-1].to_text() for task in ("Ghana?", "Nig?")]
-    assert said == ["Accra.", "Lagos."]
-    asked = [request.body["model"] for request in openai_server.requests]
-    assert asked == ["gpt-4o", "gpt-4o-mini", "gpt-4o-mini"]
