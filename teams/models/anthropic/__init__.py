@@ -1,0 +1,35 @@
+"""Clients of Claude models, on Anthropic's API and Bedrock; making one imports `anthropic`."""
+
+from teams.models.anthropic._base import BaseAnthropicChatCompletionClient
+from teams.models.anthropic._client import (
+    AnthropicBedrockChatCompletionClient,
+    AnthropicChatCompletionClient,
+)
+from teams.models.anthropic._config import (
+    AnthropicBedrockClientConfiguration,
+    AnthropicBedrockClientConfigurationConfigModel,
+    AnthropicClientConfiguration,
+    AnthropicClientConfigurationConfigModel,
+    BaseAnthropicClientConfiguration,
+    BaseAnthropicClientConfigurationConfigModel,
+    BedrockInfo,
+    CreateArguments,
+    CreateArgumentsConfigModel,
+    ThinkingConfig,
+)
+
+__all__ = [
+    "AnthropicBedrockChatCompletionClient",
+    "AnthropicBedrockClientConfiguration",
+    "AnthropicBedrockClientConfigurationConfigModel",
+    "AnthropicChatCompletionClient",
+    "AnthropicClientConfiguration",
+    "AnthropicClientConfigurationConfigModel",
+    "BaseAnthropicChatCompletionClient",
+    "BaseAnthropicClientConfiguration",
+    "BaseAnthropicClientConfigurationConfigModel",
+    "BedrockInfo",
+    "CreateArguments",
+    "CreateArgumentsConfigModel",
+    "ThinkingConfig",
+]
