@@ -37,7 +37,6 @@ MODULES: Mapping[str, str] = {
     "teams.memory.chromadb": _OWN_MEMORY,
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
-    "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
     "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
     "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
     "teams.models.ollama": "OpenAIChatCompletionClient with Ollama's address as base_url",

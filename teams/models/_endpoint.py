@@ -33,10 +33,11 @@ TOO_LONG: Kind = (ContextOverflow, "The conversation is too long for the model")
 
 _SHOWN = 300
 _TOO_LONG = re.compile(
-    r"context.?(length|window|size)|maximum (context|prompt)|too many (input )?tokens"
+    r"context.?(length|window|size|limit)|maximum (context|prompt)|too many (input )?tokens"
     r"|(prompt|input|request) is too (long|large)|exceeds? the (context|maximum number of tokens)",
     re.IGNORECASE,
 )
+_NOTHING_LEFT = re.compile(r"credit balance|usage limits", re.IGNORECASE)
 _BY_STATUS: Mapping[int | None, Kind] = {
     401: (BadCredentials, "The provider did not accept the key"),
     402: (OutOfQuota, "The account has nothing left"),
@@ -153,14 +154,7 @@ class ModelEndpoint:
             return self.codes[code]
         if status in _BY_STATUS:
             return _BY_STATUS[status]
-        if _TOO_LONG.search(message):
-            return TOO_LONG
-        if status == 404:  # noqa: PLR2004
-            unknown = UnknownModel if "model" in message.lower() else BadRequest
-            return unknown, "The provider does not know this model or address"
-        if status is not None and status < 500:  # noqa: PLR2004
-            return BadRequest, "The provider refused the request"
-        return ModelUnavailable, "The provider failed"
+        return _kind_by_text(status, message)
 
     def _clean(self, text: str) -> str:
         for secret in self.secrets:
@@ -221,6 +215,19 @@ class SdkEndpoint(ModelEndpoint):
             request_id=error.request_id,
             retry_after=retry_seconds(error.response.headers),
         )
+
+
+def _kind_by_text(status: int | None, message: str) -> Kind:
+    if _TOO_LONG.search(message):
+        return TOO_LONG
+    if status == 400 and _NOTHING_LEFT.search(message):  # noqa: PLR2004
+        return _BY_STATUS[402]
+    if status == 404:  # noqa: PLR2004
+        unknown = UnknownModel if "model" in message.lower() else BadRequest
+        return unknown, "The provider does not know this model or address"
+    if status is not None and status < 500:  # noqa: PLR2004
+        return BadRequest, "The provider refused the request"
+    return ModelUnavailable, "The provider failed"
 
 
 def http_errors(*names: str) -> tuple[type[Exception], ...]:

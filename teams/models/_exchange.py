@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from teams._base.telemetry import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
 from teams.models._endpoint import ModelEndpoint
-from teams.models._errors import ModelError, ModelTimeout
+from teams.models._errors import BadAnswer, ModelError, ModelTimeout
 from teams.models._types import CreateResult
 
 PieceT = TypeVar("PieceT", str, bytes)
@@ -71,11 +71,11 @@ async def closing_response(
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The JSON value; ValueError for what is none."""
+    """The JSON value; ValueError or BadAnswer for what is none."""
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("The answer is nested too deeply.") from None
+        raise BadAnswer("The answer is nested too deeply") from None
 
 
 def log_call(messages: list[dict[str, Any]], response: Any, result: CreateResult) -> None:

@@ -111,6 +111,8 @@ def _check_block(
             seal = block.get("signature") or block.get("data")
             _require(seal in signatures, f"{where}: Invalid `signature` in `thinking` block")
             _require("cache_control" not in block, f"{where}: cache_control: Extra inputs")
+        case _:
+            pass
 
 
 def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:

@@ -83,6 +83,13 @@ HOMES = {
         OpenAIClientConfigurationConfigModel AzureOpenAIClientConfigurationConfigModel
         BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
     """,
+    "teams.models.anthropic": """
+        AnthropicChatCompletionClient AnthropicBedrockChatCompletionClient
+        BaseAnthropicChatCompletionClient BedrockInfo
+        AnthropicClientConfiguration AnthropicBedrockClientConfiguration
+        AnthropicClientConfigurationConfigModel AnthropicBedrockClientConfigurationConfigModel
+        CreateArgumentsConfigModel
+    """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",

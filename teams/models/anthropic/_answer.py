@@ -45,7 +45,8 @@ class Answer:
         match event.get("type"):
             case "message_start":
                 self._ending = {}
-                self._count((event.get("message") or {}).get("usage"))
+                message: Json = event.get("message") or {}
+                self._count(message.get("usage"))
             case "content_block_start":
                 return self._begin_block(event.get("index"), event.get("content_block") or {})
             case "content_block_delta":

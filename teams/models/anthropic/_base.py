@@ -185,9 +185,9 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
             "system": system,
             "messages": turns,
             **tool_arguments(tools, tool_choice, turns),
+            **extra,
         }
         ask_for_json(body, json_output, self._model_info, formats=self._known.formats)
-        body |= extra
         settle_thinking(body)
         if self._prompt_caching:
             mark_for_cache(body)
