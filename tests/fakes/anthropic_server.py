@@ -248,7 +248,7 @@ class _Lines:
         return response
 
     def event(self, event: Wire) -> bytes:
-        return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
 
     def garbage(self) -> bytes:
         return b"event: content_block_delta\ndata: {this is not JSON\n\n"
@@ -405,7 +405,9 @@ def _deltas(block: Wire, pieces: int) -> Iterator[Wire]:
             yield {"type": "signature_delta", "signature": block["signature"]}
         case "tool_use":
             yield {"type": "input_json_delta", "partial_json": ""}
-            for piece in _cut(json.dumps(block["input"]) if block["input"] else "", pieces):
+            for piece in _cut(
+                json.dumps(block["input"], ensure_ascii=False) if block["input"] else "", pieces
+            ):
                 yield {"type": "input_json_delta", "partial_json": piece}
         case _:
             pass

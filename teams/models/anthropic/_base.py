@@ -35,11 +35,12 @@ from teams.models._types import (
 from teams.models.anthropic._answer import Answer
 from teams.models.anthropic._body import ANSWER_TOOL, ask_for_json, mark_for_cache, settle_thinking
 from teams.models.anthropic._catalog import ClaudeModel, known_model
+from teams.models.anthropic._event_stream import EventLineDecoder
 from teams.models.anthropic._failures import anthropic_endpoint
 from teams.models.anthropic._request import Dialect, tool_arguments
 from teams.models.anthropic._signed import SignedAnswers, Wire
 
-Decode = Callable[[Any], Iterable[str]]
+Decode = Callable[[bytes], Iterable[str | bytes]]
 
 _NAMED = ("model", "max_tokens", "messages")
 _SAMPLING = ("temperature", "top_p", "top_k")
@@ -209,11 +210,11 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
         answer, decode = Answer(_answer_tool(body)), self._decoder()
         with self._endpoint.errors():
             deadline = Deadline(self._endpoint, self._deadline)
-            async with self._open_stream(body, deadline) as pieces:
+            async with self._open_stream(body, deadline) as chunks:
                 log_stream_start(body["messages"])
-                async for piece in pieces:
+                async for chunk in chunks:
                     deadline.check()
-                    for data in decode(piece):
+                    for data in decode(chunk):
                         if text := answer.add(self._event(data)):
                             handed = deadline.now()
                             yield text
@@ -225,21 +226,18 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
     @asynccontextmanager
     async def _open_stream(
         self, body: Wire, deadline: Deadline
-    ) -> AsyncGenerator[AsyncIterator[Any]]:
-        """The response in pieces for the decoder; leaving closes its connection."""
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """The bytes of the streamed response; leaving closes its connection."""
         streaming = self._messages.with_streaming_response
         manager = streaming.create(**_sdk_arguments(body), stream=True)
         async with deadline.limit():
             response = await manager.__aenter__()
-        async with closing_response(response.http_response, self._pieces(response)) as pieces:
-            yield pieces
-
-    def _pieces(self, response: Any) -> AsyncIterator[Any]:
-        return response.iter_lines()
+        async with closing_response(response.http_response, response.iter_bytes()) as chunks:
+            yield chunks
 
     def _decoder(self) -> Decode:
-        """Make the function from pieces of the response to events as JSON text."""
-        return _event_data
+        """Make the function from bytes of a stream to the events in them, as JSON text."""
+        return EventLineDecoder()
 
     def _event(self, data: str | bytes) -> Wire:
         """The event, or the whole message."""
@@ -258,11 +256,6 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
             self._signed.keep(result.content, answer.blocks())
         self._usage += result.usage
         return result
-
-
-def _event_data(line: str) -> tuple[str, ...]:
-    """The event of a line; none in a comment or the event's name, which the event repeats."""
-    return (line[5:].strip(),) if line.startswith("data:") else ()
 
 
 def _answer_tool(body: Wire) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -94,9 +93,6 @@ class AnthropicBedrockChatCompletionClient(
         arguments["create_args"]["anthropic_version"] = _BEDROCK_VERSION
         super().__init__(client, **arguments)
         self._config = config
-
-    def _pieces(self, response: Any) -> AsyncIterator[Any]:
-        return response.iter_bytes()
 
     def _decoder(self) -> Decode:
         return EventStreamDecoder()

@@ -50,8 +50,8 @@ class CreateArguments(TypedDict, total=False):
     tool_choice: Any
 
 
-class BaseAnthropicClientConfiguration(CreateArguments, total=False):
-    """The settings of both kinds of client."""
+class AnthropicClientConfiguration(CreateArguments, total=False):
+    """The settings of AnthropicChatCompletionClient."""
 
     model: Required[str]
     api_key: str | SecretStr | None
@@ -62,10 +62,6 @@ class BaseAnthropicClientConfiguration(CreateArguments, total=False):
     model_capabilities: ModelCapabilities | None
     model_info: ModelInfo | None
     prompt_caching: bool
-
-
-class AnthropicClientConfiguration(BaseAnthropicClientConfiguration, total=False):
-    """The settings of AnthropicChatCompletionClient."""
 
 
 class AnthropicBedrockClientConfiguration(AnthropicClientConfiguration, total=False):
@@ -96,8 +92,8 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
     """Without effect, as in AutoGen: use `tool_choice` of `create`."""
 
 
-class BaseAnthropicClientConfigurationConfigModel(CreateArgumentsConfigModel):
-    """The settings of both kinds of client; keys are dumped as asterisks."""
+class AnthropicClientConfigurationConfigModel(CreateArgumentsConfigModel):
+    """The settings of AnthropicChatCompletionClient; keys are dumped as asterisks."""
 
     model: str
     """Name of the model, as the provider calls it."""
@@ -120,10 +116,6 @@ class BaseAnthropicClientConfigurationConfigModel(CreateArgumentsConfigModel):
     def given_key(self) -> str | None:
         """The key; None for the asterisks of a dumped component."""
         return given_secret(self.api_key)
-
-
-class AnthropicClientConfigurationConfigModel(BaseAnthropicClientConfigurationConfigModel):
-    """The settings of AnthropicChatCompletionClient."""
 
 
 class BedrockAccount(BaseModel, defer_build=True):

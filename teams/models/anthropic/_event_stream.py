@@ -1,4 +1,4 @@
-"""Decode the stream of events in which Amazon Bedrock answers."""
+"""Decode the streams of events in which Anthropic and Amazon Bedrock answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from importlib import import_module
 from typing import Any
 
 from teams.models._errors import BadAnswer
+
+
+class EventLineDecoder:
+    """Turns bytes of server-sent events into their data, which is one line each."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def __call__(self, data: bytes) -> Iterator[bytes]:
+        # Lines of httpx also end at U+2028 and its like, which stand as they are in texts of JSON.
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return (line[5:] for line in lines if line.startswith(b"data:"))
 
 
 class EventStreamDecoder:

@@ -40,25 +40,29 @@ async def ask(
 both = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
 
+REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+    "pause_turn": "unknown",
+    "something_new": "unknown",
+}
+
+
 @both
-@pytest.mark.parametrize(
-    ("reason", "finish"),
-    [
-        ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
-        ("max_tokens", "length"),
-        ("model_context_window_exceeded", "length"),
-        ("refusal", "content_filter"),
-        ("pause_turn", "unknown"),
-        ("something_new", "unknown"),
-    ],
-)
 async def test_each_end_of_an_answer_has_its_reason(
-    server: FakeAnthropic, make: Make, reason: str, finish: str, streamed: bool
+    server: FakeAnthropic, make: Make, streamed: bool
 ):
-    server.script(Message(content=[TEXT], stop_reason=reason))
-    result = await ask(make(), streamed=streamed)
-    assert (result.finish_reason, result.content) == (finish, "Well.")
+    client = make()
+    found: dict[str, str] = {}
+    for reason in REASONS:
+        server.script(Message(content=[TEXT], stop_reason=reason))
+        result = await ask(client, streamed=streamed)
+        assert result.content == "Well."
+        found[reason] = result.finish_reason
+    assert found == REASONS
 
 
 @both
@@ -132,3 +136,12 @@ async def test_what_is_no_message_is_a_bad_answer(server: FakeAnthropic, make: M
     with pytest.raises(ModelError) as caught:
         await make().create(HELLO)
     assert caught.value.transient
+
+
+@both
+async def test_a_text_may_hold_what_httpx_takes_for_ends_of_lines(
+    server: FakeAnthropic, make: Make, streamed: bool
+):
+    text = "one\u2028two\x85three\r\nfour"
+    server.script(Message(content=[{"type": "text", "text": text}]))
+    assert (await ask(make(), streamed=streamed)).content == text
