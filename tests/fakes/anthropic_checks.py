@@ -36,7 +36,10 @@ class Refused(Exception):
 
 
 def check_request(body: Mapping[str, Any], model: str, signatures: Collection[str]) -> None:
-    """Raise Refused for what the API refuses; `signatures` are those that it has given."""
+    """Raise Refused for what the API refuses.
+
+    `signatures` are those that it has given.
+    """
     for name in body:
         _require(name in FIELDS, f"{name}: Extra inputs are not permitted")
     _require(isinstance(body.get("max_tokens"), int), "max_tokens: Field required")
@@ -192,7 +195,7 @@ def _check_thinking(body: Mapping[str, Any], version: tuple[int, int]) -> None:
 
 
 def _check_turn(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Check that the assistant's turn under way, its tool loop, begins with thinking."""
+    """Check that the tool loop under way begins with thinking."""
     first: Mapping[str, Any] | None = None
     for message in reversed(messages):
         if message["role"] == "assistant":

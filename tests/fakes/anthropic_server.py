@@ -1,4 +1,4 @@
-"""A scripted server of Anthropic's Messages API, and of Amazon Bedrock's form of it.
+"""A scripted server of Anthropic's Messages API, also as on Bedrock.
 
 It refuses what they refuse (`anthropic_checks.py`). Written after platform.claude.com/docs:
 api/messages, api/errors, api/migration-2026-10-21 (versions, sampling, the key's header),
@@ -57,7 +57,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An answer of the model, block by block as the API has it."""
+    """An answer of the model, block by block."""
 
     content: Sequence[Wire]
     stop_reason: str = "end_turn"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -20,6 +21,7 @@ from teams.models.anthropic._event_stream import EventStreamDecoder
 from teams.models.anthropic._failures import NO_KEY
 
 if TYPE_CHECKING:
+    import ssl
     from types import ModuleType
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -122,7 +124,16 @@ def _connection(sdk: Any, config: AnthropicClientConfigurationConfigModel) -> di
         "timeout": http_timeout(sdk.Timeout, config.timeout),
         "max_retries": sdk.DEFAULT_MAX_RETRIES if retries is None else retries,
         "default_headers": config.default_headers,
+        "http_client": sdk.DefaultAsyncHttpxClient(verify=_tls()),
     }
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: it takes longer than a request."""
+    import httpx2  # on which the SDK stands
+
+    return httpx2.create_ssl_context()
 
 
 def _arguments(config: AnthropicClientConfigurationConfigModel) -> dict[str, Any]:

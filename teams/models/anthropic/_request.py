@@ -175,7 +175,7 @@ def _call_id(call_id: str) -> str:
 
 
 def _arguments(text: str) -> Wire:
-    """The arguments as an object, which the API demands; a model may have written anything."""
+    """The arguments as the object that the API demands."""
     value: Any
     try:
         value = json.loads(text) if text.strip() else {}

@@ -1,4 +1,4 @@
-"""What the Claude client makes of answers."""
+"""Answers of Claude, whole and streamed, as results."""
 
 from __future__ import annotations
 

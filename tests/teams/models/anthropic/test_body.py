@@ -91,7 +91,7 @@ async def test_thinking_goes_back_signed_and_as_it_came_within_a_tool_loop(
 
 
 async def loop_elsewhere(server: FakeAnthropic, make: Make, **settings: Any) -> Wire:
-    """The request of a second client that goes on with a first one's tool loop."""
+    """The request of a client that continues another's tool loop."""
     said = [signed("Noon?"), tool_use("clock", {})]
     server.script(Message(content=said, stop_reason="tool_use"), Say(text="It is noon."))
     _, result = await ask(make(**settings), [HELLO], streamed=False, tools=[CLOCK])

@@ -1,4 +1,4 @@
-"""The Claude clients' settings, component forms and errors, on Anthropic and on Bedrock."""
+"""Settings, component forms and errors of the Claude clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Claude client makes of messages and tools."""
+"""Messages and tools in a request to Claude."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def results(*call_ids: str, content: str = "noon", is_error: bool = False) -> LL
 async def sent(
     server: FakeAnthropic, make: Make, *messages: LLMMessage, **settings: Any
 ) -> dict[str, Any]:
-    """The body of a request with these messages, without marks for the cache."""
+    """The body of a request, without marks for the cache."""
     server.script(Say(text="ok"))
     tools = settings.pop("tools", ())
     client = make(prompt_caching=False, **settings)
