@@ -90,7 +90,7 @@ class ModelEndpoint:
             raise self._translate_error(error) from (None if self._is_secret(error) else error)
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
-        """What the provider's SDK raises besides errors of the connection."""
+        """Errors of the provider's SDK besides those of the connection."""
         return ()
 
     def sdk_failure(self, error: Exception) -> ModelError | None:
@@ -117,7 +117,7 @@ class ModelEndpoint:
         return self.failure(kind, f"{what}: {message}", **facts)
 
     def refused_response(self, response: Any, code: str | None = None) -> ModelError:
-        """The error for an `httpx.Response` with an error status, whose text has been read."""
+        """The error for an `httpx.Response` that has been read."""
         message = error_message(_json(response.text)) or _plain_text(response)
         return self.refusal(
             response.status_code,
@@ -172,10 +172,10 @@ class ModelEndpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkEndpoint(ModelEndpoint):
-    """An endpoint asked through `openai` or `anthropic`, whose errors have the same names.
+    """An endpoint asked through `openai` or `anthropic`.
 
-    `sdk` is that module, `sdk_error` its base class of errors, and `code_field` the field of an
-    error object that names it.
+    Their errors have the same names: `sdk` is that module, `sdk_error` its base class of errors,
+    and `code_field` the field of an error object that names it.
     """
 
     sdk: Any = field(repr=False)
@@ -231,7 +231,7 @@ def _kind_by_text(status: int | None, message: str) -> Kind:
 
 
 def http_errors(*names: str) -> tuple[type[Exception], ...]:
-    """The errors of these names, of each HTTP library that an SDK has loaded.
+    """The errors of these names, of each loaded HTTP library.
 
     openai 2 stands on httpx, openai 3 and anthropic 2 on httpx2.
     """
@@ -240,7 +240,7 @@ def http_errors(*names: str) -> tuple[type[Exception], ...]:
 
 
 def error_object(body: object) -> Mapping[str, Any]:
-    """The object in an error's body that holds its message; empty if there is none."""
+    """The object in an error's body that holds its message."""
     if not isinstance(body, dict):
         return {}
     fields = cast("Mapping[str, Any]", body)
@@ -258,7 +258,7 @@ def error_message(body: Any) -> str:
 
 
 def retry_seconds(headers: Mapping[str, str]) -> float | None:
-    """How long the provider asks to wait; None if it does not say."""
+    """The seconds that the provider asks to wait, if it does."""
     milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
         if milliseconds is not None:

@@ -18,7 +18,7 @@ PieceT = TypeVar("PieceT", str, bytes)
 
 
 class Deadline:
-    """The end of an answer's time; what its reader takes in between is not counted."""
+    """The end of an answer's time, its reader's time not counted."""
 
     __slots__ = ("_endpoint", "_ends", "_now", "_seconds")
 
@@ -34,7 +34,7 @@ class Deadline:
             raise self._too_slow()
 
     def now(self) -> float:
-        """The time at which a piece is handed to the reader, for `resume`."""
+        """The time, for `resume`, at which the reader gets a piece."""
         return self._now()
 
     def resume(self, since: float) -> None:

@@ -1,4 +1,4 @@
-"""Clients of Claude models, on Anthropic's API and Bedrock; making one imports `anthropic`."""
+"""Clients of Claude models; making one imports `anthropic`."""
 
 from teams.models.anthropic._base import BaseAnthropicChatCompletionClient
 from teams.models.anthropic._client import (

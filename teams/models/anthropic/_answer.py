@@ -31,7 +31,10 @@ _INPUTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 
 
 class Answer:
-    """An answer that grows by events; calls of the `answer_tool` are its text."""
+    """An answer that grows by events.
+
+    Calls of the `answer_tool` are its text.
+    """
 
     def __init__(self, answer_tool: str | None) -> None:
         self._answer_tool = answer_tool
@@ -168,7 +171,7 @@ def _object(text: str) -> Any:
 
 
 def _request_usage(usage: Json) -> RequestUsage:
-    """The tokens, also those written to the provider's cache or read from it."""
+    """The tokens, those of the provider's cache among them."""
     return RequestUsage(
         prompt_tokens=sum(usage.get(name) or 0 for name in _INPUTS),
         completion_tokens=usage.get("output_tokens") or 0,

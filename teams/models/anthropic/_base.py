@@ -149,7 +149,7 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
     def count_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """About how many tokens the messages and tools take; Claude's tokenizer is not public."""
+        """About how many tokens these take: Claude's tokenizer is not public."""
         system, turns = self._dialect.messages(messages)
         definitions = tool_arguments(tools, "auto", turns).get("tools", [])
         wire = [{"system": system}, *turns] if system else turns
@@ -236,7 +236,7 @@ class BaseAnthropicChatCompletionClient(ChatCompletionClient):
             yield chunks
 
     def _decoder(self) -> Decode:
-        """Make the function from bytes of a stream to the events in them, as JSON text."""
+        """Make the function from bytes of a stream to JSON events."""
         return EventLineDecoder()
 
     def _event(self, data: str | bytes) -> Wire:
@@ -264,7 +264,7 @@ def _answer_tool(body: Wire) -> str | None:
 
 
 def _sdk_arguments(body: Wire) -> dict[str, Any]:
-    """The SDK's arguments: it has none for sampling, and checks others against its own list."""
+    """The SDK's arguments; what it has no name for is `extra_body`."""
     rest = {name: value for name, value in body.items() if name not in (*_NAMED, *_OPTIONS)}
     given = rest.pop("extra_body", {})
     arguments = {name: body[name] for name in (*_NAMED, *_OPTIONS) if name in body}

@@ -61,12 +61,12 @@ def _force_answer_tool(body: Wire, model: type[BaseModel]) -> None:
 
 
 def settle_thinking(body: Wire) -> None:
-    """Turn thinking with a budget off where the API refuses it, and leave room for an answer.
+    """Turn thinking with a budget off where the API refuses it.
 
-    That is with a forced tool, and in a tool loop whose first answer's signed thinking is lost: "To
-    avoid this requirement, disable `thinking`", says the API's own error. Adaptive thinking has no
-    such rule (platform.claude.com/docs: build-with-claude/thinking-tool-workflows and
-    adaptive-thinking).
+    It does so with a forced tool, and in a tool loop whose first answer's signed thinking is lost:
+    "To avoid this requirement, disable `thinking`", says its error. Adaptive thinking knows no such
+    rule (platform.claude.com/docs: build-with-claude/thinking-tool-workflows, adaptive-thinking).
+    Where thinking stays, the answer is left room.
     """
     thinking: Any = body.get("thinking") or {}
     if thinking.get("type") != "enabled":
@@ -98,7 +98,7 @@ def mark_for_cache(body: Wire) -> None:
 
 
 def _begins_signed(turns: Sequence[Wire]) -> bool:
-    """True unless the tool loop under way began with an answer without thinking."""
+    """True unless the tool loop under way began without thinking."""
     first: Wire | None = None
     for turn in reversed(turns):
         if turn["role"] == "assistant":

@@ -43,7 +43,7 @@ class ClaudeModel:
 
 
 def known_model(name: str) -> ClaudeModel | None:
-    """The model of that name, on Bedrock too; None unless it is a Claude.
+    """The Claude of that name, on Bedrock too.
 
     A name that says no more than that is taken for a new model.
     """

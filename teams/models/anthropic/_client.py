@@ -104,7 +104,7 @@ class AnthropicBedrockChatCompletionClient(
 
 
 def _load_sdk(extra: str) -> ModuleType:
-    """Import the SDK when the first client is made: it takes longer than all of `teams`."""
+    """Import the SDK, which takes longer than all of `teams`."""
     try:
         import anthropic
 

@@ -12,7 +12,7 @@ from teams.models._types import ModelCapabilities, ModelInfo
 
 
 class ThinkingConfig(TypedDict, total=False):
-    """Whether the model thinks before it answers.
+    """The model's thinking before it answers.
 
     "adaptive" for current models; "enabled", with at least 1024 `budget_tokens`, for those up to
     Claude 4.5.

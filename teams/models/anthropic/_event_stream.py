@@ -12,7 +12,7 @@ from teams.models._errors import BadAnswer
 
 
 class EventLineDecoder:
-    """Turns bytes of server-sent events into their data, which is one line each."""
+    """Turns bytes of server-sent events into their data."""
 
     def __init__(self) -> None:
         self._rest = b""

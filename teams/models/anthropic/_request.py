@@ -41,7 +41,10 @@ class Dialect:
     signed: SignedAnswers
 
     def messages(self, messages: Sequence[LLMMessage]) -> tuple[str, list[Wire]]:
-        """The system text and the turns; ValueError for what the model can't take."""
+        """The system text and the turns.
+
+        Raises ValueError for what the model can't take.
+        """
         if not self.info.get("multiple_system_messages", True):
             messages = one_system_message(messages)
         texts = [message.content for message in messages if isinstance(message, SystemMessage)]
@@ -60,7 +63,7 @@ class Dialect:
         return "\n".join(texts).strip(), turns
 
     def _end(self, turns: list[Wire]) -> None:
-        """See that the request ends in a way that the model can answer."""
+        """See that the model can answer the request's end."""
         if turns[-1]["role"] != "assistant":
             return
         last = turns[-1]["content"][-1]
@@ -170,7 +173,7 @@ def _result(result: FunctionExecutionResult) -> Wire:
 
 
 def _call_id(call_id: str) -> str:
-    """The id with characters that the API takes: another model may have made it."""
+    """The id, maybe of another model, in the API's characters."""
     return _FORBIDDEN_IN_IDS.sub("_", call_id)
 
 
