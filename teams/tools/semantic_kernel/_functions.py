@@ -1,0 +1,45 @@
+"""The names by which functions of Semantic Kernel are made."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from teams._tools.base import BaseTool
+from teams._tools.schema import ToolSchema
+
+if TYPE_CHECKING:
+    from semantic_kernel.functions import KernelFunction
+
+
+class KernelFunctionFromTool:
+    """Makes a function of Semantic Kernel that runs the tool.
+
+    The kernel calls it by itself: no policy of a run judges these calls. Raises ImportError without
+    the extra `semantic-kernel`.
+    """
+
+    def __new__(cls, tool: BaseTool[Any, Any], plugin_name: str | None = None) -> KernelFunction:
+        return _kernel_functions().ToolFunction(tool.schema, plugin_name, tool)
+
+
+class KernelFunctionFromToolSchema:
+    """Makes a function of Semantic Kernel that a model may ask for.
+
+    Whoever asks the model runs the call: the function itself raises NotImplementedError.
+    """
+
+    def __new__(cls, tool_schema: ToolSchema, plugin_name: str | None = None) -> KernelFunction:
+        return _kernel_functions().ToolFunction(tool_schema, plugin_name)
+
+
+def _kernel_functions() -> ModuleType:
+    try:
+        # An optional package, and slow to import.
+        from teams.tools.semantic_kernel import _kernel_functions
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "Semantic Kernel needs an environment with the extra semantic-kernel: "
+            "pip install 'parley-gateway[semantic-kernel]'"
+        ) from error
+    return _kernel_functions
