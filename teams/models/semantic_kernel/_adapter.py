@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._endpoint import ModelEndpoint
-from teams.models._errors import ModelRefused, ModelUnavailable
+from teams.models._errors import ModelError, ModelRefused, ModelUnavailable
 from teams.models._exchange import (
     Deadline,
     log_call,
@@ -52,6 +53,8 @@ _NOTHING = ModelInfo(
     structured_output=False,
 )
 _END: Wire = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+_READ_AHEAD = 1000
+"""Pieces that may have arrived when a stream is left."""
 _OWN_ARGUMENTS = ("kernel", "prompt_execution_settings")
 
 
@@ -165,7 +168,7 @@ class SKChatCompletionAdapter(ChatCompletionClient):
         json_output: bool | type[BaseModel] | None,
         extra: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """What the connector is given."""
+        """The connector's arguments."""
         # This imports Semantic Kernel, as the maker of the connector has done.
         from teams.models.semantic_kernel._contents import chat_history, offer_tools
 
@@ -218,7 +221,7 @@ class SKChatCompletionAdapter(ChatCompletionClient):
             stream = self._client.get_streaming_chat_message_contents(**arguments)
             log_stream_start(wire)
             ended = False
-            async with aclosing(stream):
+            async with _left_in_order(stream):
                 while contents := await _next(stream, deadline):
                     ended = ended or contents[0].finish_reason is not None
                     if text := answer.add(chunk_of(contents[0])):
@@ -243,10 +246,10 @@ class SKChatCompletionAdapter(ChatCompletionClient):
                 told = self._told(error)
                 if told is error:
                     raise
-                raise told from error
+                raise told from (error if isinstance(told, ModelError) else told.__cause__)
 
     def _told(self, error: Exception) -> Exception:
-        """The SDK's own error behind the kernel's, or a ModelError for the kernel's."""
+        """The SDK's own error, or a ModelError for the kernel's."""
         import openai  # likewise
         from semantic_kernel.exceptions import KernelException, ServiceContentFilterException
 
@@ -269,6 +272,22 @@ class SKChatCompletionAdapter(ChatCompletionClient):
     def _count_usage(self, result: CreateResult) -> CreateResult:
         self._usage += result.usage
         return result
+
+
+@asynccontextmanager
+async def _left_in_order(stream: AsyncGenerator[list[Any], Any]) -> AsyncGenerator[None]:
+    """Close the connection of a stream that is left early.
+
+    Its generators don't close each other: a cancelled read does end all of them.
+    """
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            for _ in range(_READ_AHEAD):
+                async with asyncio.timeout(0):
+                    await anext(stream)
+        await stream.aclose()
 
 
 async def _next(stream: AsyncGenerator[list[Any], Any], deadline: Deadline) -> list[Any]:

@@ -23,8 +23,8 @@ from semantic_kernel.contents.utils.author_role import AuthorRole
 from semantic_kernel.functions import KernelPlugin
 
 from teams._tools.base import Tool
+from teams._tools.kernel_function import ToolFunction
 from teams._tools.schema import ToolSchema
-from teams.tools.semantic_kernel._functions import KernelFunctionFromToolSchema
 
 if TYPE_CHECKING:
     from teams.models.openai._request import Wire
@@ -70,7 +70,7 @@ def _item(part: Wire) -> Any:
 
 
 def chunk_of(message: Any, *, finish: str | None = None) -> Wire:
-    """An answer, or a piece of one, as a chunk on OpenAI's wire.
+    """An answer or a piece as a chunk on OpenAI's wire.
 
     `finish` stands for a reason that the client does not give.
     """
@@ -109,16 +109,16 @@ def _usage(usage: Any) -> Wire | None:
 def offer_tools(
     kernel: Kernel, settings: Any, tools: Sequence[Tool | ToolSchema], choice: Any
 ) -> Kernel:
-    """A copy of the kernel with these tools alone; the settings say how to choose.
+    """A copy of the kernel with these tools alone.
 
-    Semantic Kernel is never asked to run a call.
+    The settings get the choice.     Semantic Kernel is never asked to run a call.
     """
     offered = kernel.clone()
     offered.plugins.clear()
     settings.function_choice_behavior = None
     if tools:
         schemas = [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
-        functions = [KernelFunctionFromToolSchema(schema, PLUGIN) for schema in schemas]
+        functions = [ToolFunction(schema, PLUGIN) for schema in schemas]
         offered.add_plugin(KernelPlugin(name=PLUGIN, functions=functions))
         settings.function_choice_behavior = _behavior(choice)
     return offered

@@ -58,6 +58,7 @@ INFO = ModelInfo(
     structured_output=True,
     family="unknown",
 )
+CLIENTS: list[AsyncOpenAI] = []
 QUESTION = UserMessage(content="Hi", source="user")
 
 
@@ -87,10 +88,13 @@ class KernelModelServer:
 async def server() -> AsyncIterator[FakeOpenAI]:
     async with FakeOpenAI() as made:
         yield made
+        while CLIENTS:  # Semantic Kernel closes none
+            await CLIENTS.pop().close()
 
 
 def connector(server: FakeOpenAI, *, timeout: float = 10.0) -> OpenAIChatCompletion:
     inner = AsyncOpenAI(base_url=server.url, api_key=SECRET, timeout=timeout, max_retries=0)
+    CLIENTS.append(inner)
     return OpenAIChatCompletion(ai_model_id="gpt-4o", async_client=inner)
 
 
@@ -244,19 +248,20 @@ async def test_errors_of_a_connector_are_model_errors():
     client = SKChatCompletionAdapter(small, Kernel())
     with pytest.raises(ModelUnavailable, match=r"overloaded \(model 'small' at Small\)"):
         await client.create([QUESTION])
-    with pytest.raises(ModelUnavailable, match="overloaded"):
-        async with aclosing(client.create_stream([QUESTION])) as stream:
-            async for _ in stream:
-                pass
+    async with aclosing(client.create_stream([QUESTION])) as stream:
+        assert [await anext(stream), await anext(stream)] == ["Hel", "lo"]
+        with pytest.raises(ModelUnavailable, match="overloaded"):
+            await anext(stream)
 
 
 async def test_cancelling_a_stream_frees_its_connection(server: FakeOpenAI):
     server.script(Reply(text="one two three", gate=server.gate))
     token = CancellationToken()
-    stream = adapter(server).create_stream([QUESTION], cancellation_token=token)
     server.gate.open(1)
-    assert await anext(stream) == "one t"
-    token.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await anext(stream)
+    client = adapter(server)
+    async with aclosing(client.create_stream([QUESTION], cancellation_token=token)) as stream:
+        assert await anext(stream) == "one t"
+        token.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await anext(stream)
     await server.idle()

@@ -1,4 +1,4 @@
-"""The names by which functions of Semantic Kernel are made."""
+"""Tools as functions of Semantic Kernel; they need the extra `semantic-kernel`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from teams._tools.schema import ToolSchema
 if TYPE_CHECKING:
     from semantic_kernel.functions import KernelFunction
 
+__all__ = ["KernelFunctionFromTool", "KernelFunctionFromToolSchema"]
+
 
 class KernelFunctionFromTool:
     """Makes a function of Semantic Kernel that runs the tool.
@@ -20,7 +22,8 @@ class KernelFunctionFromTool:
     """
 
     def __new__(cls, tool: BaseTool[Any, Any], plugin_name: str | None = None) -> KernelFunction:
-        return _kernel_functions().ToolFunction(tool.schema, plugin_name, tool)
+        """Make the function."""
+        return _module().ToolFunction(tool.schema, plugin_name, tool)
 
 
 class KernelFunctionFromToolSchema:
@@ -30,16 +33,16 @@ class KernelFunctionFromToolSchema:
     """
 
     def __new__(cls, tool_schema: ToolSchema, plugin_name: str | None = None) -> KernelFunction:
-        return _kernel_functions().ToolFunction(tool_schema, plugin_name)
+        """Make the function."""
+        return _module().ToolFunction(tool_schema, plugin_name)
 
 
-def _kernel_functions() -> ModuleType:
+def _module() -> ModuleType:
     try:
-        # An optional package, and slow to import.
-        from teams.tools.semantic_kernel import _kernel_functions
+        from teams._tools import kernel_function  # it imports an optional package
     except ModuleNotFoundError as error:
         raise ImportError(
             "Semantic Kernel needs an environment with the extra semantic-kernel: "
             "pip install 'parley-gateway[semantic-kernel]'"
         ) from error
-    return _kernel_functions
+    return kernel_function
