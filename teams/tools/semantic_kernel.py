@@ -39,10 +39,10 @@ class KernelFunctionFromToolSchema:
 
 def _module() -> ModuleType:
     try:
-        from teams._tools import kernel_function  # it imports an optional package
+        from teams._tools import _kernel_function  # it imports an optional package
     except ModuleNotFoundError as error:
         raise ImportError(
             "Semantic Kernel needs an environment with the extra semantic-kernel: "
             "pip install 'parley-gateway[semantic-kernel]'"
         ) from error
-    return kernel_function
+    return _kernel_function

@@ -23,7 +23,7 @@ from semantic_kernel.contents.utils.author_role import AuthorRole
 from semantic_kernel.functions import KernelPlugin
 
 from teams._tools.base import Tool
-from teams._tools.kernel_function import ToolFunction
+from teams._tools._kernel_function import ToolFunction
 from teams._tools.schema import ToolSchema
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def offer_tools(
 ) -> Kernel:
     """A copy of the kernel with these tools alone.
 
-    The settings get the choice.     Semantic Kernel is never asked to run a call.
+    The settings get the choice. Semantic Kernel is never asked to run a call.
     """
     offered = kernel.clone()
     offered.plugins.clear()
