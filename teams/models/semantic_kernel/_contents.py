@@ -22,8 +22,8 @@ from semantic_kernel.contents.reasoning_content import ReasoningContent
 from semantic_kernel.contents.utils.author_role import AuthorRole
 from semantic_kernel.functions import KernelPlugin
 
-from teams._tools.base import Tool
 from teams._tools._kernel_function import ToolFunction
+from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 
 if TYPE_CHECKING:
