@@ -19,9 +19,9 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class HttpConfig(Section):
-    """A web service as a tool: a call is one request to it.
+    """A web service as a tool.
 
-    The answer is the result, also one with an error status. Redirects are followed on the same
+    A call is one request to it. The answer is the result, also one with an error status. Redirects are followed on the same
     server alone.
     """
 

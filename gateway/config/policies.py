@@ -231,7 +231,10 @@ class ToolPolicies(Section):
 
 
 class HttpPolicy(Section):
-    """Bounds of all HTTP tools: those of this file, of component files and of Python."""
+    """Bounds of all HTTP tools.
+
+    Of those of this file, of component files and of Python.
+    """
 
     hosts: list[HostName] | None = None
     """Hosts that they may reach.

@@ -39,7 +39,7 @@ def make_http_tool(config: HttpConfig) -> HttpTool:
 
 
 def http_refusal(policy: HttpPolicy, name: str, host: str, method: str) -> str:
-    """The mistake of a tool that the policy does not allow, or empty."""
+    """The mistake of a tool that is not allowed, or empty."""
     if policy.hosts is not None and not covers(policy.hosts, host):
         return f"the tool {name!r} reaches {host}, which is not among the hosts of [policies.http]"
     if policy.methods is not None and method not in policy.methods:
@@ -65,7 +65,10 @@ def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
 
 
 def covers(listed: Collection[str], host: str) -> bool:
-    """True if the host is listed; ".example.com" is that host and all below it."""
+    """True if the host is listed.
+
+    ".example.com" is that host and all below it.
+    """
     host = host.lower().removesuffix(".")
     return any(
         entry == "*"

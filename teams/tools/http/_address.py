@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_named(host: str) -> bool:
-    """True for a host that says itself where it is: an address, or this machine."""
+    """True for a host that is an address, or localhost."""
     try:
         ip_address(host.strip("[]"))
     except ValueError:
@@ -22,7 +22,7 @@ def is_named(host: str) -> bool:
 
 
 def has_proxy(scheme: str, host: str) -> bool:
-    """True if a proxy asks the host on our behalf, and finds its address."""
+    """True if a proxy asks the host, and finds its address."""
     from urllib.request import getproxies, proxy_bypass  # for a quick start
 
     proxies = getproxies()
@@ -30,7 +30,7 @@ def has_proxy(scheme: str, host: str) -> bool:
 
 
 async def public_addresses(host: str, port: int) -> list[str]:
-    """The addresses of the host. ValueError if one is not of the public internet."""
+    """The addresses of the host. Raises ValueError for a private one."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
