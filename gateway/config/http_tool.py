@@ -21,8 +21,8 @@ _PORTS = {"http": 80, "https": 443}
 class HttpConfig(Section):
     """A web service as a tool.
 
-    A call is one request to it. The answer is the result, also one with an error status. Redirects are followed on the same
-    server alone.
+    A call is one request to it. The answer is the result, also one with an error status. Redirects
+    are followed on the same server alone.
     """
 
     http: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import pandas as pd
 from graphrag.config.models.graph_rag_config import GraphRagConfig
 from graphrag.prompts.query.global_search_reduce_system_prompt import NO_DATA_ANSWER
 from graphrag.query.indexer_adapters import (
@@ -36,6 +35,9 @@ from teams.tools.graphrag._config import (
     MapReduceConfig,
     SearchConfig,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["NO_DATA_ANSWER"]
 
@@ -183,6 +185,8 @@ def _arguments(max_tokens: int, temperature: float) -> dict[str, Any]:
 
 
 def _table(data: GlobalDataConfig | LocalDataConfig, name: str) -> pd.DataFrame:
+    import pandas as pd  # not before it is known that GraphRAG is here
+
     path = Path(data.input_dir) / f"{getattr(data, f'{name}_table')}.parquet"
     if not path.exists():
         raise ValueError(f"GraphRAG's index has no {path}: build it with `graphrag index`.")
