@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("semantic_kernel", reason="Semantic Kernel has an environment of its own")
 
 from openai import AsyncOpenAI
-from semantic_kernel import Kernel
+from semantic_kernel import Kernel, exceptions
 from semantic_kernel.connectors.ai.chat_completion_client_base import ChatCompletionClientBase
 from semantic_kernel.connectors.ai.completion_usage import CompletionUsage
 from semantic_kernel.connectors.ai.open_ai import (
@@ -35,7 +35,17 @@ from semantic_kernel.functions import kernel_function
 
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken, FunctionCall
-from teams.models import CreateResult, ModelInfo, ModelUnavailable, RequestUsage, UserMessage
+from teams.models import (
+    BadAnswer,
+    BadCredentials,
+    BadRequest,
+    CreateResult,
+    ModelInfo,
+    ModelRefused,
+    ModelUnavailable,
+    RequestUsage,
+    UserMessage,
+)
 from teams.models.semantic_kernel import SKChatCompletionAdapter
 from teams.testing import CHECKS, Answer, Check, NotOffered, SeenRequest, Subject, perform
 from teams.tools import FunctionTool
@@ -241,10 +251,24 @@ async def test_a_connector_that_says_no_reason_for_its_end():
     assert client.total_usage() == RequestUsage(7, 3)
 
 
-async def test_errors_of_a_connector_are_model_errors():
-    from semantic_kernel.exceptions import ServiceResponseException
+@pytest.mark.parametrize(
+    ("raised", "wanted"),
+    [
+        (exceptions.ServiceInvalidAuthError("no"), BadCredentials),
+        (exceptions.ServiceInvalidRequestError("no"), BadRequest),
+        (exceptions.ServiceContentFilterException("no"), ModelRefused),
+        (IndexError("no"), BadAnswer),
+    ],
+)
+async def test_each_error_of_the_kernel_has_its_own_class(raised: Any, wanted: Any):
+    client = SKChatCompletionAdapter(Small(ai_model_id="small", failure=raised), Kernel())
+    with pytest.raises(wanted) as failed:
+        await client.create([QUESTION])
+    assert failed.value.__cause__ is raised
 
-    small = Small(ai_model_id="small", failure=ServiceResponseException("overloaded"))
+
+async def test_errors_of_a_connector_are_model_errors():
+    small = Small(ai_model_id="small", failure=exceptions.ServiceResponseException("overloaded"))
     client = SKChatCompletionAdapter(small, Kernel())
     with pytest.raises(ModelUnavailable, match=r"overloaded \(model 'small' at Small\)"):
         await client.create([QUESTION])
