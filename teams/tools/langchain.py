@@ -48,7 +48,11 @@ class LangChainToolAdapter(BaseTool[BaseModel, Any]):
         mode = "json" if self._plain_data else "python"
         given = args.model_dump(mode=mode, by_alias=True, exclude_unset=True)
         if self._is_async:
-            return await self._langchain_tool.ainvoke(given)
+            try:
+                return await self._langchain_tool.ainvoke(given)
+            except NotImplementedError:  # as older classes have it: they say so in `_arun`
+                if hasattr(self._langchain_tool, "coroutine"):
+                    raise
         call = functools.partial(self._langchain_tool.invoke, given)
         return await in_daemon_thread(call, name=f"tool {self.name}")
 

@@ -61,7 +61,7 @@ def _transport_class() -> type[httpx.AsyncHTTPTransport]:
 
     class PublicTransport(httpx.AsyncHTTPTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            url, host = request.url, request.url.host
+            url, host = request.url, request.url.raw_host.decode("ascii")
             port = url.port or (443 if url.scheme == "https" else 80)
             addresses = await public_addresses(host, port)
             request.extensions = {**request.extensions, "sni_hostname": host}

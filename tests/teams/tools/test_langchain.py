@@ -65,6 +65,13 @@ class Plain(BaseTool):
         return f"{word} {thread.name} {thread.daemon}"
 
 
+class SyncAlone(Plain):
+    """A class as older libraries have it."""
+
+    async def _arun(self, word: str) -> str:
+        raise NotImplementedError("sync alone")
+
+
 async def call(langchain_tool: Any, **arguments: Any) -> Any:
     return await LangChainToolAdapter(langchain_tool).run_json(arguments, CancellationToken())
 
@@ -96,6 +103,10 @@ async def test_the_coroutine_is_awaited_where_there_is_one():
 
 async def test_a_sync_tool_runs_in_a_thread_that_does_not_keep_the_process():
     assert await call(Plain(), word="here") == "here tool plain True"
+
+
+async def test_a_class_that_refuses_to_be_awaited_runs_in_a_thread():
+    assert await call(SyncAlone(), word="here") == "here tool plain True"
 
 
 def test_the_model_is_not_offered_what_langchain_fills():
