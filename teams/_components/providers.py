@@ -65,6 +65,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "StaticWorkbench",
         "TeamTool",
     ),
+    "teams.tools.azure": ("AzureAISearchTool",),
     "teams.tools.code_execution": ("PythonCodeExecutionTool",),
     "teams.tools.http": ("HttpTool",),
     "teams.tools.mcp": (
@@ -94,6 +95,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.models.cache": "teams.models.cache",
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
+    "autogen_ext.tools.azure": "teams.tools.azure",
     "autogen_ext.tools.code_execution": "teams.tools.code_execution",
     "autogen_ext.tools.http": "teams.tools.http",
     "autogen_ext.tools.mcp": "teams.tools.mcp",
