@@ -222,11 +222,32 @@ class PartTables:
             table["timeout"] = seconds
         return table
 
-    def _variables(self, key: str, given: Mapping[str, Any], before: str) -> dict[str, Any]:
+    def web_tool(self, form: Form, path: str) -> dict[str, Any] | None:
+        """A web service as a tool; headers become variables."""
+        fields = Fields(form, path, self.report)
+        name, host = str(fields.take("name", "")), str(fields.take("host", ""))
+        if not (name and host):
+            self.report.lose(path, "an HTTP tool without a name or a host")
+            return None
+        port = f":{fields.take('port')}" if fields.take("port") else ""
+        way = str(fields.take("path", "/"))
+        address = f"{fields.take('scheme', 'http')}://{host}{port}/{way.removeprefix('/')}"
+        table: dict[str, Any] = {"http": plain(address), "name": name}
+        table["description"] = plain(str(fields.take("description", "HTTP tool")))
+        table["method"] = fields.take("method", "POST")
+        table["parameters"] = plain_value(fields.take("json_schema", {}))
+        headers = self._variables("headers", fields.take("headers", {}), name, "the HTTP tool")
+        table |= headers | fields.copy("return_type", "timeout")
+        fields.rest()
+        return table
+
+    def _variables(
+        self, key: str, given: Mapping[str, Any], before: str, whose: str = "an MCP server"
+    ) -> dict[str, Any]:
         if not given:
             return {}
         names = {each: variable(before, each) if before else each for each in given}
-        self.report.todo.append(f"set the variables {', '.join(names.values())} for an MCP server")
+        self.report.todo.append(f"set the variables {', '.join(names.values())} for {whose}")
         return {key: {each: f"${{{name}}}" for each, name in names.items()}}
 
     def condition(self, form: Form | None, path: str) -> str | None:

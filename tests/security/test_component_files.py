@@ -76,6 +76,17 @@ def openai(**config: Any) -> Part:
     return part("OpenAIChatCompletionClient", **{"model": "gpt-4o", "model_info": INFO, **config})
 
 
+def claude(**config: Any) -> Part:
+    provider = "autogen_ext.models.anthropic.AnthropicChatCompletionClient"
+    return part(provider, **{"model": "claude-haiku-4-5", **config})
+
+
+def bedrock(base_url: str | None = None, **account: str) -> Part:
+    info = {"aws_region": "eu-west-1", **account}
+    provider = "autogen_ext.models.anthropic.AnthropicBedrockChatCompletionClient"
+    return part(provider, model="claude-haiku-4-5", bedrock_info=info, base_url=base_url)
+
+
 def azure(**config: Any) -> Part:
     given = {"azure_endpoint": "https://x.azure.com", "api_version": "1", "model": "gpt-4o"}
     return part("AzureOpenAIChatCompletionClient", **given, **config)
@@ -95,6 +106,12 @@ def http(**config: Any) -> Part:
         "json_schema": {"type": "object"},
     }
     tool = part("autogen_ext.tools.http.HttpTool", **{**given, **config})
+    return part("teams.tools.StaticWorkbench", tools=[tool])
+
+
+def search(**config: Any) -> Part:
+    given = {"name": "find", "endpoint": "https://mine.search.windows.net", "index_name": "books"}
+    tool = part("autogen_ext.tools.azure.AzureAISearchTool", **{**given, **config})
     return part("teams.tools.StaticWorkbench", tools=[tool])
 
 
@@ -127,6 +144,24 @@ MODELS = [
         openai(model="claude-sonnet-4-0", base_url="http://[::1]:1/v1"),
         "{ env = 'ANTHROPIC_API_KEY', for = 'http://[::1]:1' }",
     ),
+    (claude(), "{ env = 'ANTHROPIC_API_KEY', for = 'https://api.anthropic.com' }"),
+    (
+        claude(base_url="https://evil.com"),
+        "{ env = 'ANTHROPIC_API_KEY', for = 'https://evil.com' }",
+    ),
+    (claude(api_key="mine"), "{ base_url = 'https://api.anthropic.com' }"),
+    (
+        bedrock(),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
+    ),
+    (
+        bedrock(base_url="https://evil.com"),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://evil.com' }",
+    ),
+    (
+        bedrock(aws_access_key="a", aws_secret_key="b", aws_session_token="c"),
+        "{ base_url = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
+    ),
     (azure(), "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }"),
     (azure(api_key="mine"), "{ base_url = 'https://x.azure.com' }"),
     (
@@ -154,6 +189,21 @@ WORKBENCHES = [
     (
         http(host="API.example.com", headers={"A": "b"}),
         "{ base_url = 'http://api.example.com:443' }",
+    ),
+    (
+        search(credential={"api_key": "***"}),
+        "{ env = 'AZURE_SEARCH_API_KEY', for = 'https://mine.search.windows.net' }",
+    ),
+    (search(credential={"api_key": "mine"}), "{ base_url = 'https://mine.search.windows.net' }"),
+    (
+        search(
+            credential={"provider_kind": "DefaultAzureCredential"},
+            vector_fields=["v"],
+            embedding_provider="openai",
+            embedding_model="small",
+        ),
+        "{ env = 'AZURE_CLIENT_SECRET', for = 'https://mine.search.windows.net' }, "
+        "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
     ),
 ]
 EXECUTORS = [
@@ -242,7 +292,8 @@ def line_in(said: str) -> str:
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    names = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_SEARCH_API_KEY")
+    for name in names:
         monkeypatch.setenv(name, "sk-the-operators")
 
 

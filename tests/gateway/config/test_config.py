@@ -445,7 +445,7 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
             "agents.b.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor' or 'http'",
             id="tool-without-path",
         ),
         pytest.param(
