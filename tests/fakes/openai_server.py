@@ -119,7 +119,7 @@ class FakeOpenAI:
             body=body,
             path=request.path,
             query=dict(request.query),
-            headers=dict(request.headers),
+            headers=request.headers,
             refused=refusal and refusal.message,
         )
         self.requests.append(recorded)
@@ -249,7 +249,7 @@ async def _open_stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _send(response: web.StreamResponse, chunk: object) -> None:
-    await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    await response.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
 
 
 # Shapes on the wire

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
 from teams.models._errors import ModelError, ModelTimeout
+from teams.models._lines import answer_lines
 from teams.models._types import (
     CreateResult,
     LLMMessage,
@@ -227,10 +228,10 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
                 async for line in lines:
                     if now() > deadline:
                         raise self._too_slow()
-                    if not line.startswith("data:"):
+                    if not line.startswith(b"data:"):
                         continue  # an empty line, or a comment that keeps the connection alive
                     data = line[5:].strip()
-                    if data == "[DONE]":
+                    if data == b"[DONE]":
                         break
                     if text := answer.add(self._chunk(data)):
                         yielded = now()
@@ -245,7 +246,9 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             yield result
 
     @asynccontextmanager
-    async def _open_stream(self, body: Wire, deadline: float) -> AsyncGenerator[AsyncIterator[str]]:
+    async def _open_stream(
+        self, body: Wire, deadline: float
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The lines of the streamed response; leaving closes its connection."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
@@ -253,15 +256,8 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         manager = streaming.create(**body, stream=True)
         async with self._time_limit(deadline):
             response = await manager.__aenter__()
-        lines = response.iter_lines()
-        try:
+        async with answer_lines(response.iter_bytes(), response.http_response.aclose) as lines:
             yield lines
-        finally:
-            await response.http_response.aclose()
-            # The generators below end by the closed connection; dropped, each would need a task.
-            with suppress(Exception):
-                while True:
-                    await anext(lines)
 
     @asynccontextmanager
     async def _time_limit(self, deadline: float) -> AsyncGenerator[None]:
@@ -275,7 +271,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         what = f"The model's answer took longer than {self._deadline:g} s"
         return self._endpoint.failure(ModelTimeout, what)
 
-    def _chunk(self, data: str) -> Any:
+    def _chunk(self, data: bytes) -> Any:
         chunk: Any = _parse(data)
         if isinstance(chunk, dict) and (error := cast("Wire", chunk).get("error")):
             raise self._endpoint.stream_error(error)

@@ -284,6 +284,15 @@ async def test_a_text_that_only_looks_like_a_thought_is_kept(openai_server: Fake
     assert result.thought is None
 
 
+async def test_separators_of_lines_in_a_text_are_text(openai_server: FakeOpenAI):
+    text = "a\u2028b\u2029c\x85d\x0be\r\nf"
+    openai_server.script(Reply(text=text, chunks=5))
+    asked = client(openai_server)
+    pieces, result = await streamed(asked)
+    await asked.close()
+    assert "".join(pieces) == result.content == text
+
+
 async def test_finish_reasons_are_told_apart(openai_server: FakeOpenAI):
     for given, expected in [("length", "length"), ("eos", "unknown"), ("stop", "stop")]:
         reply = Reply(text="Well", finish_reason=given)
