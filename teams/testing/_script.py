@@ -1,4 +1,4 @@
-"""The words of a scripted model server, the same for every provider's protocol."""
+"""The script of a model server, the same for every protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from teams.models._types import FinishReasons
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidCall:
-    """A tool call of the model; `id` as the provider would make it."""
+    """A tool call of the model, with the provider's id."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -49,7 +49,9 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """An answer that stops after a text, or before its first byte with "".
+    """An answer that stops after a text.
+
+    Without one it stops before its first byte.
 
     "stall" says nothing more, "cut" closes the connection, "garbage" sends what is no message of
     the protocol, "error" is the provider's own error within a stream.
@@ -64,7 +66,7 @@ Answer: TypeAlias = Say | Refuse | Stop
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenResult:
-    """A tool's result in a request; `is_error` is None where the protocol can't say it."""
+    """A tool's result; `is_error` is None where the protocol can't say it."""
 
     call_id: str
     content: str

@@ -22,7 +22,7 @@ _ABLE = ModelInfo(
 
 
 class NotOffered(Exception):
-    """The client or its protocol has no such thing; the text says why."""
+    """The protocol has no such thing; the text says why."""
 
 
 class Connect(Protocol):
@@ -46,11 +46,21 @@ class Subject:
     connect: Connect
     secret: str = "conformance-secret-key"
     lacks: Mapping[str, str] = field(default_factory=dict[str, str])
+    _made: list[ChatCompletionClient] = field(
+        default_factory=list[ChatCompletionClient], init=False, repr=False
+    )
 
     def client(self, *, timeout: float = 10.0, **abilities: bool) -> ChatCompletionClient:
-        """A client of a model that can do everything but what is said otherwise."""
+        """A client of a model that can do everything, unless said otherwise."""
         info: Any = {**_ABLE, **abilities}
-        return self.connect(timeout=timeout, model_info=info)
+        made = self.connect(timeout=timeout, model_info=info)
+        self._made.append(made)
+        return made
+
+    async def aclose(self) -> None:
+        """Close the clients that were made."""
+        while self._made:
+            await self._made.pop().close()
 
 
 Check: TypeAlias = Callable[[Subject], Awaitable[None]]
@@ -63,7 +73,10 @@ async def perform(check: Check, subject: Subject) -> None:
     """
     if why := subject.lacks.get(getattr(check, "__name__", "")):
         raise NotOffered(why)
-    await check(subject)
+    try:
+        await check(subject)
+    finally:
+        await subject.aclose()
 
 
 def expect(what: str, found: object, wanted: object) -> None:

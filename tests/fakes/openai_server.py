@@ -119,7 +119,7 @@ class FakeOpenAI:
             body=body,
             path=request.path,
             query=dict(request.query),
-            headers=request.headers,
+            headers=request.headers,  # in any case: the SDKs differ
             refused=refusal and refusal.message,
         )
         self.requests.append(recorded)

@@ -18,7 +18,7 @@ from teams.models.openai._config import (
 )
 
 if TYPE_CHECKING:
-    import httpx
+    from openai import Timeout
 
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 300.0
@@ -132,11 +132,11 @@ def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, A
     }
 
 
-def _timeout(seconds: float | None) -> httpx.Timeout:
-    import httpx  # as above; it comes with `openai`
+def _timeout(seconds: float | None) -> Timeout:
+    from openai import Timeout  # as above
 
     silence = SILENCE_SECONDS if seconds is None else seconds
-    return httpx.Timeout(silence, connect=min(CONNECT_SECONDS, silence))
+    return Timeout(silence, connect=min(CONNECT_SECONDS, silence))
 
 
 def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,9 +73,7 @@ class ModelEndpoint:
     @contextmanager
     def errors(self) -> Generator[None]:
         """Whatever a call raises leaves as a ModelError, `from` the original."""
-        # For start-up: the first client has imported them.
-        import httpx
-        from openai import OpenAIError
+        from openai import OpenAIError  # for start-up: the first client has imported it
 
         try:
             yield
@@ -82,7 +81,12 @@ class ModelEndpoint:
             if error.endpoint:
                 raise
             raise self.failure(type(error), str(error)) from None
-        except (OpenAIError, httpx.HTTPError, httpx.StreamError, OSError, ValueError) as error:
+        except (
+            OpenAIError,
+            *http_errors("HTTPError", "StreamError"),
+            OSError,
+            ValueError,
+        ) as error:
             # An original that repeats the key must not get into a traceback.
             raise self._translate_error(error) from (None if self._is_secret(error) else error)
 
@@ -107,13 +111,12 @@ class ModelEndpoint:
         )
 
     def _translate_error(self, error: Exception) -> ModelError:
-        import httpx  # as above
-        import openai
+        import openai  # as above
 
         match error:
             case openai.APIStatusError():
                 return self._refused(error)
-            case openai.APITimeoutError() | httpx.TimeoutException():
+            case _ if isinstance(error, (openai.APITimeoutError, *http_errors("TimeoutException"))):
                 return self.failure(ModelTimeout, "The model did not answer in time")
             case (
                 openai.APIResponseValidationError() | json.JSONDecodeError() | UnicodeDecodeError()
@@ -123,7 +126,8 @@ class ModelEndpoint:
                 return self.failure(
                     ModelUnreachable, f"No connection to the model: {_reason(error)}"
                 )
-            case httpx.HTTPError() | httpx.StreamError():  # the SDK has begun to read the answer
+            case _ if isinstance(error, http_errors("HTTPError", "StreamError")):
+                # The SDK has begun to read the answer.
                 return self.failure(
                     ModelDisconnected, f"The connection to the model broke: {_reason(error)}"
                 )
@@ -160,6 +164,15 @@ class ModelEndpoint:
                 return True
             error = error.__cause__
         return False
+
+
+def http_errors(*names: str) -> tuple[type[Exception], ...]:
+    """The errors of these names in the HTTP libraries of the SDKs.
+
+    openai 2 stands on httpx, openai 3 on httpx2.
+    """
+    loaded = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
+    return tuple(getattr(library, name) for library in loaded for name in names)
 
 
 def _kind(status: int | None, message: str, code: str | None) -> tuple[type[ModelError], str]:
