@@ -115,6 +115,22 @@ def remove_images(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
     ]
 
 
+def one_system_message(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
+    """The system messages, which must follow each other, as one."""
+    places = [index for index, message in enumerate(messages) if isinstance(message, SystemMessage)]
+    if len(places) < 2:  # noqa: PLR2004
+        return list(messages)
+    first, last = places[0], places[-1]
+    if last - first >= len(places):
+        raise ValueError(
+            "This model takes one system message (model_info['multiple_system_messages'] is "
+            "False), but other messages stand between several ones."
+        )
+    texts = [message.content for message in messages if isinstance(message, SystemMessage)]
+    merged = SystemMessage(content="\n".join(texts))
+    return [*messages[:first], merged, *messages[last + 1 :]]
+
+
 class ImageWatch:
     """Remembers if a context holds images; looks only at new messages."""
 

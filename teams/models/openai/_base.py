@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from teams._base.cancellation import CancellableStream, CancellationToken, run_cancellable
-from teams._base.telemetry import (
-    LLMCallEvent,
-    LLMStreamEndEvent,
-    LLMStreamStartEvent,
-    events,
-    trace_model,
-    trace_model_stream,
-)
+from teams._base.telemetry import trace_model, trace_model_stream
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ChatCompletionClient, ToolChoice
-from teams.models._errors import ModelError, ModelTimeout
-from teams.models._lines import answer_lines
+from teams.models._exchange import (
+    Deadline,
+    closing_response,
+    log_call,
+    log_stream_end,
+    log_stream_start,
+    nothing_to_settle,
+    parse_json,
+)
+from teams.models._lines import split_lines
+from teams.models._settings import DEADLINE_SECONDS, choose_model_info
+from teams.models._tokens import request_tokens
 from teams.models._types import (
     CreateResult,
     LLMMessage,
@@ -33,24 +32,15 @@ from teams.models._types import (
     ModelFamily,
     ModelInfo,
     RequestUsage,
-    validate_model_info,
 )
 from teams.models.openai._answer import Answer, read_completion
-from teams.models.openai._catalog import key_variable, known_model
-from teams.models.openai._failures import ModelEndpoint
+from teams.models.openai._catalog import known_model
+from teams.models.openai._failures import openai_endpoint
 from teams.models.openai._request import Dialect, Wire, response_format, tool_arguments
-from teams.models.openai._tokens import request_tokens
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
     from openai._legacy_response import LegacyAPIResponse
-
-DEADLINE_SECONDS = 900.0
-"""The longest a whole answer may take, retries included."""
-NO_KEY = "not-needed"
-"""Key for servers that need none."""
-
-_SHORTEST_SECRET = 6
 
 
 class BaseOpenAIChatCompletionClient(ChatCompletionClient):
@@ -79,7 +69,10 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._parallel_tool_calls: bool | None = arguments.pop("parallel_tool_calls", None)
         self._stream_options: Wire = arguments.pop("stream_options", {"include_usage": True})
         self._create_args = arguments
-        self._model_info = _model_info(self._model, model_info, model_capabilities)
+        known = known_model(self._model)
+        self._model_info = choose_model_info(
+            self._model, model_info, model_capabilities, known and known.info()
+        )
         self._dialect = Dialect(
             info=self._model_info,
             name_field=include_name_in_message,
@@ -88,7 +81,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._deadline = deadline
         azure = type(client).__name__ == "AsyncAzureOpenAI"
         self._provider = "azure.ai.openai" if azure else "openai"
-        self._endpoint = _endpoint(client, self._model)
+        self._endpoint = openai_endpoint(client, self._model)
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
 
     @property
@@ -142,7 +135,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             body["stream_options"] = options
         answer = self._stream(body, structured=bool(json_output))
         traced = trace_model_stream(self._model, self._provider, answer)
-        return CancellableStream(traced, cancellation_token, _nothing_to_settle)
+        return CancellableStream(traced, cancellation_token, nothing_to_settle)
 
     async def close(self) -> None:
         await self._client.close()
@@ -165,7 +158,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         wire = tool_arguments(tools, "auto", None).get("tools", [])
         older = self._model_info["family"] in (ModelFamily.GPT_4, ModelFamily.GPT_35)
         encoding = "cl100k_base" if older else "o200k_base"
-        return request_tokens(self._dialect, messages, wire, encoding=encoding)
+        return request_tokens(self._dialect.messages(messages), wire, encoding=encoding)
 
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
@@ -207,72 +200,53 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     async def _complete(self, body: Wire, *, structured: bool) -> CreateResult:
         with self._endpoint.errors():
             completions = self._completions.with_raw_response
-            async with self._time_limit(asyncio.get_running_loop().time() + self._deadline):
+            async with Deadline(self._endpoint, self._deadline).limit():
                 response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
-            completion = _parse(response.http_response.content)
+            completion = parse_json(response.http_response.content)
             result = self._count_usage(read_completion(completion, structured=structured))
-        if events.isEnabledFor(logging.INFO):
-            events.info(
-                LLMCallEvent(messages=body["messages"], response=completion, **_tokens(result))
-            )
+        log_call(body["messages"], completion, result)
         return result
 
     async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
-        now = asyncio.get_running_loop().time
-        deadline = now() + self._deadline
         answer = Answer()
         with self._endpoint.errors():
+            deadline = Deadline(self._endpoint, self._deadline)
             async with self._open_stream(body, deadline) as lines:
-                if events.isEnabledFor(logging.INFO):
-                    events.info(LLMStreamStartEvent(messages=body["messages"]))
+                log_stream_start(body["messages"])
                 async for line in lines:
-                    if now() > deadline:
-                        raise self._too_slow()
+                    deadline.check()
                     if not line.startswith(b"data:"):
                         continue  # an empty line, or a comment that keeps the connection alive
                     data = line[5:].strip()
                     if data == b"[DONE]":
                         break
                     if text := answer.add(self._chunk(data)):
-                        yielded = now()
+                        handed = deadline.now()
                         yield text
-                        deadline += now() - yielded
+                        deadline.resume(handed)
             if rest := answer.end():
                 yield rest
             result = self._count_usage(answer.result(structured=structured))
-            if events.isEnabledFor(logging.INFO):
-                response = result.model_dump(mode="json")
-                events.info(LLMStreamEndEvent(response=response, **_tokens(result)))
+            log_stream_end(result)
             yield result
 
     @asynccontextmanager
     async def _open_stream(
-        self, body: Wire, deadline: float
+        self, body: Wire, deadline: Deadline
     ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The lines of the streamed response; leaving closes its connection."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
         streaming = self._completions.with_streaming_response
         manager = streaming.create(**body, stream=True)
-        async with self._time_limit(deadline):
+        async with deadline.limit():
             response = await manager.__aenter__()
-        async with answer_lines(response.iter_bytes(), response.http_response.aclose) as lines:
+        body_lines = split_lines(response.iter_bytes())
+        async with closing_response(response.http_response, body_lines) as lines:
             yield lines
 
-    @asynccontextmanager
-    async def _time_limit(self, deadline: float) -> AsyncGenerator[None]:
-        try:
-            async with asyncio.timeout_at(deadline):
-                yield
-        except TimeoutError:
-            raise self._too_slow() from None
-
-    def _too_slow(self) -> ModelError:
-        what = f"The model's answer took longer than {self._deadline:g} s"
-        return self._endpoint.failure(ModelTimeout, what)
-
     def _chunk(self, data: bytes) -> Any:
-        chunk: Any = _parse(data)
+        chunk: Any = parse_json(data)
         if isinstance(chunk, dict) and (error := cast("Wire", chunk).get("error")):
             raise self._endpoint.stream_error(error)
         return cast("Any", chunk)
@@ -280,55 +254,3 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     def _count_usage(self, result: CreateResult) -> CreateResult:
         self._usage += result.usage
         return result
-
-
-def _parse(text: str | bytes) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("The answer is nested too deeply.") from None
-
-
-def _tokens(result: CreateResult) -> dict[str, Any]:
-    usage = result.usage
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-    }
-
-
-async def _nothing_to_settle() -> None:
-    """A cancelled answer leaves nothing behind."""
-
-
-def _model_info(
-    model: str, info: ModelInfo | None, capabilities: ModelCapabilities | None
-) -> ModelInfo:
-    if info is not None:
-        validate_model_info(info)
-        return info
-    if capabilities is not None:
-        return ModelInfo(**capabilities, family=ModelFamily.UNKNOWN, structured_output=False)
-    known = known_model(model)
-    if known is None:
-        raise ValueError(
-            f"model_info is required for the model {model!r}, which is not known by its name: "
-            "ModelInfo(vision=..., function_calling=..., json_output=..., structured_output=..., "
-            "family='unknown')."
-        )
-    return known.info()
-
-
-def _endpoint(client: AsyncOpenAI | AsyncAzureOpenAI, model: str) -> ModelEndpoint:
-    address = urlsplit(str(client.base_url))
-    azure = type(client).__name__ == "AsyncAzureOpenAI"
-    secrets = {client.api_key, getattr(client, "_azure_ad_token", None), address.password}
-    host = address.netloc.rpartition("@")[2]
-    return ModelEndpoint(
-        model=model,
-        endpoint=f"{address.scheme}://{host}{address.path}".rstrip("/"),
-        key_variable="AZURE_OPENAI_API_KEY" if azure else key_variable(model),
-        secrets=tuple(
-            text for text in secrets - {NO_KEY} if text and len(text) >= _SHORTEST_SECRET
-        ),
-    )

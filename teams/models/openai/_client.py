@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack, cast
 
 from teams._components.component import Component
 from teams.models._errors import BadCredentials
-from teams.models.openai._base import DEADLINE_SECONDS, NO_KEY, BaseOpenAIChatCompletionClient
+from teams.models._settings import http_timeout, whole_deadline
+from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._config import (
     AzureOpenAIClientConfiguration,
     AzureOpenAIClientConfigurationConfigModel,
@@ -16,13 +17,8 @@ from teams.models.openai._config import (
     OpenAIClientConfiguration,
     OpenAIClientConfigurationConfigModel,
 )
+from teams.models.openai._failures import NO_KEY
 
-if TYPE_CHECKING:
-    from openai import Timeout
-
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 300.0
-"""The longest wait for the next byte: reasoning models may be silent for minutes."""
 OPENAI_URL = "https://api.openai.com/v1"
 
 
@@ -122,21 +118,14 @@ class AzureOpenAIChatCompletionClient(
 
 def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
     """The SDK client's arguments from the settings; its own defaults otherwise."""
-    from openai import DEFAULT_MAX_RETRIES  # as above
+    from openai import DEFAULT_MAX_RETRIES, Timeout  # as above
 
     retries = config.max_retries
     return {
-        "timeout": _timeout(config.timeout),
+        "timeout": http_timeout(Timeout, config.timeout),
         "max_retries": DEFAULT_MAX_RETRIES if retries is None else retries,
         "default_headers": config.default_headers,
     }
-
-
-def _timeout(seconds: float | None) -> Timeout:
-    from openai import Timeout  # as above
-
-    silence = SILENCE_SECONDS if seconds is None else seconds
-    return Timeout(silence, connect=min(CONNECT_SECONDS, silence))
 
 
 def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
@@ -148,5 +137,5 @@ def _arguments(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, An
         "model_info": config.model_info,
         "add_name_prefixes": bool(config.add_name_prefixes),
         "include_name_in_message": config.include_name_in_message is not False,
-        "deadline": max(DEADLINE_SECONDS, config.timeout or 0.0),
+        "deadline": whole_deadline(config.timeout),
     }

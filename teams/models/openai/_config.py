@@ -9,16 +9,11 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 from typing_extensions import TypedDict
 
 from teams._components.component import ComponentModel
+from teams.models._settings import given_secret
 from teams.models._types import ModelCapabilities, ModelInfo
 from teams.models.openai._catalog import key_variable, provider_of
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
-
-
-def given_secret(value: SecretStr | None) -> str | None:
-    """The secret; None for the asterisks of a dumped component."""
-    text = value.get_secret_value() if value else ""
-    return text if text.strip("*") else None
 
 
 class ResponseFormat(TypedDict):

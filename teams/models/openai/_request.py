@@ -14,6 +14,7 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
+from teams.models._conversation import one_system_message
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResultMessage,
@@ -41,7 +42,7 @@ class Dialect:
     def messages(self, messages: Sequence[LLMMessage]) -> list[Wire]:
         """The messages on the wire; ValueError for what the model can't take."""
         if not self.info.get("multiple_system_messages", True):
-            messages = _one_system_message(messages)
+            messages = one_system_message(messages)
         wire = [one for message in messages for one in self._message(message)]
         if ModelFamily.is_claude(self.info["family"]):
             _without_trailing_space(wire)
@@ -168,22 +169,6 @@ def _tool(schema: ToolSchema) -> Wire:
 def _call(call: FunctionCall) -> Wire:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
-
-
-def _one_system_message(messages: Sequence[LLMMessage]) -> list[LLMMessage]:
-    """The system messages, which must follow each other, as one."""
-    places = [index for index, message in enumerate(messages) if isinstance(message, SystemMessage)]
-    if len(places) < 2:  # noqa: PLR2004
-        return list(messages)
-    first, last = places[0], places[-1]
-    if last - first >= len(places):
-        raise ValueError(
-            "This model takes one system message (model_info['multiple_system_messages'] is "
-            "False), but other messages stand between several ones."
-        )
-    texts = [message.content for message in messages if isinstance(message, SystemMessage)]
-    merged = SystemMessage(content="\n".join(texts))
-    return [*messages[:first], merged, *messages[last + 1 :]]
 
 
 def _without_trailing_space(wire: list[Wire]) -> None:

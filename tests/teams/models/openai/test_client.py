@@ -25,8 +25,8 @@ from teams.models import (
     SystemMessage,
     UserMessage,
 )
+from teams.models._tokens import text_counter
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
-from teams.models.openai._tokens import text_counter
 from teams.tools import FunctionTool
 from tests.fakes.openai_script import Call, CallStyle, Reply
 from tests.fakes.openai_server import FakeOpenAI

@@ -14,10 +14,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from teams.models._types import LLMMessage
-from teams.models.openai._request import Dialect, Wire
+Wire: TypeAlias = dict[str, Any]
 
 MESSAGE_TOKENS = 3
 """Tokens of each message's frame."""
@@ -28,14 +27,11 @@ BYTES_PER_TOKEN = 4
 _TABLES = "https://openaipublic.blob.core.windows.net/encodings"
 
 
-def request_tokens(
-    dialect: Dialect, messages: Sequence[LLMMessage], tools: Sequence[Wire], *, encoding: str
-) -> int:
-    """About how many tokens the messages and tool schemas take."""
+def request_tokens(messages: Sequence[Wire], tools: Sequence[Wire], *, encoding: str) -> int:
+    """About how many tokens the messages and tool schemas take, as they stand on the wire."""
     count = text_counter(encoding)
-    wire = dialect.messages(messages)
-    tokens = MESSAGE_TOKENS * (len(wire) + 1)
-    tokens += sum(_value_tokens(value, count) for message in wire for value in message.values())
+    tokens = MESSAGE_TOKENS * (len(messages) + 1)
+    tokens += sum(_value_tokens(value, count) for message in messages for value in message.values())
     return tokens + sum(count(json.dumps(tool)) for tool in tools)
 
 
@@ -71,7 +67,7 @@ def _value_tokens(value: Any, count: Callable[[str], int]) -> int:
     match value:
         case str():
             return count(value)
-        case {"type": "image_url"}:
+        case {"type": "image_url" | "image"}:
             return IMAGE_TOKENS
         case dict():
             values = cast("Wire", value).values()
