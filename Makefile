@@ -55,6 +55,20 @@ autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment 
 	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
 		AUTOGEN_PYTHON=$$python $(BIN)/pytest tests/autogen $(ARGS)
 
+# Extras that can't stand beside the others, and older releases that Parley works with, too: each has
+# a lock of its own in requirements/extras, and tests that run in an environment made from it.
+EXTRAS := $(patsubst requirements/extras/%.txt,%,$(wildcard requirements/extras/*.txt))
+tests-of-mcp-1 := tests/teams/tools/mcp
+tests-of-openai-2 := tests/teams/models/openai
+
+.PHONY: extras
+extras: $(EXTRAS:%=extra-%) ## Test the extras with a lock of their own; make extra-NAME tests one
+
+.PHONY: $(EXTRAS:%=extra-%)
+$(EXTRAS:%=extra-%): extra-%:
+	@$(call installed,.venv-extras/$*,extras/$*)
+	.venv-extras/$*/bin/pytest -n 2 $(or $(tests-of-$*),tests/extras/$*) $(ARGS)
+
 .PHONY: lint
 lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff check
@@ -94,7 +108,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .venv-extras benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules
 
 # --- environments ----------------------------------------------------------------------------
@@ -103,29 +117,40 @@ clean: ## Remove the environments, caches and reports
 
 .PHONY: .venv/runtime .venv/dev .venv-lock/lock
 .venv/runtime .venv/dev .venv-lock/lock:
-	@$(@D)/bin/python -I requirements/install.py --check $(@D) $(@F) 2>/dev/null || { \
-		for python in $(or $(PYTHON),python3.11 python3 python3.12 python3.13); do \
-			if "$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
-			then exec "$$python" -I requirements/install.py $(@D) $(@F); fi; \
-		done; \
-		echo "Parley needs Python 3.11 or newer with venv and pip: install it (Debian: python3.11" \
-			"python3.11-venv; macOS: brew install python@3.11) or name it: make PYTHON=/path/to/python" >&2; \
-		exit 1; \
-	}
+	@$(call installed,$(@D),$(@F))
+
+# A folder of an environment, and the lock file in it.
+define installed
+$(1)/bin/python -I requirements/install.py --check $(1) $(2) 2>/dev/null || { \
+	for python in $(or $(PYTHON),python3.11 python3 python3.12 python3.13); do \
+		if "$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+		then exec "$$python" -I requirements/install.py $(1) $(2); fi; \
+	done; \
+	echo "Parley needs Python 3.11 or newer with venv and pip: install it (Debian: python3.11" \
+		"python3.11-venv; macOS: brew install python@3.11) or name it: make PYTHON=/path/to/python" >&2; \
+	exit 1; \
+}
+endef
 
 # --- lock files ------------------------------------------------------------------------------
-# One resolution for Python 3.11 and newer on every platform, with the hashes of all files.
+# Each is one resolution for Python 3.11 and newer on every platform, with the hashes of all files.
 # Releases younger than a week are left out: most bad ones are found and withdrawn within days.
 
 COMPILE = .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--annotation-style line --no-strip-extras --no-emit-index-url --no-emit-find-links --exclude-newer "7 days" \
 	--custom-compile-command "make lock" $(UPGRADE)
 
+APART := --group build --group test pyproject.toml
+
 .PHONY: lock
 lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still fit
 	$(COMPILE) --extra all --group build --group dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group build -c requirements/dev.txt pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
+	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt
+	$(COMPILE) --extra mcp --group mcp-1 $(APART) -o requirements/extras/mcp-1.txt
+	$(COMPILE) --group openai-2 $(APART) -o requirements/extras/openai-2.txt
+	$(COMPILE) --extra semantic-kernel $(APART) -o requirements/extras/semantic-kernel.txt
 
 .PHONY: upgrade
 upgrade: ## Rewrite requirements/*.txt with the newest versions

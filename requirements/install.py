@@ -4,8 +4,8 @@ Nothing happens if it is installed already.
 
     python requirements/install.py [--check] VENV SET
 
-SET is runtime, dev (a superset of runtime) or lock (the tool that writes the lock files). All but
-the last also install this project in editable mode. `--check` changes nothing and exits 1 if there
+SET is runtime, dev (a superset of runtime), lock (the tool that writes the lock files) or
+extras/NAME. All but lock also install this project in editable mode. `--check` changes nothing and exits 1 if there
 is something to do. Used by the Makefile; needs nothing but the standard library.
 """
 
@@ -26,8 +26,8 @@ from queue import Empty, SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What an environment stands for once this set is in it.
-INCLUDES = {"runtime": ("runtime",), "dev": ("dev", "runtime"), "lock": ("lock",)}
+# What an environment stands for once this set is in it, besides the set itself.
+INCLUDES = {"dev": ("runtime",)}
 
 # Of the user's pip settings we keep how packages are reached, not what pip does with them
 # (PIP_USER, PIP_TARGET, PIP_NO_DEPS and their like would break the environment).
@@ -101,7 +101,8 @@ def install(venv: Path, name: str) -> None:
     except (subprocess.CalledProcessError, NoNetwork):
         stamp.touch()  # pip has put back what it changed: the environment is sound
         raise
-    stamp.write_text("".join(fingerprint(included) + "\n" for included in INCLUDES[name]))
+    included = (name, *INCLUDES.get(name, ()))
+    stamp.write_text("".join(fingerprint(each) + "\n" for each in included))
     say(f"Ready: {venv.relative_to(ROOT)}")
 
 
