@@ -52,6 +52,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "UnboundedChatCompletionContext",
     ),
     "teams.models.cache": ("ChatCompletionCache",),
+    "teams.models.ollama": ("OllamaChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (
@@ -87,6 +88,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.code_executors.docker": "teams.code_executors.docker",
     "autogen_ext.code_executors.local": "teams.code_executors.local",
     "autogen_ext.models.cache": "teams.models.cache",
+    "autogen_ext.models.ollama": "teams.models.ollama",
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
     "autogen_ext.tools.code_execution": "teams.tools.code_execution",
