@@ -40,6 +40,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.code_executors.local": ("teams.code_executors.local",),
     "autogen_ext.models": ("teams.models",),
     "autogen_ext.models.cache": ("teams.models.cache",),
+    "autogen_ext.models.ollama": ("teams.models.ollama",),
     "autogen_ext.models.openai": ("teams.models.openai",),
     "autogen_ext.models.openai.config": ("teams.models.openai", "teams.models", "teams.core"),
     "autogen_ext.models.replay": ("teams.models.replay",),

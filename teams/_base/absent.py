@@ -40,7 +40,6 @@ MODULES: Mapping[str, str] = {
     "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
     "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
     "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
-    "teams.models.ollama": "OpenAIChatCompletionClient with Ollama's address as base_url",
     "teams.models.openai.config": "the same names in teams.models.openai",
     "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",

@@ -37,6 +37,11 @@ _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
         "read_only": False,
         "work_mb": _NO_VALUE,
     },
+    "teams.models.ollama.OllamaChatCompletionClient": {
+        "format": _NO_VALUE,
+        "keep_alive": _NO_VALUE,
+        "think": _NO_VALUE,
+    },
     "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
     "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
 }

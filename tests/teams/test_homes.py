@@ -77,6 +77,10 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.models.ollama": """
+        OllamaChatCompletionClient BaseOllamaClientConfigurationConfigModel
+        CreateArgumentsConfigModel
+    """,
     "teams.models.openai": """
         OpenAIChatCompletionClient AzureOpenAIChatCompletionClient BaseOpenAIChatCompletionClient
         OpenAIClientConfiguration AzureOpenAIClientConfiguration
