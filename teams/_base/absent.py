@@ -16,6 +16,10 @@ _OWN_TOOL = "a Python function as a tool, which calls that library"
 _OWN_EXECUTOR = (
     "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
 )
+_LLAMA_SERVER = (
+    "the server of llama.cpp (llama-server -m MODEL.gguf) with OpenAIChatCompletionClient("
+    'model="local", base_url="http://localhost:8080/v1", model_info=...)'
+)
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 MODULES: Mapping[str, str] = {
@@ -25,7 +29,6 @@ MODULES: Mapping[str, str] = {
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
-    "teams.auth": "a function as azure_ad_token_provider",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
@@ -38,8 +41,7 @@ MODULES: Mapping[str, str] = {
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
     "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
-    "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
-    "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
+    "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.models.openai.config": "the same names in teams.models.openai",
     "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",

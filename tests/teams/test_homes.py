@@ -77,6 +77,8 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
+    "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
     "teams.models.ollama": """
         OllamaChatCompletionClient BaseOllamaClientConfigurationConfigModel
         CreateArgumentsConfigModel

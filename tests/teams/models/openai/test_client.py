@@ -543,8 +543,8 @@ def test_a_damaged_table_of_tokens_is_as_good_as_none(
 
 def test_the_sdk_is_not_imported_before_a_client_is_made():
     check = (
-        "import sys, teams, teams.models, teams.models.ollama, teams.models.openai, "
-        "teams.models.replay; "
-        "assert 'openai' not in sys.modules and 'httpx' not in sys.modules"
+        "import sys, teams, teams.auth.azure, teams.models, teams.models.azure, "
+        "teams.models.ollama, teams.models.openai, teams.models.replay; "
+        "assert not {'openai', 'httpx', 'azure', 'azure.identity'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", check], check=True, timeout=30)
