@@ -42,7 +42,6 @@ MODULES: Mapping[str, str] = {
     "teams.memory.redis": _OWN_MEMORY,
     "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
     "teams.models.llama_cpp": _LLAMA_SERVER,
-    "teams.models.openai.config": "the same names in teams.models.openai",
     "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
@@ -81,9 +80,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
             *("AgentConstructionExceptionEvent", "DeliveryStage", "MessageDroppedEvent"),
             *("MessageHandlerExceptionEvent", "MessageKind"),
         ),
-    },
-    "teams.models.openai": {
-        "the header User-Agent in default_headers": ("AZURE_OPENAI_USER_AGENT",),
     },
     "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
     "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},

@@ -87,8 +87,9 @@ HOMES = {
         OpenAIChatCompletionClient AzureOpenAIChatCompletionClient BaseOpenAIChatCompletionClient
         OpenAIClientConfiguration AzureOpenAIClientConfiguration
         OpenAIClientConfigurationConfigModel AzureOpenAIClientConfigurationConfigModel
-        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
+        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel AZURE_OPENAI_USER_AGENT
     """,
+    "teams.models.openai.config": "OpenAIClientConfiguration AzureOpenAIClientConfiguration",
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",

@@ -67,7 +67,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._completions = client.chat.completions  # it imports half of the SDK: not later
         self._model: str = arguments["model"]
         self._parallel_tool_calls: bool | None = arguments.pop("parallel_tool_calls", None)
-        self._stream_options: Wire = arguments.pop("stream_options", {"include_usage": True})
+        self._stream_options: Wire | None = arguments.pop("stream_options", None)
         self._create_args = arguments
         known = known_model(self._model)
         self._model_info = choose_model_info(
@@ -125,13 +125,12 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         """See ChatCompletionClient; a thought is not streamed but part of the result.
 
         The usage is asked for unless `include_usage` (or `stream_options`) says no, for servers
-        that don't know it. Raises as `create` does; after a break in the middle, too.
+        that don't know it; ValueError if they contradict each other. Raises as `create` does; after
+        a break in the middle, too.
         """
         body = self._body(messages, tools, tool_choice, json_output, extra_create_args)
-        options = dict(self._stream_options)
-        if include_usage is not None:
-            options["include_usage"] = include_usage
-        if options.get("include_usage"):
+        given = body.pop("stream_options", self._stream_options)
+        if options := _stream_options(given, include_usage):
             body["stream_options"] = options
         answer = self._stream(body, structured=bool(json_output))
         traced = trace_model_stream(self._model, self._provider, answer)
@@ -254,3 +253,13 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     def _count_usage(self, result: CreateResult) -> CreateResult:
         self._usage += result.usage
         return result
+
+
+def _stream_options(given: Wire | None, include_usage: bool | None) -> Wire:
+    """The options of a stream; empty where it is to be sent none."""
+    options = {"include_usage": True} if given is None else dict(given)
+    if include_usage is not None:
+        if given and given.get("include_usage", include_usage) != include_usage:
+            raise ValueError("include_usage and stream_options contradict each other.")
+        options["include_usage"] = include_usage
+    return options if options.get("include_usage") else {}

@@ -94,6 +94,8 @@ class AzureOpenAIChatCompletionClient(
     def __init__(self, **settings: Unpack[AzureOpenAIClientConfiguration]) -> None:
         from openai import AsyncAzureOpenAI, OpenAIError  # as above
 
+        from teams.models.openai._user_agent import AZURE_OPENAI_USER_AGENT  # for start-up
+
         plain = dict(settings)
         token_provider = _loaded(plain.pop("azure_ad_token_provider", None))
         config = AzureOpenAIClientConfigurationConfigModel(**cast("Any", plain))
@@ -106,7 +108,7 @@ class AzureOpenAIChatCompletionClient(
                 azure_ad_token=config.given_token,
                 azure_ad_token_provider=token_provider
                 and partial(entra_token, token_provider, config.model, config.azure_endpoint),
-                **_connection(config),
+                **_connection(config, AZURE_OPENAI_USER_AGENT),
             )
         except OpenAIError as error:
             raise BadCredentials(
@@ -143,15 +145,21 @@ def _loaded(provider: Any) -> Any:
     return provider
 
 
-def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
+def _connection(
+    config: BaseOpenAIClientConfigurationConfigModel, user_agent: str = ""
+) -> dict[str, Any]:
     """The SDK client's arguments from the settings; its own defaults otherwise."""
     from openai import DEFAULT_MAX_RETRIES, Timeout  # as above
 
-    retries = config.max_retries
+    retries, headers = config.max_retries, config.default_headers or {}
+    if user_agent:
+        own = [value for name, value in headers.items() if name.lower() == "user-agent"]
+        others = {name: value for name, value in headers.items() if name.lower() != "user-agent"}
+        headers = {**others, "User-Agent": " ".join([user_agent, *own])}
     return {
         "timeout": http_timeout(Timeout, config.timeout),
         "max_retries": DEFAULT_MAX_RETRIES if retries is None else retries,
-        "default_headers": config.default_headers,
+        "default_headers": headers,
     }
 
 
