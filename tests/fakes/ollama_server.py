@@ -97,7 +97,7 @@ class FakeOllama:
         self._seen.append(_seen(request, body))
         if refused := self._refused(body):
             return refused
-        match self._answers.popleft():
+        match answer := self._answers.popleft():
             case Say() as said:
                 return await _say(request, body, said)
             case Refuse() as refused:
@@ -105,11 +105,11 @@ class FakeOllama:
                 return _error(refused.status, message, refused.retry_after)
             case Stop() as stopped:
                 return await self._stop(request, body, stopped)
-            case unknown:
-                assert_never(unknown)
+            case _:
+                assert_never(answer)
 
     def _refused(self, body: dict[str, Any]) -> web.Response | None:
-        model = body.get("model")
+        model = str(body.get("model"))
         if model not in self.models:
             return _error(404, f"model '{model}' not found")
         if why := _refusal(body, self.models[model]):
@@ -137,8 +137,8 @@ class FakeOllama:
                 await _write(response, error)
             case "cut":
                 pass
-            case unknown:
-                assert_never(unknown)
+            case _:
+                assert_never(stop.how)
         return response
 
 

@@ -8,7 +8,10 @@ from teams.cache_store.diskcache import DiskCacheStore
 from teams.core import CacheStore, InMemoryStore
 from teams.models import ChatCompletionClient, ModelFamily, UserMessage
 from teams.models.cache import ChatCompletionCache
+from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from teams.testing import Say
+from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
 
@@ -130,3 +133,25 @@ async def test_a_cache_asks_a_question_once(openai_server, model, tmp_path, kind
     assert len(openai_server.requests) == 1
     assert cached.actual_usage().prompt_tokens == 14
     assert cached.total_usage().prompt_tokens == 28
+
+
+async def test_a_server_of_llama_cpp_is_asked_without_a_key(openai_server, monkeypatch):
+    openai_server.models.add("local")
+    openai_server.script(Reply(text="Accra."))
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
+    client = OpenAIChatCompletionClient(model="local", model_info=some_model(family="unknown"))
+    assert (await client.create([QUESTION])).content == "Accra."
+    await client.close()
+
+    with pytest.raises(ImportError, match=r"llama-server .* base_url=\"http://localhost:8080/v1\""):
+        exec("from teams.models.llama_cpp import LlamaCppChatCompletionClient", {})
+
+
+async def test_a_model_of_ollama_answers_an_agent():
+    async with FakeOllama(Say(text="Accra."), models={"qwen3:8b": {}}) as server:
+        client = OllamaChatCompletionClient(model="qwen3:8b", host=server.url)
+        agent = AssistantAgent("geographer", client, system_message=None)
+        result = await agent.run(task="What is the capital of Ghana?")
+        await client.close()
+    assert result.messages[-1].to_text() == "Accra."
+    assert server.seen[0].texts == [("user", "What is the capital of Ghana?")]

@@ -45,7 +45,7 @@ from teams.models.ollama._config import (
     OllamaClientConfiguration,
     is_secret,
 )
-from teams.models.ollama._request import Wire, wire_format, wire_messages, wire_tools
+from teams.models.ollama._request import Wire, wire_format, wire_messages, wire_schemas, wire_tools
 
 if TYPE_CHECKING:
     import httpx
@@ -170,8 +170,7 @@ class OllamaChatCompletionClient(
         for message in wire:
             if images := message.pop("images", None):
                 message["images"] = [{"type": "image_url"}] * len(images)  # counted alike
-        offered = wire_tools(tools, "auto", self._model_info)
-        return request_tokens(wire, offered, encoding="cl100k_base")
+        return request_tokens(wire, wire_schemas(tools), encoding="cl100k_base")
 
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()

@@ -43,21 +43,26 @@ def wire_tools(
     """
     if tools and not info["function_calling"]:
         raise ValueError("Model does not support function calling")
-    schemas = [tool if isinstance(tool, Mapping) else tool.schema for tool in tools]
+    offered = wire_schemas(tools)
     match tool_choice:
         case "auto":
-            pass
+            return offered
         case "none":
-            schemas = []
+            return []
         case "required":
-            if not schemas:
+            if not offered:
                 raise ValueError("tool_choice is 'required', but there are no tools.")
+            return offered
         case tool:
             name = tool.schema["name"]
-            schemas = [schema for schema in schemas if schema["name"] == name]
-            if not schemas:
-                raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
-    return [_tool(schema) for schema in schemas]
+            if chosen := [each for each in offered if each["function"]["name"] == name]:
+                return chosen
+            raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
+
+
+def wire_schemas(tools: Sequence[Tool | ToolSchema]) -> list[Wire]:
+    """The tools as they stand on the wire, with their whole schema."""
+    return [_tool(tool if isinstance(tool, Mapping) else tool.schema) for tool in tools]
 
 
 def wire_format(json_output: bool | type[BaseModel] | None, info: ModelInfo) -> Wire:

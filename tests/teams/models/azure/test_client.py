@@ -167,9 +167,9 @@ async def test_settings_and_arguments_are_sent(openai_server: FakeOpenAI):
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], complaint: str):
-    given = {"endpoint": "https://a.example", "credential": Key(), "model_info": ABLE, **settings}
+    given: Any = {"endpoint": "https://a.example", "credential": Key(), "model_info": ABLE}
     with pytest.raises(ValueError, match=complaint) as caught:
-        AzureAIChatCompletionClient(**{"model": "m", **given})
+        AzureAIChatCompletionClient(**{"model": "m", **given, **settings})
     assert "a key" not in str(caught.value)
 
 

@@ -57,7 +57,8 @@ async def server() -> AsyncGenerator[FakeOllama]:
 
 
 def client(server: FakeOllama, **settings: Any) -> OllamaChatCompletionClient:
-    return OllamaChatCompletionClient(**{"model": "llama3.2", "host": server.url, **settings})
+    given: Any = {"model": "llama3.2", "host": server.url, **settings}
+    return OllamaChatCompletionClient(**given)
 
 
 async def body_of(server: FakeOllama, *messages: Any, settings: Any = None, **asked: Any) -> Any:

@@ -31,7 +31,7 @@ from teams.models.openai import (
     AzureOpenAIChatCompletionClient,
     OpenAIChatCompletionClient,
 )
-from teams.tools import FunctionTool
+from teams.tools import FunctionTool, ToolSchema
 from tests.fakes.openai_script import Call, CallStyle, Reply
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -352,7 +352,7 @@ async def test_options_of_a_stream_may_be_given_for_a_call(openai_server: FakeOp
 
 async def test_the_letters_of_a_mark_stay_in_a_thought(openai_server: FakeOpenAI):
     info = {**ABLE, "family": "r1"}
-    tool = {"name": "now", "description": "The time."}
+    tool = ToolSchema(name="now", description="The time.")
     thought = "think of the kin. I think"
     reply = Reply(reasoning=thought, calls=[Call(name="now")], chunks=7)
     openai_server.script(reply, reply)
@@ -466,8 +466,8 @@ async def test_azure_is_told_who_asks_before_an_own_word(openai_server: FakeOpen
         await asked.create(HELLO)
         await asked.close()
         assert asked.dump_component().config.get("default_headers") == headers
-    told = [request.headers.getall("User-Agent") for request in openai_server.requests]
-    assert told == [[AZURE_OPENAI_USER_AGENT], [f"{AZURE_OPENAI_USER_AGENT} our-bot/2"]]
+    told = [request.headers["User-Agent"] for request in openai_server.requests]
+    assert told == [AZURE_OPENAI_USER_AGENT, f"{AZURE_OPENAI_USER_AGENT} our-bot/2"]
 
 
 async def test_azure_takes_a_token_instead_of_a_key(openai_server: FakeOpenAI):
