@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from teams.models._types import ModelFamily, ModelInfo
 
 _TOOLS, _VISION = "tools", "vision"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownModel:
+class KnownModel(NamedTuple):
     """Abilities of a model; `context` in tokens, None if it is not known."""
 
     info: ModelInfo
@@ -22,8 +20,6 @@ class KnownModel:
 _KNOWN: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "command-r": (131_072, (_TOOLS,)),
     "deepseek-r1": (131_072, ()),
-    "gemma2": (8_192, ()),
-    "llama2": (4_096, ()),
     "llama3": (8_192, (_TOOLS,)),
     "llama3.1": (131_072, (_TOOLS,)),
     "llama3.2": (131_072, (_TOOLS,)),
@@ -34,7 +30,6 @@ _KNOWN: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "mistral": (32_768, (_TOOLS,)),
     "mistral-nemo": (131_072, (_TOOLS,)),
     "mixtral": (32_768, (_TOOLS,)),
-    "phi3": (131_072, ()),
     "qwen2": (32_768, (_TOOLS,)),
     "qwen2.5": (32_768, (_TOOLS,)),
     "qwen2.5-coder": (32_768, (_TOOLS,)),
@@ -47,30 +42,19 @@ def known_model(model: str) -> KnownModel | None:
     """The model of that name, whatever its tag."""
     if (known := _KNOWN.get(model.partition(":")[0])) is None:
         return None
-    return KnownModel(info=_info(model, known[1]), context=known[0])
+    return KnownModel(_info(model, known[1]), known[0])
 
 
-def assumed_model(model: str) -> KnownModel:
-    """A model that can do everything, until Ollama has told of it."""
-    return KnownModel(info=_info(model, (_TOOLS, _VISION)), context=None)
-
-
-def told_model(model: str, told: Any) -> KnownModel:
+def told_model(model: str, told: Any = None) -> KnownModel:
     """The model as `POST /api/show` tells of it.
 
-    Releases before 0.6.4 don't tell abilities: those are assumed.
+    One that nothing is told of can do everything; releases before 0.6.4 tell of no abilities.
     """
-    facts = cast("Mapping[str, Any]", told if isinstance(told, dict) else {})
-    abilities = facts.get("capabilities")
-    details = cast("Mapping[str, Any]", facts.get("model_info") or {})
-    lengths = (
-        value
-        for name, value in details.items()
-        if name.endswith(".context_length") and isinstance(value, int)
-    )
+    facts = cast("dict[str, Any]", told if isinstance(told, dict) else {})
+    details = cast("dict[str, Any]", facts.get("model_info") or {})
+    lengths = (value for name, value in details.items() if name.endswith(".context_length"))
     return KnownModel(
-        info=_info(model, (_TOOLS, _VISION) if abilities is None else abilities),
-        context=next(lengths, None),
+        _info(model, facts.get("capabilities", (_TOOLS, _VISION))), next(lengths, None)
     )
 
 

@@ -38,7 +38,7 @@ from teams.models._settings import (
 from teams.models._tokens import request_tokens
 from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsage
 from teams.models.ollama._answer import Answer
-from teams.models.ollama._catalog import KnownModel, assumed_model, known_model, told_model
+from teams.models.ollama._catalog import KnownModel, known_model, told_model
 from teams.models.ollama._config import (
     BaseOllamaClientConfigurationConfigModel,
     CreateArgumentsConfigModel,
@@ -97,7 +97,7 @@ class OllamaChatCompletionClient(
         known = known_model(config.model)
         given = config.model_info or config.model_capabilities
         self._must_ask = known is None and given is None
-        self._take(known or assumed_model(config.model))
+        self._take(known or told_model(config.model))
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
         self._http = httpx.AsyncClient(
             base_url=config.address,
@@ -199,10 +199,7 @@ class OllamaChatCompletionClient(
         return self._model_info
 
     def _to_config(self) -> BaseOllamaClientConfigurationConfigModel:
-        # All options in one place: AutoGen's loader drops the others.
-        apart = dict.fromkeys(self._config.own_options())
-        options = self._config.all_options() or None
-        return self._config.model_copy(update={**apart, "options": options})
+        return self._config.model_copy()
 
     def _take(self, known: KnownModel) -> None:
         config = self._config

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, field_serializer
+from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 from typing_extensions import TypedDict
 
 from teams.models._types import ModelCapabilities, ModelInfo
 
 PORT = 11434
 
-_NOT_OPTIONS = frozenset({"format", "keep_alive", "options", "think"})
+_LISTENING = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _SECRET_HEADERS = ("authorization", "cookie", "key", "secret", "token")
 
 
+class Options(TypedDict, total=False):
+    """Those of Ollama's options that are settings of their own, too."""
+
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    repeat_penalty: float | None
+    frequency_penalty: float | None
+    presence_penalty: float | None
+    mirostat: int | None
+    mirostat_eta: float | None
+    mirostat_tau: float | None
+    seed: int | None
+    num_ctx: int | None
+    num_predict: int | None
+    num_gpu: int | None
+    stop: str | list[str] | None
+    tfs_z: float | None
+    typical_p: float | None
+
+
+_OPTIONS = frozenset(Options.__annotations__)
+
+
 class CreateArgumentsConfigModel(BaseModel, defer_build=True):
-    """The settings of every request; most are Ollama's `options`."""
+    """The settings of every request; the names of `Options` go into its options."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    repeat_penalty: float | None = None
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    mirostat: int | None = None
-    mirostat_eta: float | None = None
-    mirostat_tau: float | None = None
-    seed: int | None = None
-    num_ctx: int | None = None
-    num_predict: int | None = None
-    num_gpu: int | None = None
-    stop: str | list[str] | None = None
-    tfs_z: float | None = None
-    typical_p: float | None = None
     options: dict[str, Any] | None = None
-    """Further options of Ollama's, by their names; those above win."""
+    """Options of Ollama's, by their names."""
     format: Literal["json"] | dict[str, Any] | None = None
     """Form of every answer: any JSON, or a JSON schema."""
     keep_alive: str | float | None = None
@@ -49,24 +56,25 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
     think: bool | Literal["low", "medium", "high"] | None = None
     """Whether a model that can do so thinks first."""
 
-    def own_options(self) -> dict[str, Any]:
-        """The options that are given as settings of their own."""
-        names = CreateArgumentsConfigModel.model_fields.keys() - _NOT_OPTIONS
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
-
-    def all_options(self) -> dict[str, Any]:
-        """The options as Ollama is sent them."""
-        options = {**(self.options or {}), **self.own_options()}
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_options(cls, given: dict[str, Any]) -> dict[str, Any]:
+        rest = {name: value for name, value in given.items() if name not in _OPTIONS}
+        options: dict[str, Any] = {**(given.get("options") or {})}
+        options |= {
+            name: given[name] for name in _OPTIONS & given.keys() if given[name] is not None
+        }
         if isinstance(options.get("stop"), str):
-            options["stop"] = [options["stop"]]
-        return options
+            options["stop"] = [options["stop"]]  # Ollama takes nothing else
+        return {**rest, "options": options or None}
 
     def wire(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """These settings as part of a request, over the defaults."""
-        names = ("format", "keep_alive", "think")
+        names = CreateArgumentsConfigModel.model_fields
         given = {name: value for name in names if (value := getattr(self, name)) is not None}
-        options = {**defaults.get("options", {}), **self.all_options()}
-        return {**defaults, **given, **({"options": options} if options else {})}
+        if self.options:
+            given["options"] = {**defaults.get("options", {}), **self.options}
+        return {**defaults, **given}
 
 
 class BaseOllamaClientConfigurationConfigModel(CreateArgumentsConfigModel):
@@ -105,7 +113,7 @@ class BaseOllamaClientConfigurationConfigModel(CreateArgumentsConfigModel):
         return given
 
 
-class OllamaClientConfiguration(TypedDict, total=False):
+class OllamaClientConfiguration(Options, total=False):
     """See BaseOllamaClientConfigurationConfigModel."""
 
     model: str
@@ -120,22 +128,6 @@ class OllamaClientConfiguration(TypedDict, total=False):
     keep_alive: str | float | None
     think: bool | Literal["low", "medium", "high"] | None
     options: dict[str, Any] | None
-    temperature: float | None
-    top_p: float | None
-    top_k: int | None
-    repeat_penalty: float | None
-    frequency_penalty: float | None
-    presence_penalty: float | None
-    mirostat: int | None
-    mirostat_eta: float | None
-    mirostat_tau: float | None
-    seed: int | None
-    num_ctx: int | None
-    num_predict: int | None
-    num_gpu: int | None
-    stop: str | list[str] | None
-    tfs_z: float | None
-    typical_p: float | None
 
 
 def is_secret(header: str) -> bool:
@@ -158,14 +150,7 @@ def server_address(host: str) -> str:
         raise ValueError(
             f"host: found {host!r}, expected Ollama's address, such as http://localhost:{PORT}"
         ) from None
-    name = parts.hostname or "127.0.0.1"
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        shown = name
-    else:
-        if address.is_unspecified:
-            address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")  # noqa: PLR2004
-        shown = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
-    login = parts.netloc.rpartition("@")[0]
-    return f"{scheme}://{login}{'@' if login else ''}{shown}:{port}{parts.path.rstrip('/')}"
+    login, at, _ = parts.netloc.rpartition("@")
+    name = _LISTENING.get(parts.hostname or "", parts.hostname or "")
+    name = f"[{name}]" if ":" in name else name
+    return f"{scheme}://{login}{at}{name}:{port}{parts.path.rstrip('/')}"

@@ -168,8 +168,9 @@ async def test_settings_and_arguments_are_sent(openai_server: FakeOpenAI):
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], complaint: str):
     given: Any = {"endpoint": "https://a.example", "credential": Key(), "model_info": ABLE}
+    given |= {"model": "m", **settings}
     with pytest.raises(ValueError, match=complaint) as caught:
-        AzureAIChatCompletionClient(**{"model": "m", **given, **settings})
+        AzureAIChatCompletionClient(**given)
     assert "a key" not in str(caught.value)
 
 
