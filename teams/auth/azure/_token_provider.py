@@ -48,7 +48,10 @@ class AzureTokenProvider(ComponentBase[TokenProviderConfig], Component[TokenProv
         self._token: _Token | None = None
 
     def __call__(self) -> str:
-        """A token that holds for some minutes; asks the credential if need be, and waits for it."""
+        """A token that holds for some minutes.
+
+        May ask the credential, and waits for it.
+        """
         if self._token is None or self._token.expires_on - time.time() < _EARLY:
             self._token = self._credential.get_token(*self._scopes)
         return self._token.token

@@ -11,7 +11,10 @@ _TOOLS, _VISION = "tools", "vision"
 
 
 class KnownModel(NamedTuple):
-    """Abilities of a model; `context` in tokens, None if it is not known."""
+    """Abilities of a model.
+
+    `context` is in tokens, None if it is not known.
+    """
 
     info: ModelInfo
     context: int | None

@@ -165,7 +165,7 @@ class OllamaChatCompletionClient(
     def count_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """About how many tokens these would take: every model counts in its own way."""
+        """An estimate: every model counts in its own way."""
         wire = wire_messages(messages, self._model_info)
         for message in wire:
             if images := message.pop("images", None):
@@ -175,9 +175,9 @@ class OllamaChatCompletionClient(
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """See ChatCompletionClient; `num_ctx` is the context, or else all that the model can.
+        """See ChatCompletionClient.
 
-        Raises ValueError where neither is known.
+        `num_ctx` is the context, or else all that the model can. ValueError where neither is known.
         """
         context = self._defaults.get("options", {}).get("num_ctx") or self._context
         if context is None:
@@ -277,7 +277,7 @@ class OllamaChatCompletionClient(
             yield result
 
     async def _open(self, body: Wire, deadline: Deadline) -> httpx.Response:
-        """The response whose body is yet to come; whoever takes it closes it."""
+        """The response without its body, to be closed by the caller."""
         request = self._http.build_request("POST", "/api/chat", json=body)
         async with deadline.limit():
             response = await self._http.send(request, stream=True)

@@ -43,7 +43,7 @@ _OPTIONS = frozenset(Options.__annotations__)
 
 
 class CreateArgumentsConfigModel(BaseModel, defer_build=True):
-    """The settings of every request; the names of `Options` go into its options."""
+    """The settings of every request; those of `Options` are gathered."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -54,7 +54,7 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
     keep_alive: str | float | None = None
     """Time that the model stays loaded after a request, such as "5m"."""
     think: bool | Literal["low", "medium", "high"] | None = None
-    """Whether a model that can do so thinks first."""
+    """Thinking first, for models that can: yes, no, or how hard."""
 
     @model_validator(mode="before")
     @classmethod

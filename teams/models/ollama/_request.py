@@ -102,7 +102,7 @@ def _message(message: LLMMessage, info: ModelInfo) -> Iterable[Wire]:
 
 
 def _parts(parts: Iterable[str | Image], info: ModelInfo) -> list[Wire]:
-    """A message for each text; an image belongs to the text before it, or to the first."""
+    """A message for each text, with the images that follow it."""
     wire: list[Wire] = []
     for part in parts:
         if isinstance(part, Image):
@@ -125,7 +125,7 @@ def _call(call: FunctionCall) -> Wire:
 def _arguments(text: str) -> Wire:
     """The object that Ollama wants; a model may have written anything."""
     try:
-        arguments: Any = json.loads(text)
+        arguments: Any = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         arguments = text
     return cast("Wire", arguments) if isinstance(arguments, dict) else {"arguments": arguments}

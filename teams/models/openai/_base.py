@@ -256,7 +256,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
 
 
 def _stream_options(given: Wire | None, include_usage: bool | None) -> Wire:
-    """The options of a stream; empty where it is to be sent none."""
+    """The options of a stream, or none."""
     options = {"include_usage": True} if given is None else dict(given)
     if include_usage is not None:
         if given and given.get("include_usage", include_usage) != include_usage:

@@ -1,5 +1,5 @@
 """The name under which Azure is asked."""
 
-from teams._version import __version__
+from importlib.metadata import version
 
-AZURE_OPENAI_USER_AGENT = f"parley-gateway/{__version__}"
+AZURE_OPENAI_USER_AGENT = f"parley-gateway/{version('parley-gateway')}"
