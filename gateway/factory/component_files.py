@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -31,6 +32,7 @@ from gateway.config.allowances import (
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
 
+ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
 
 Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
@@ -44,6 +46,14 @@ _HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_modu
     *("auto_remove", "stop_container", "delete_tmp_files", "work_mb")
 }
 """Settings of a container that give no power, or that are mounts."""
+
+
+_SDKS = {
+    "OpenAIChatCompletionClient": "openai.resources.chat",
+    "AzureOpenAIChatCompletionClient": "openai.resources.chat",
+    "BaseAnthropicChatCompletionClient": "anthropic.resources.messages",
+}
+"""The slow part of each client's SDK."""
 
 
 class ComponentNotAllowed(ValueError):
@@ -75,11 +85,9 @@ def import_classes(data: Any) -> None:
     """Import the classes in the data, and the SDKs of its models."""
     for node in _components(data):
         kind = _class_of(node)
-        if kind and _names(kind) & {
-            "OpenAIChatCompletionClient",
-            "AzureOpenAIChatCompletionClient",
-        }:
-            import_module("openai.resources.chat")
+        for name in _SDKS.keys() & (_names(kind) if kind else set[str]()):
+            with suppress(ImportError):  # whoever makes the client is told of the extra
+                import_module(_SDKS[name])
 
 
 def set_limits(data: Any, *, work_mb: float) -> None:
@@ -195,6 +203,22 @@ def _azure(config: Any) -> Iterator[Allowance]:
     yield from _client(config.azure_endpoint, variables)
 
 
+def _anthropic(config: Any) -> Iterator[Allowance]:
+    address = config.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    variables = [] if config.given_key else ["ANTHROPIC_API_KEY"]
+    yield from _client(address, [*variables, *_set("ANTHROPIC_CUSTOM_HEADERS")])
+
+
+def _bedrock(config: Any) -> Iterator[Allowance]:
+    account, setting = config.bedrock_info, os.environ.get
+    region = account.aws_region or setting("AWS_REGION") or setting("AWS_DEFAULT_REGION")
+    own = f"https://bedrock-runtime.{region}.amazonaws.com"
+    variables = _set("ANTHROPIC_CUSTOM_HEADERS")
+    if not account.credentials():
+        variables += ["AWS_ACCESS_KEY_ID", *_set("AWS_BEARER_TOKEN_BEDROCK")]
+    yield from _client(config.base_url or setting("ANTHROPIC_BEDROCK_BASE_URL") or own, variables)
+
+
 def _set(variable: str) -> list[str]:
     """The variable, if set: the SDK sends it beside the key."""
     return [variable] if os.environ.get(variable) else []
@@ -243,6 +267,8 @@ READERS: Mapping[str, Reader] = {
     "SseMcpToolAdapter": _server,
     "StreamableHttpMcpToolAdapter": _server,
     "HttpTool": _http,
+    "AnthropicChatCompletionClient": _anthropic,
+    "AnthropicBedrockChatCompletionClient": _bedrock,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
     "DockerCommandLineCodeExecutor": _docker,

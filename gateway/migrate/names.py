@@ -40,6 +40,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.code_executors.docker": ("teams.code_executors.docker",),
     "autogen_ext.code_executors.local": ("teams.code_executors.local",),
     "autogen_ext.models": ("teams.models",),
+    "autogen_ext.models.anthropic": ("teams.models.anthropic",),
     "autogen_ext.models.azure": ("teams.models.azure",),
     "autogen_ext.models.cache": ("teams.models.cache",),
     "autogen_ext.models.ollama": ("teams.models.ollama",),

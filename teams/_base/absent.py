@@ -40,7 +40,6 @@ MODULES: Mapping[str, str] = {
     "teams.memory.chromadb": _OWN_MEMORY,
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
-    "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",

@@ -52,6 +52,10 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "TokenLimitedChatCompletionContext",
         "UnboundedChatCompletionContext",
     ),
+    "teams.models.anthropic": (
+        "AnthropicBedrockChatCompletionClient",
+        "AnthropicChatCompletionClient",
+    ),
     "teams.models.cache": ("ChatCompletionCache",),
     "teams.models.ollama": ("OllamaChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
@@ -89,6 +93,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.cache_store.diskcache": "teams.cache_store.diskcache",
     "autogen_ext.code_executors.docker": "teams.code_executors.docker",
     "autogen_ext.code_executors.local": "teams.code_executors.local",
+    "autogen_ext.models.anthropic": "teams.models.anthropic",
     "autogen_ext.models.cache": "teams.models.cache",
     "autogen_ext.models.ollama": "teams.models.ollama",
     "autogen_ext.models.openai": "teams.models.openai",

@@ -61,6 +61,12 @@ from teams.model_context import (
     UnboundedChatCompletionContext,
 )
 from teams.models import CreateResult, ModelInfo, RequestUsage, UserMessage
+from teams.models.anthropic import (
+    AnthropicBedrockChatCompletionClient,
+    AnthropicChatCompletionClient,
+    BedrockInfo,
+    ThinkingConfig,
+)
 from teams.models.cache import ChatCompletionCache
 from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
@@ -84,7 +90,7 @@ from teams.tools.mcp import (
 from tests.autogen.parts import Weather, mcp_adapters
 
 ROOT = Path(__file__).parents[2]
-KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY")
+KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 INFO = ModelInfo(
     vision=False, function_calling=True, json_output=True, family="unknown", structured_output=True
 )
@@ -239,6 +245,20 @@ CASES: dict[str, Callable[[], Any]] = {
         azure_deployment="d",
         api_version="2024-06-01",
         api_key="sk-secret",
+    ),
+    "claude": lambda: AnthropicChatCompletionClient(
+        model="claude-3-7-sonnet-20250219",
+        api_key="sk-secret",
+        max_tokens=9,
+        temperature=0.5,
+        thinking=ThinkingConfig(type="enabled", budget_tokens=2000),
+    ),
+    "claude on bedrock": lambda: AnthropicBedrockChatCompletionClient(
+        model="anthropic.claude-own",
+        model_info=INFO,
+        max_tokens=9,
+        temperature=0.5,
+        bedrock_info=BedrockInfo(aws_region="eu-central-1"),
     ),
     "azure with tokens": lambda: azure_with_tokens(),
     "ollama": lambda: OllamaChatCompletionClient(

@@ -7,10 +7,12 @@ from teams.agents import AssistantAgent
 from teams.cache_store.diskcache import DiskCacheStore
 from teams.core import CacheStore, InMemoryStore
 from teams.models import ChatCompletionClient, ModelFamily, UserMessage
+from teams.models.anthropic import AnthropicChatCompletionClient
 from teams.models.cache import ChatCompletionCache
 from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
-from teams.testing import Say
+from teams.testing import SaidCall, Say
+from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
@@ -133,6 +135,42 @@ async def test_a_cache_asks_a_question_once(openai_server, model, tmp_path, kind
     assert len(openai_server.requests) == 1
     assert cached.actual_usage().prompt_tokens == 14
     assert cached.total_usage().prompt_tokens == 28
+
+
+async def test_an_agent_with_claude_thinks_between_its_tools():
+    def population(country: str) -> str:
+        return f"{country}: 34 million"
+
+    async with FakeAnthropic() as server:
+        call = SaidCall(name="population", arguments={"country": "Ghana"}, id="toolu_1")
+        server.script(
+            Say(thought="I need a number.", calls=[call]),
+            Say(thought="That is it.", text="34 million."),
+        )
+        model = AnthropicChatCompletionClient(
+            model="claude-haiku-4-5",
+            api_key="sk-guide",
+            base_url=server.url,
+            thinking={"type": "enabled", "budget_tokens": 4000},
+        )
+        agent = AssistantAgent(
+            "geographer",
+            model,
+            tools=[population],
+            reflect_on_tool_use=True,
+            model_client_stream=True,
+        )
+        result = await agent.run(task="How many people live in Ghana?")
+        await model.close()
+
+    assert result.messages[-1].to_text() == "34 million."
+    assert [message.to_text() for message in result.messages if message.type == "ThoughtEvent"] == [
+        "I need a number.",
+        "That is it.",
+    ]
+    thinking = [request.body["thinking"]["type"] for request in server.requests]
+    assert thinking == ["enabled", "enabled"]
+    assert "tools" in server.requests[-1].body  # they were called, so the API wants them defined
 
 
 async def test_a_server_of_llama_cpp_is_asked_without_a_key(openai_server, monkeypatch):

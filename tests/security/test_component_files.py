@@ -75,6 +75,17 @@ def openai(**config: Any) -> Part:
     return part("OpenAIChatCompletionClient", **{"model": "gpt-4o", "model_info": INFO, **config})
 
 
+def claude(**config: Any) -> Part:
+    provider = "autogen_ext.models.anthropic.AnthropicChatCompletionClient"
+    return part(provider, **{"model": "claude-haiku-4-5", **config})
+
+
+def bedrock(base_url: str | None = None, **account: str) -> Part:
+    info = {"aws_region": "eu-west-1", **account}
+    provider = "autogen_ext.models.anthropic.AnthropicBedrockChatCompletionClient"
+    return part(provider, model="claude-haiku-4-5", bedrock_info=info, base_url=base_url)
+
+
 def azure(**config: Any) -> Part:
     given = {"azure_endpoint": "https://x.azure.com", "api_version": "1", "model": "gpt-4o"}
     return part("AzureOpenAIChatCompletionClient", **given, **config)
@@ -125,6 +136,24 @@ MODELS = [
     (
         openai(model="claude-sonnet-4-0", base_url="http://[::1]:1/v1"),
         "{ env = 'ANTHROPIC_API_KEY', for = 'http://[::1]:1' }",
+    ),
+    (claude(), "{ env = 'ANTHROPIC_API_KEY', for = 'https://api.anthropic.com' }"),
+    (
+        claude(base_url="https://evil.com"),
+        "{ env = 'ANTHROPIC_API_KEY', for = 'https://evil.com' }",
+    ),
+    (claude(api_key="mine"), "{ base_url = 'https://api.anthropic.com' }"),
+    (
+        bedrock(),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
+    ),
+    (
+        bedrock(base_url="https://evil.com"),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://evil.com' }",
+    ),
+    (
+        bedrock(aws_access_key="a", aws_secret_key="b", aws_session_token="c"),
+        "{ base_url = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
     ),
     (azure(), "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }"),
     (azure(api_key="mine"), "{ base_url = 'https://x.azure.com' }"),

@@ -90,6 +90,13 @@ HOMES = {
         BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel AZURE_OPENAI_USER_AGENT
     """,
     "teams.models.openai.config": "OpenAIClientConfiguration AzureOpenAIClientConfiguration",
+    "teams.models.anthropic": """
+        AnthropicChatCompletionClient AnthropicBedrockChatCompletionClient
+        BaseAnthropicChatCompletionClient BedrockInfo
+        AnthropicClientConfiguration AnthropicBedrockClientConfiguration
+        AnthropicClientConfigurationConfigModel AnthropicBedrockClientConfigurationConfigModel
+        CreateArgumentsConfigModel
+    """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
