@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from teams.models._types import ModelCapabilities, ModelInfo
 
 PORT = 11434
 
+_LOGIN = re.compile(r"(?<![^/])[^/@]*@")
 _LISTENING = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _SECRET_HEADERS = ("authorization", "cookie", "key", "secret", "token")
 
@@ -78,7 +80,7 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
 
 
 class BaseOllamaClientConfigurationConfigModel(CreateArgumentsConfigModel):
-    """The settings of OllamaChatCompletionClient; headers with secrets are dumped as asterisks."""
+    """The settings of OllamaChatCompletionClient; secrets are not dumped."""
 
     model: str
     """Name of the model, such as "qwen3:8b"."""
@@ -92,6 +94,10 @@ class BaseOllamaClientConfigurationConfigModel(CreateArgumentsConfigModel):
     model_capabilities: ModelCapabilities | None = None
     model_info: ModelInfo | None = None
     """The model's abilities; without them, those that are known or that Ollama tells."""
+
+    @field_serializer("host")
+    def _dump_host(self, host: str | None) -> str | None:
+        return host and _LOGIN.sub("", host)
 
     @field_serializer("headers")
     def _dump_headers(self, headers: dict[str, str] | None) -> dict[str, str] | None:

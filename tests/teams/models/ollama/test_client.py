@@ -382,6 +382,15 @@ async def test_a_dump_keeps_options_and_abilities_and_hides_the_key(server: Fake
     assert server.seen[0].headers["X-Team"] == "a"
 
 
+@pytest.mark.parametrize("host", ["https://user:pass-word@gpu/ollama", "user:pass-word@gpu:80"])
+async def test_a_dump_holds_no_password_of_the_address(host: str):
+    made = OllamaChatCompletionClient(model="llama3.2", host=host)
+    dumped = made.dump_component()
+    await made.close()
+    assert dumped.config["host"] == host.replace("user:pass-word@", "")
+    assert "pass-word" not in repr(made)
+
+
 async def test_settings_that_autogen_lacks_are_told(server: FakeOllama):
     made = client(server, temperature=0.5)
     form = made.dump_component(provider="autogen")
