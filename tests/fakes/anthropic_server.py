@@ -80,6 +80,11 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ping:
+    """Signs of life without an end, and no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One recorded request."""
 
@@ -99,14 +104,14 @@ class FakeAnthropic:
         self.signatures: set[str] = set()
         """Seals of thinking that this server has given."""
         self.url = ""
-        self._answers: deque[Answer | Message | Fail] = deque()
+        self._answers: deque[Answer | Message | Fail | Ping] = deque()
         self._open = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._began = asyncio.Event()
         self._runner: web.AppRunner | None = None
 
-    def script(self, *answers: Answer | Message | Fail) -> None:
+    def script(self, *answers: Answer | Message | Fail | Ping) -> None:
         self._answers.extend(answers)
 
     @property
@@ -197,6 +202,11 @@ class FakeAnthropic:
                 return await self._say(request, recorded, form, _spoken(say, recorded.body))
             case Message() as message:
                 return await self._say(request, recorded, form, message)
+            case Ping():
+                response = await form.begin(request)
+                while True:
+                    await response.write(form.event({"type": "ping"}))
+                    await asyncio.sleep(0.01)
             case failure:
                 return form.error(_failure(failure))
 

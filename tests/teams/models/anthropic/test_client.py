@@ -8,6 +8,7 @@ import traceback
 from typing import Any
 
 import pytest
+from anthropic import AsyncAnthropic
 
 from teams.core import EVENT_LOGGER_NAME, ComponentModel
 from teams.logging import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent
@@ -26,10 +27,11 @@ from teams.models import (
 from teams.models.anthropic import (
     AnthropicBedrockChatCompletionClient,
     AnthropicChatCompletionClient,
+    BaseAnthropicChatCompletionClient,
     BedrockInfo,
 )
-from teams.testing import Say
-from tests.fakes.anthropic_server import Fail, FakeAnthropic
+from teams.testing import Say, Stop
+from tests.fakes.anthropic_server import Fail, FakeAnthropic, Ping
 from tests.teams.models.anthropic.conftest import Make
 
 KEY = "key-of-a-test"
@@ -111,6 +113,18 @@ async def test_a_passing_failure_is_tried_again(server: FakeAnthropic, make: Mak
 async def test_nobody_at_the_address_is_unreachable(make: Make):
     error = await failure(make(base_url="http://127.0.0.1:1"))
     assert isinstance(error, ModelUnreachable)
+
+
+@pytest.mark.parametrize("answer", [Ping(), Stop(how="stall")], ids=["pings", "silence"])
+async def test_a_whole_answer_has_a_deadline(server: FakeAnthropic, answer: Any):
+    server.script(answer)
+    sdk = AsyncAnthropic(api_key=KEY, base_url=server.url, max_retries=0)
+    arguments = {"model": "claude-haiku-4-5"}
+    client = BaseAnthropicChatCompletionClient(sdk, create_args=arguments, deadline=0.1)
+    with pytest.raises(ModelTimeout, match=r"longer than 0\.1 s"):
+        assert [item async for item in client.create_stream(HELLO)]
+    await server.idle()
+    await client.close()
 
 
 def test_a_key_is_needed_for_anthropic_alone(monkeypatch: pytest.MonkeyPatch):
