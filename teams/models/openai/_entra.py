@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any
 
+from teams._base.threads import in_daemon_thread, is_async
 from teams.models._errors import BadCredentials
 
 
@@ -17,7 +17,7 @@ async def entra_token(get: Callable[[], Any], model: str, address: str) -> str:
     where it fails.
     """
     try:
-        given: Any = await (get() if inspect.iscoroutinefunction(get) else asyncio.to_thread(get))
+        given: Any = await (get() if is_async(get) else in_daemon_thread(get, name="token"))
         if inspect.isawaitable(given):
             given = await given
         return given if isinstance(given, str) else given.token
