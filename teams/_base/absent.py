@@ -17,8 +17,8 @@ _OWN_EXECUTOR = (
     "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
 )
 _LLAMA_SERVER = (
-    "the server of llama.cpp (llama-server -m MODEL.gguf) with OpenAIChatCompletionClient("
-    'model="local", base_url="http://localhost:8080/v1", model_info=...)'
+    'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
+    "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
 )
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 

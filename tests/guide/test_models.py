@@ -180,7 +180,7 @@ async def test_a_server_of_llama_cpp_is_asked_without_a_key(openai_server, monke
     assert (await client.create([QUESTION])).content == "Accra."
     await client.close()
 
-    with pytest.raises(ImportError, match=r"llama-server .* base_url=\"http://localhost:8080/v1\""):
+    with pytest.raises(ImportError, match=r"http://localhost:8080/v1\W.*llama-server"):
         exec("from teams.models.llama_cpp import LlamaCppChatCompletionClient", {})
 
 
