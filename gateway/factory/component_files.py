@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -48,12 +48,19 @@ _HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_modu
 """Settings of a container that give no power, or that are mounts."""
 
 
-_SDKS = {
-    "OpenAIChatCompletionClient": "openai.resources.chat",
-    "AzureOpenAIChatCompletionClient": "openai.resources.chat",
-    "BaseAnthropicChatCompletionClient": "anthropic.resources.messages",
+_OPENAI = (
+    "openai.resources.chat.chat",
+    "openai.resources.chat.completions.completions",
+    "openai.resources.chat.completions.messages",
+    "httpcore2",  # below openai 3
+)
+_SDKS: Mapping[str, Sequence[str]] = {
+    "OpenAIChatCompletionClient": _OPENAI,
+    "AzureOpenAIChatCompletionClient": _OPENAI,
+    "BaseAnthropicChatCompletionClient": ("anthropic.resources.messages",),
+    "OllamaChatCompletionClient": ("httpx", "httpcore"),
 }
-"""The slow part of each client's SDK."""
+"""The slow parts of each client's SDK."""
 
 
 class ComponentNotAllowed(ValueError):
@@ -86,8 +93,9 @@ def import_classes(data: Any) -> None:
     for node in _components(data):
         kind = _class_of(node)
         for name in _SDKS.keys() & (_names(kind) if kind else set[str]()):
-            with suppress(ImportError):  # whoever makes the client is told of the extra
-                import_module(_SDKS[name])
+            for module in _SDKS[name]:
+                with suppress(ImportError):  # whoever makes the client is told of the extra
+                    import_module(module)
 
 
 def set_limits(data: Any, *, work_mb: float) -> None:
@@ -200,6 +208,8 @@ def _azure(config: Any) -> Iterator[Allowance]:
         variables += _set(key) if others else [key]
     if not config.given_token:
         variables += _set("AZURE_OPENAI_AD_TOKEN")
+    if config.azure_ad_token_provider:
+        variables.append("AZURE_CLIENT_SECRET")  # for the operator's identity, wherever it is from
     yield from _client(config.azure_endpoint, variables)
 
 
@@ -229,6 +239,11 @@ def _azure_search(config: Any) -> Iterator[Allowance]:
         address = config.openai_endpoint or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         own = [] if config.openai_api_key else [key]
         yield from _client(address, [*own, *_set("OPENAI_CUSTOM_HEADERS")])
+
+
+def _ollama(config: Any) -> Iterator[Allowance]:
+    own = "authorization" in map(str.lower, config.headers or {})
+    yield from _client(config.address, [] if own else _set("OLLAMA_API_KEY"))
 
 
 def _set(variable: str) -> list[str]:
@@ -284,6 +299,7 @@ READERS: Mapping[str, Reader] = {
     "AzureAISearchTool": _azure_search,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
+    "OllamaChatCompletionClient": _ollama,
     "DockerCommandLineCodeExecutor": _docker,
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,

@@ -15,6 +15,10 @@ _OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
 _OWN_EXECUTOR = (
     "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
 )
+_LLAMA_SERVER = (
+    'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
+    "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
+)
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 MODULES: Mapping[str, str] = {
@@ -24,7 +28,6 @@ MODULES: Mapping[str, str] = {
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
-    "teams.auth": "a function as azure_ad_token_provider",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
@@ -36,10 +39,7 @@ MODULES: Mapping[str, str] = {
     "teams.memory.chromadb": _OWN_MEMORY,
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
-    "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
-    "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
-    "teams.models.ollama": "OpenAIChatCompletionClient with Ollama's address as base_url",
-    "teams.models.openai.config": "the same names in teams.models.openai",
+    "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
@@ -73,9 +73,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
             *("AgentConstructionExceptionEvent", "DeliveryStage", "MessageDroppedEvent"),
             *("MessageHandlerExceptionEvent", "MessageKind"),
         ),
-    },
-    "teams.models.openai": {
-        "the header User-Agent in default_headers": ("AZURE_OPENAI_USER_AGENT",),
     },
     "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
     "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},

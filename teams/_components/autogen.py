@@ -39,6 +39,11 @@ _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
     },
     "teams.models.anthropic.AnthropicBedrockChatCompletionClient": {"prompt_caching": True},
     "teams.models.anthropic.AnthropicChatCompletionClient": {"prompt_caching": True},
+    "teams.models.ollama.OllamaChatCompletionClient": {
+        "format": _NO_VALUE,
+        "keep_alive": _NO_VALUE,
+        "think": _NO_VALUE,
+    },
     "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
     "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
 }

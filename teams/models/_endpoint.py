@@ -64,7 +64,8 @@ _ADVICE: Mapping[type[ModelError], str] = {
 class ModelEndpoint:
     """Which model, where, and what must never be shown of it.
 
-    `codes` are the provider's own names for errors. A client over an SDK adds what the SDK raises.
+    `codes` are the provider's own names for errors, `advice` what to do where it is not the usual
+    thing. A client over an SDK adds what the SDK raises.
     """
 
     model: str
@@ -72,6 +73,9 @@ class ModelEndpoint:
     key_variable: str
     secrets: tuple[str, ...] = field(repr=False)
     codes: Mapping[str, Kind] = field(default_factory=dict[str, Kind], repr=False)
+    advice: Mapping[type[ModelError], str] = field(
+        default_factory=dict[type[ModelError], str], repr=False
+    )
 
     @contextmanager
     def errors(self) -> Generator[None]:
@@ -102,7 +106,9 @@ class ModelEndpoint:
         """An error of that kind, told in full."""
         retry_after = facts.get("retry_after")
         later = "later" if retry_after is None else f"in {retry_after:g} s"
-        advice = _ADVICE[kind].format(key_variable=self.key_variable, later=later)
+        advice = self.advice.get(kind, _ADVICE[kind]).format(
+            model=self.model, key_variable=self.key_variable, later=later
+        )
         told = (
             f"{self._clean(what).rstrip('.')} (model {self.model!r} at {self.endpoint}). {advice}"
         )

@@ -34,6 +34,7 @@ from teams.agents import (
     SocietyOfMindAgent,
     UserProxyAgent,
 )
+from teams.auth.azure import AzureTokenProvider
 from teams.base import Handoff
 from teams.cache_store.diskcache import DiskCacheStore
 from teams.code_executors.docker import DockerCommandLineCodeExecutor
@@ -67,6 +68,7 @@ from teams.models.anthropic import (
     ThinkingConfig,
 )
 from teams.models.cache import ChatCompletionCache
+from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import (
@@ -258,6 +260,10 @@ CASES: dict[str, Callable[[], Any]] = {
         temperature=0.5,
         bedrock_info=BedrockInfo(aws_region="eu-central-1"),
     ),
+    "azure with tokens": lambda: azure_with_tokens(),
+    "ollama": lambda: OllamaChatCompletionClient(
+        model="llama3.2", host="http://localhost:11434", options={"temperature": 0.5}
+    ),
     "agent tool": lambda: AgentTool(agent(), return_value_as_last_message=True),
     "team tool": lambda: TeamTool(round_robin(), "both", "Two of them.", True),
     "code tool": lambda: code_tool(),
@@ -293,6 +299,19 @@ WITH_SOURCE: dict[str, Callable[[], Any]] = {
     "assistant with a tool": lambda: agent(tools=[tool()]),
     "workbench with a function": lambda: StaticWorkbench([tool()]),
 }
+
+
+def azure_with_tokens() -> AzureOpenAIChatCompletionClient:
+    form = {
+        "provider": "teams.auth.azure.AzureTokenProvider",
+        "config": {"provider_kind": "DefaultAzureCredential", "scopes": ["https://x/.default"]},
+    }
+    return AzureOpenAIChatCompletionClient(
+        model="gpt-4o",
+        azure_endpoint="https://x.example",
+        api_version="2024-06-01",
+        azure_ad_token_provider=ComponentLoader.load_component(form, AzureTokenProvider),
+    )
 
 
 def code_tool() -> PythonCodeExecutionTool:

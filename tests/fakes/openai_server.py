@@ -266,7 +266,7 @@ async def _open_stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _send(response: web.StreamResponse, chunk: object) -> None:
-    await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    await response.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
 
 
 # Shapes on the wire

@@ -11,9 +11,11 @@ from teams.models import ChatCompletionClient, ModelFamily, UserMessage
 from teams.models.anthropic import AnthropicChatCompletionClient
 from teams.models.cache import ChatCompletionCache
 from teams.models.fallback import FallbackChatCompletionClient
+from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from teams.testing import SaidCall, Say
 from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
 
@@ -182,3 +184,25 @@ async def test_an_agent_with_claude_thinks_between_its_tools():
     thinking = [request.body["thinking"]["type"] for request in server.requests]
     assert thinking == ["enabled", "enabled"]
     assert "tools" in server.requests[-1].body  # they were called, so the API wants them defined
+
+
+async def test_a_server_of_llama_cpp_is_asked_without_a_key(openai_server, monkeypatch):
+    openai_server.models.add("local")
+    openai_server.script(Reply(text="Accra."))
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
+    client = OpenAIChatCompletionClient(model="local", model_info=some_model(family="unknown"))
+    assert (await client.create([QUESTION])).content == "Accra."
+    await client.close()
+
+    with pytest.raises(ImportError, match=r"http://localhost:8080/v1\W.*llama-server"):
+        exec("from teams.models.llama_cpp import LlamaCppChatCompletionClient", {})
+
+
+async def test_a_model_of_ollama_answers_an_agent():
+    async with FakeOllama(Say(text="Accra."), models={"qwen3:8b": {}}) as server:
+        client = OllamaChatCompletionClient(model="qwen3:8b", host=server.url)
+        agent = AssistantAgent("geographer", client, system_message=None)
+        result = await agent.run(task="What is the capital of Ghana?")
+        await client.close()
+    assert result.messages[-1].to_text() == "Accra."
+    assert server.seen[0].texts == [("user", "What is the capital of Ghana?")]

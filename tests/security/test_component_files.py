@@ -39,6 +39,7 @@ HARMLESS = {
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
     "FallbackChatCompletionClient",
+    "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
 }
 INFO = {
     "vision": False,
@@ -85,6 +86,10 @@ def bedrock(base_url: str | None = None, **account: str) -> Part:
     info = {"aws_region": "eu-west-1", **account}
     provider = "autogen_ext.models.anthropic.AnthropicBedrockChatCompletionClient"
     return part(provider, model="claude-haiku-4-5", bedrock_info=info, base_url=base_url)
+
+
+def ollama(**config: Any) -> Part:
+    return part("autogen_ext.models.ollama.OllamaChatCompletionClient", model="x", **config)
 
 
 def azure(**config: Any) -> Part:
@@ -164,6 +169,20 @@ MODELS = [
     ),
     (azure(), "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }"),
     (azure(api_key="mine"), "{ base_url = 'https://x.azure.com' }"),
+    (
+        azure(
+            azure_ad_token_provider=part(
+                "autogen_ext.auth.azure.AzureTokenProvider",
+                provider_kind="DefaultAzureCredential",
+                scopes=["https://cognitiveservices.azure.com/.default"],
+            )
+        ),
+        "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }, "
+        "{ env = 'AZURE_CLIENT_SECRET', for = 'https://x.azure.com' }",
+    ),
+    (ollama(), "{ base_url = 'http://127.0.0.1:11434' }"),
+    (ollama(host="https://EVIL.com/x"), "{ base_url = 'https://evil.com' }"),
+    (ollama(host="good.com@evil.com"), "{ base_url = 'http://evil.com:11434' }"),
     (
         part(
             "teams.models.cache.ChatCompletionCache",

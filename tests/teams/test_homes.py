@@ -77,12 +77,19 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
+    "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
+    "teams.models.ollama": """
+        OllamaChatCompletionClient BaseOllamaClientConfigurationConfigModel
+        CreateArgumentsConfigModel
+    """,
     "teams.models.openai": """
         OpenAIChatCompletionClient AzureOpenAIChatCompletionClient BaseOpenAIChatCompletionClient
         OpenAIClientConfiguration AzureOpenAIClientConfiguration
         OpenAIClientConfigurationConfigModel AzureOpenAIClientConfigurationConfigModel
-        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
+        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel AZURE_OPENAI_USER_AGENT
     """,
+    "teams.models.openai.config": "OpenAIClientConfiguration AzureOpenAIClientConfiguration",
     "teams.models.anthropic": """
         AnthropicChatCompletionClient AnthropicBedrockChatCompletionClient
         BaseAnthropicChatCompletionClient BedrockInfo
