@@ -56,7 +56,7 @@ from gateway.config.allowances import (
 from gateway.config.budgets import Budget, Price
 from gateway.config.descriptions import described_fields
 from gateway.config.http_tool import HttpConfig
-from gateway.config.models import ModelConfig, ModelInfoConfig
+from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
 from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
@@ -91,6 +91,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
     ("`[models.NAME]`", [ModelConfig]),
     ("`[models.NAME.model_info]`", [ModelInfoConfig]),
+    ("`[models.NAME.retry]`", [RetryConfig]),
     ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
     ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
     ('`type = "selector"`', [SelectorTeam]),

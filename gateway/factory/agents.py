@@ -35,7 +35,8 @@ from gateway.config.teams import (
 )
 from gateway.factory.conditions import build_condition
 from gateway.factory.http_tools import make_http_tool
-from gateway.factory.parts import ModelClients, PartFactory, make_tool
+from gateway.factory.model_clients import ModelClients
+from gateway.factory.parts import PartFactory, make_tool
 from teams import (
     BaseGroupChat,
     DiGraph,

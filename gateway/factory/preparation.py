@@ -16,7 +16,7 @@ from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
-from gateway.factory.parts import ModelClients
+from gateway.factory.model_clients import ModelClients
 
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 

@@ -39,8 +39,9 @@ from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.http_tools import apply_http_policy
 from gateway.factory.model_choice import ModelChoices
+from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
-from gateway.factory.parts import ModelClients, PartFactory
+from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall

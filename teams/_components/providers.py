@@ -58,6 +58,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.models.cache": ("ChatCompletionCache",),
     "teams.models.ollama": ("OllamaChatCompletionClient",),
+    "teams.models.fallback": ("FallbackChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (

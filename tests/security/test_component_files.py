@@ -39,6 +39,7 @@ HARMLESS = {
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
     "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
+    "FallbackChatCompletionClient",
 }
 INFO = {
     "vision": False,

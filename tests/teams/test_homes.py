@@ -98,6 +98,7 @@ HOMES = {
         CreateArgumentsConfigModel
     """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
+    "teams.models.fallback": "FallbackChatCompletionClient Substitution SubstitutionWatch",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
     "teams.models.semantic_kernel": "SKChatCompletionAdapter",

@@ -689,9 +689,9 @@ BUDGET = '[[budgets]]\nper = "person"\n'
             "found 'dmo', expected a team; did you mean 'demo'?",
         ),
         (
-            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
+            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "our-own"',
             "models.m.model",
-            "found no price, expected gpt-4o in [prices]: a budget limits the cost",
+            "found no price, expected our-own in [prices]: a budget limits the cost",
         ),
     ],
 )

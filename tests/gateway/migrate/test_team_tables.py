@@ -98,7 +98,7 @@ async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
         "such setting",
         "  components.teams[0].participants[4]: no agent like mine.Agent",
         "  components.models[1]: no model client like "
-        "autogen_ext.models.ollama.OllamaChatCompletionClient; the default model is used",
+        "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient; the default model is used",
         "Left to do:",
         "  the team 'My team' is [teams.My_team] here",
         "  put the key of [models.gpt_4o] into the variable OPENAI_API_KEY",
