@@ -57,8 +57,8 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "AnthropicChatCompletionClient",
     ),
     "teams.models.cache": ("ChatCompletionCache",),
-    "teams.models.fallback": ("FallbackChatCompletionClient",),
     "teams.models.ollama": ("OllamaChatCompletionClient",),
+    "teams.models.fallback": ("FallbackChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (

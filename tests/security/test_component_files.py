@@ -38,8 +38,8 @@ HARMLESS = {
     *("TokenLimitedChatCompletionContext", "UnboundedChatCompletionContext"),
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
-    "FallbackChatCompletionClient",
     "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
+    "FallbackChatCompletionClient",
 }
 INFO = {
     "vision": False,
