@@ -55,8 +55,9 @@ from gateway.config.allowances import (
 )
 from gateway.config.budgets import Budget, Price
 from gateway.config.descriptions import described_fields
-from gateway.config.models import ModelConfig, ModelInfoConfig
-from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
+from gateway.config.http_tool import HttpConfig
+from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
+from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
 from gateway.config.settings import (
@@ -90,6 +91,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
     ("`[models.NAME]`", [ModelConfig]),
     ("`[models.NAME.model_info]`", [ModelInfoConfig]),
+    ("`[models.NAME.retry]`", [RetryConfig]),
     ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
     ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
     ('`type = "selector"`', [SelectorTeam]),
@@ -110,6 +112,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `tools`: an agent", [AgentToolConfig]),
     ("An entry of `tools`: a team", [TeamToolConfig]),
     ("An entry of `tools`: code", [CodeToolConfig]),
+    ("An entry of `tools`: a web service", [HttpConfig]),
     ("An entry of `mcp`", [McpConfig]),
     ("An entry of `handoffs`", [HandoffConfig]),
     ("An entry of `memory`: contents", [ListMemoryConfig]),
@@ -137,6 +140,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[[routes]]`", [Route]),
     ("`limits` of a route", [RouteLimits]),
     ("`[policies]`", [Policies]),
+    ("`[policies.http]`", [HttpPolicy]),
     ("`[policies.tools]`", [ToolPolicies]),
     ("`[policies.tools.TOOL]`", [ToolPolicy]),
     ("An entry of a tool's `cases`", [ToolCase]),
@@ -154,7 +158,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
 ]
 SUBTABLES = {
     *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("health", "network", "logging", "tools", "budgets", "prices", "attachments"),
+    *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
 }
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Keys and settings of the machine must not decide a test.
 FOREIGN_SETTINGS = (
     "ANTHROPIC_",
+    "AWS_",
     "AZURE_",
     "DISCORD_",
     "OLLAMA_",

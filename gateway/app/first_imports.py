@@ -18,6 +18,7 @@ LATER: Mapping[str, tuple[str, ...]] = {
     "httpx": (*_ANYIO, "httpcore._backends.anyio"),
     "httpx2": (*_ANYIO, "httpcore2._backends.anyio"),
     "mcp": ("mcp.client.session", "mcp.client.stdio"),
+    "gateway.budgets.price_list": ("genai_prices.data",),
     "teams": ("teams._snapshot.snapshot",),
 }
 """Modules by the package that uses them later, if it is used at all."""

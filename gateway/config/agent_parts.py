@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from gateway.config.http_tool import HttpConfig, Secret
 from gateway.config.table import ConfigPath, Section, setting_error, shorthand, tag_by
 
 CODE_SECONDS = 60
-
-Secret = Annotated[SecretStr, Field()]
-"""The value of a table whose names are free."""
 
 
 class InitialMessage(Section):
@@ -364,8 +362,9 @@ AnyToolConfig = Annotated[
     Annotated[ToolConfig, Tag("path")]
     | Annotated[AgentToolConfig, Tag("agent")]
     | Annotated[TeamToolConfig, Tag("team")]
-    | Annotated[CodeToolConfig, Tag("executor")],
-    Discriminator(tag_by("path", "agent", "team", "executor")),
+    | Annotated[CodeToolConfig, Tag("executor")]
+    | Annotated[HttpConfig, Tag("http")],
+    Discriminator(tag_by("path", "agent", "team", "executor", "http")),
 ]
 
 

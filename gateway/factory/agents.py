@@ -22,6 +22,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.http_tool import HttpConfig
 from gateway.config.table import Section
 from gateway.config.teams import (
     AnyGroup,
@@ -33,7 +34,9 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.factory.conditions import build_condition
-from gateway.factory.parts import ModelClients, PartFactory, make_tool
+from gateway.factory.http_tools import make_http_tool
+from gateway.factory.model_clients import ModelClients
+from gateway.factory.parts import PartFactory, make_tool
 from teams import (
     BaseGroupChat,
     DiGraph,
@@ -188,6 +191,8 @@ class AgentFactory:
                 return await self._team_tool(config)
             case CodeToolConfig():
                 return PythonCodeExecutionTool(self._parts.executor(config.executor))
+            case HttpConfig():
+                return make_http_tool(config)
             case _:
                 assert_never(config)
 

@@ -229,6 +229,18 @@ def _bedrock(config: Any) -> Iterator[Allowance]:
     yield from _client(config.base_url or setting("ANTHROPIC_BEDROCK_BASE_URL") or own, variables)
 
 
+def _azure_search(config: Any) -> Iterator[Allowance]:
+    """The service, and the provider that makes vectors."""
+    # The machine's own identity is a secret, too.
+    variables = {"": ["AZURE_SEARCH_API_KEY"], None: ["AZURE_CLIENT_SECRET"]}
+    yield from _client(config.endpoint, variables.get(config.given_key, []))
+    if provider := config.embedding_provider:
+        key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
+        address = config.openai_endpoint or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        own = [] if config.openai_api_key else [key]
+        yield from _client(address, [*own, *_set("OPENAI_CUSTOM_HEADERS")])
+
+
 def _ollama(config: Any) -> Iterator[Allowance]:
     own = "authorization" in map(str.lower, config.headers or {})
     yield from _client(config.address, [] if own else _set("OLLAMA_API_KEY"))
@@ -284,6 +296,7 @@ READERS: Mapping[str, Reader] = {
     "HttpTool": _http,
     "AnthropicChatCompletionClient": _anthropic,
     "AnthropicBedrockChatCompletionClient": _bedrock,
+    "AzureAISearchTool": _azure_search,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
     "OllamaChatCompletionClient": _ollama,

@@ -1,11 +1,9 @@
-"""Parts of agents from config.toml: models, tools, memories, contexts, executors."""
+"""Parts of agents from config.toml: tools, memories, contexts, executors."""
 
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
@@ -31,9 +29,7 @@ from gateway.config.agent_parts import (
     ToolConfig,
     UnboundedContextConfig,
 )
-from gateway.config.models import ModelConfig
-from gateway.config.root import Config
-from gateway.demo.model import DemoChatCompletionClient
+from gateway.factory.model_clients import ModelClients
 from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
@@ -46,89 +42,13 @@ from teams.model_context import (
 )
 from teams.models import (
     AssistantMessage,
-    ChatCompletionClient,
     LLMMessage,
-    ModelInfo,
     SystemMessage,
     UserMessage,
 )
 from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits, Workbench
 
 T = TypeVar("T")
-
-DEMO_MODEL = "demo"
-
-_UNKNOWN_SERVER_MODEL = ModelInfo(
-    vision=False,
-    function_calling=True,
-    json_output=True,
-    family="unknown",
-    structured_output=False,
-)
-
-
-class ModelClients:
-    """Clients by the name of their [models] entry.
-
-    Making one reaches no network. It raises what the client's class raises for its settings.
-    """
-
-    def __init__(self, config: Config, imports: Imports) -> None:
-        self._config = config
-        self._imports = imports
-        self._clients: dict[str, ChatCompletionClient] = {}
-        self._default = config.model_name()
-        self._only = ""
-
-    def client(self, name: str = "") -> ChatCompletionClient:
-        """The client of this name, or of the default model."""
-        name = self._only or name or self._default
-        if name not in self._clients:
-            self._clients[name] = self._make(resolve(self._config.models[name]))
-        return self._clients[name]
-
-    def only(self, name: str) -> ModelClients:
-        """The same clients, all replaced by this one; "" for none."""
-        if not name:
-            return self
-        chosen = copy(self)
-        chosen._only = name
-        return chosen
-
-    def calls_functions(self, name: str) -> bool | None:
-        """True if the model calls functions; None while that is not known."""
-        declared = self._config.models[name].model_info
-        if declared is not None:
-            return declared.function_calling
-        made = self._clients.get(name)
-        return None if made is None else made.model_info["function_calling"]
-
-    def make_slow(self, name: str = "") -> None:
-        """Make the client now if that imports an SDK; in any thread."""
-        name = name or self._default
-        model = resolve(self._config.models[name])
-        if model.provider == "openai" and name not in self._clients:
-            self._clients[name] = self._make(model)
-
-    def label(self, name: str = "") -> str:
-        """The model's name for people: at the provider, or "demo"."""
-        model = resolve(self._config.models[name or self._default])
-        return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
-
-    async def aclose(self) -> None:
-        """Close every client that was made."""
-        while self._clients:
-            _, client = self._clients.popitem()
-            await client.close()
-
-    def _make(self, model: ModelConfig) -> ChatCompletionClient:
-        match model.provider:
-            case "demo":
-                return DemoChatCompletionClient()
-            case "openai":
-                return _openai(_arguments(model))
-            case path:
-                return self._imports.load_callable(path)(**_arguments(model))
 
 
 class PartFactory:
@@ -254,17 +174,6 @@ class PartFactory:
         return given
 
 
-def resolve(model: ModelConfig) -> ModelConfig:
-    """The settings as they are meant in this environment: without "auto"."""
-    if model.provider != "auto":
-        return model
-    reached = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-    if not (model.api_key or model.base_url or any(map(os.environ.get, reached))):
-        return ModelConfig(provider="demo")
-    name = os.environ.get("PARLEY_MODEL") or os.environ.get("OPENAI_MODEL") or model.model
-    return model.model_copy(update={"provider": "openai", "model": name})
-
-
 def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
     """A new tool. Raises ImportPathError, also for anything else."""
     found = imports.load(config.path)
@@ -316,29 +225,3 @@ def _environment(folder: Path | None) -> SimpleNamespace | None:
     from venv import EnvBuilder  # few need it
 
     return EnvBuilder().ensure_directories(folder)
-
-
-def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
-    from teams.models.openai import OpenAIChatCompletionClient  # the demo starts without it
-
-    own_server = arguments.get("base_url") or os.environ.get("OPENAI_BASE_URL")
-    try:
-        return OpenAIChatCompletionClient(**arguments)
-    except ValueError:
-        if "model_info" in arguments or not own_server:
-            raise
-        # The model's name says nothing: take what such servers can do nowadays.
-        return OpenAIChatCompletionClient(**arguments, model_info=_UNKNOWN_SERVER_MODEL)
-
-
-def _arguments(model: ModelConfig) -> dict[str, Any]:
-    """The client's arguments, without those that are not set."""
-    given = {
-        "model": model.model or None,
-        "base_url": model.base_url,
-        "api_key": model.api_key and model.api_key.get_secret_value(),
-        "timeout": model.timeout,
-        "max_retries": model.max_retries,
-        "model_info": model.model_info and model.model_info.model_dump(exclude_none=True),
-    }
-    return {name: value for name, value in given.items() if value is not None} | model.options

@@ -10,12 +10,13 @@ from typing import Any, cast
 
 from gateway.base.background import giving_way
 from gateway.config.agent_parts import McpConfig
+from gateway.config.http_tool import HttpConfig
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
-from gateway.factory.parts import ModelClients
+from gateway.factory.model_clients import ModelClients
 
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
@@ -64,6 +65,8 @@ class Preparation:
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
+        if isinstance(section, HttpConfig):
+            import_module("httpx")
         if isinstance(section, McpConfig):
             for module in MCP:
                 with suppress(ImportError):

@@ -37,9 +37,11 @@ from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
 from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
+from gateway.factory.http_tools import apply_http_policy
 from gateway.factory.model_choice import ModelChoices
+from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
-from gateway.factory.parts import ModelClients, PartFactory
+from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
@@ -158,6 +160,7 @@ class TeamFactory:
         )
         try:
             team = await self._build(name, config, given)
+            apply_http_policy(team, self._config.policies.http)
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         if isinstance(config, ComponentTeam | FactoryTeam) and not (model and name in self._seen):

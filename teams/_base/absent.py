@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 PAGE = "docs/migrate-from-autogen.md"
 
 _OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
-_OWN_TOOL = "a Python function as a tool, which calls that library"
 _OWN_EXECUTOR = (
     "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
 )
@@ -41,14 +40,9 @@ MODULES: Mapping[str, str] = {
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
     "teams.models.llama_cpp": _LLAMA_SERVER,
-    "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
-    "teams.tools.azure": _OWN_TOOL,
-    "teams.tools.graphrag": _OWN_TOOL,
-    "teams.tools.langchain": _OWN_TOOL,
-    "teams.tools.semantic_kernel": _OWN_TOOL,
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""
 

@@ -58,6 +58,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.models.cache": ("ChatCompletionCache",),
     "teams.models.ollama": ("OllamaChatCompletionClient",),
+    "teams.models.fallback": ("FallbackChatCompletionClient",),
     "teams.models.openai": ("AzureOpenAIChatCompletionClient", "OpenAIChatCompletionClient"),
     "teams.models.replay": ("ReplayChatCompletionClient",),
     "teams.tools": (
@@ -67,6 +68,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "StaticWorkbench",
         "TeamTool",
     ),
+    "teams.tools.azure": ("AzureAISearchTool",),
     "teams.tools.code_execution": ("PythonCodeExecutionTool",),
     "teams.tools.http": ("HttpTool",),
     "teams.tools.mcp": (
@@ -98,6 +100,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.models.ollama": "teams.models.ollama",
     "autogen_ext.models.openai": "teams.models.openai",
     "autogen_ext.models.replay": "teams.models.replay",
+    "autogen_ext.tools.azure": "teams.tools.azure",
     "autogen_ext.tools.code_execution": "teams.tools.code_execution",
     "autogen_ext.tools.http": "teams.tools.http",
     "autogen_ext.tools.mcp": "teams.tools.mcp",

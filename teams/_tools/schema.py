@@ -38,7 +38,7 @@ def tool_schema(
     definitions = model.get("$defs", {})
     parameters = ParametersSchema(
         type="object",
-        properties=_inline_references(model.get("properties", {}), definitions, ()),
+        properties=inline_references(model.get("properties", {}), definitions),
         required=model.get("required", []),
         additionalProperties=model.get("additionalProperties", False),
     )
@@ -60,22 +60,25 @@ def _check_strict(name: str, parameters: ParametersSchema) -> None:
         raise ValueError(f"Tool {name!r} is strict: it cannot take additional arguments.")
 
 
-def _inline_references(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+def inline_references(
+    schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()
+) -> Any:
+    """The schema with its definitions in place; recursive references stay."""
     if isinstance(schema, list):
-        return [_inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
+        return [inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     entries = cast("dict[str, Any]", schema)
     reference = entries.get("$ref")
     if not isinstance(reference, str):
         return {
-            key: _inline_references(value, definitions, within) for key, value in entries.items()
+            key: inline_references(value, definitions, within) for key, value in entries.items()
         }
     target = reference.removeprefix("#/$defs/")
     if target in within:
         return entries
     beside = {key: value for key, value in entries.items() if key != "$ref"}
-    return {**_inline_references(definitions[target], definitions, (*within, target)), **beside}
+    return {**inline_references(definitions[target], definitions, (*within, target)), **beside}
 
 
 def _has_reference(schema: Any) -> bool:

@@ -10,6 +10,7 @@ from teams.messages import ThoughtEvent
 from teams.models import ChatCompletionClient, ModelFamily, UserMessage
 from teams.models.anthropic import AnthropicChatCompletionClient
 from teams.models.cache import ChatCompletionCache
+from teams.models.fallback import FallbackChatCompletionClient
 from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from teams.testing import SaidCall, Say
@@ -76,6 +77,19 @@ async def test_azure_takes_a_token_provider(openai_server):
 
     request = await azure_answers(openai_server, azure_ad_token_provider=token)
     assert request.headers["Authorization"] == "Bearer a-token"
+
+
+async def test_an_agent_goes_on_with_the_next_model_and_the_first_is_left_to_rest(openai_server):
+    openai_server.script(Reply(text="Accra."), Reply(text="Lagos."))
+    async with (
+        connected(openai_server.url, "gpt-5") as withdrawn,
+        connected(openai_server.url, "gpt-4o") as model,
+    ):
+        agent = AssistantAgent("geographer", FallbackChatCompletionClient([withdrawn, model]))
+        said = [(await agent.run(task=task)).messages[-1].to_text() for task in ("Ghana?", "Nig?")]
+    assert said == ["Accra.", "Lagos."]
+    asked = [request.body["model"] for request in openai_server.requests]
+    assert asked == ["gpt-5", "gpt-4o", "gpt-4o"]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ HARMLESS = {
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
     "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
+    "FallbackChatCompletionClient",
 }
 INFO = {
     "vision": False,
@@ -110,6 +111,12 @@ def http(**config: Any) -> Part:
         "json_schema": {"type": "object"},
     }
     tool = part("autogen_ext.tools.http.HttpTool", **{**given, **config})
+    return part("teams.tools.StaticWorkbench", tools=[tool])
+
+
+def search(**config: Any) -> Part:
+    given = {"name": "find", "endpoint": "https://mine.search.windows.net", "index_name": "books"}
+    tool = part("autogen_ext.tools.azure.AzureAISearchTool", **{**given, **config})
     return part("teams.tools.StaticWorkbench", tools=[tool])
 
 
@@ -202,6 +209,21 @@ WORKBENCHES = [
         http(host="API.example.com", headers={"A": "b"}),
         "{ base_url = 'http://api.example.com:443' }",
     ),
+    (
+        search(credential={"api_key": "***"}),
+        "{ env = 'AZURE_SEARCH_API_KEY', for = 'https://mine.search.windows.net' }",
+    ),
+    (search(credential={"api_key": "mine"}), "{ base_url = 'https://mine.search.windows.net' }"),
+    (
+        search(
+            credential={"provider_kind": "DefaultAzureCredential"},
+            vector_fields=["v"],
+            embedding_provider="openai",
+            embedding_model="small",
+        ),
+        "{ env = 'AZURE_CLIENT_SECRET', for = 'https://mine.search.windows.net' }, "
+        "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
+    ),
 ]
 EXECUTORS = [
     (
@@ -289,7 +311,8 @@ def line_in(said: str) -> str:
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    names = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_SEARCH_API_KEY")
+    for name in names:
         monkeypatch.setenv(name, "sk-the-operators")
 
 

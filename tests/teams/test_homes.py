@@ -98,11 +98,25 @@ HOMES = {
         CreateArgumentsConfigModel
     """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
+    "teams.models.fallback": "FallbackChatCompletionClient Substitution SubstitutionWatch",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
+    "teams.models.semantic_kernel": "SKChatCompletionAdapter",
+    "teams.tools.azure": """
+        AzureAISearchTool BaseAzureAISearchTool AzureAISearchConfig
+        SearchQuery SearchResult SearchResults VectorizableTextQuery
+    """,
     "teams.tools.code_execution": (
         "PythonCodeExecutionTool CodeExecutionInput CodeExecutionResult"
     ),
+    "teams.tools.graphrag": """
+        GlobalSearchTool GlobalSearchToolArgs GlobalSearchToolReturn
+        LocalSearchTool LocalSearchToolArgs LocalSearchToolReturn
+        GlobalDataConfig LocalDataConfig GlobalContextConfig LocalContextConfig
+        MapReduceConfig SearchConfig
+    """,
+    "teams.tools.langchain": "LangChainToolAdapter",
+    "teams.tools.semantic_kernel": "KernelFunctionFromTool KernelFunctionFromToolSchema",
 }
 
 

@@ -445,7 +445,7 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
             "agents.b.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor' or 'http'",
             id="tool-without-path",
         ),
         pytest.param(
@@ -689,9 +689,9 @@ BUDGET = '[[budgets]]\nper = "person"\n'
             "found 'dmo', expected a team; did you mean 'demo'?",
         ),
         (
-            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
+            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "our-own"',
             "models.m.model",
-            "found no price, expected gpt-4o in [prices]: a budget limits the cost",
+            "found no price, expected our-own in [prices]: a budget limits the cost",
         ),
     ],
 )
