@@ -11,14 +11,12 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+_ANYIO = ("anyio.abc", "anyio.lowlevel", "anyio._backends._asyncio")
+
 LATER: Mapping[str, tuple[str, ...]] = {
     "openai": ("jiter",),
-    "httpx": (
-        "anyio.abc",
-        "anyio.lowlevel",
-        "anyio._backends._asyncio",
-        "httpcore._backends.anyio",
-    ),
+    "httpx": (*_ANYIO, "httpcore._backends.anyio"),
+    "httpx2": (*_ANYIO, "httpcore2._backends.anyio"),
     "mcp": ("mcp.client.session", "mcp.client.stdio"),
     "gateway.budgets.price_list": ("genai_prices.data",),
     "teams": ("teams._snapshot.snapshot",),
