@@ -80,7 +80,7 @@ class AzureAISearchConfig(BaseModel, defer_build=True):
     @classmethod
     def _check_credential(cls, given: Any) -> Any:
         match given:
-            case None:
+            case None | dict() if not given:  # AutoGen's form of a component leaves the key out
                 return {"api_key": SecretStr("")}
             case {"api_key": str() | SecretStr() as key}:
                 return {"api_key": key if isinstance(key, SecretStr) else SecretStr(key)}

@@ -55,7 +55,8 @@ def test_the_config_of_the_project_says_what_is_built_in():
 
 def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypatch):
     secrets = {"OPENAI_API_KEY": "sk-1", "SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
-    for name, value in {**secrets, "DISCORD_TOKEN": "token"}.items():
+    secrets |= {"ANTHROPIC_API_KEY": "sk-2", "DISCORD_TOKEN": "token"}
+    for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     text = (ROOT / "config.toml").read_text().replace("C0123456789", "C0GENERAL")
     examples = re.sub(r'^# (?=\[|\]|    |[\w."-]+ = )', "", text, flags=re.MULTILINE)
@@ -67,7 +68,7 @@ def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypat
     (tmp_path / "my_team.py").write_text("def build(): ...\n")
     config = load(tmp_path, examples).config
     assert list(config.teams) == ["demo", "helpdesk", "writers", "press", "studio", "mine"]
-    assert list(config.models) == ["auto", "strong", "local"]
+    assert list(config.models) == ["auto", "strong", "local", "claude", "ollama"]
 
 
 def test_without_a_file_the_built_in_config_is_used(tmp_path, monkeypatch):
