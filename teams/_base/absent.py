@@ -84,7 +84,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
     "teams.models.openai": {
         "the header User-Agent in default_headers": ("AZURE_OPENAI_USER_AGENT",),
     },
-    "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
     "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},
 }
 """Our module -> what to use instead of which of AutoGen's names."""

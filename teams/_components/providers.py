@@ -64,8 +64,13 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "teams.tools.code_execution": ("PythonCodeExecutionTool",),
     "teams.tools.http": ("HttpTool",),
     "teams.tools.mcp": (
+        "ChatCompletionClientSampler",
+        "McpSessionActor",
+        "McpSessionHost",
         "McpWorkbench",
         "SseMcpToolAdapter",
+        "StaticRootsProvider",
+        "StdioElicitor",
         "StdioMcpToolAdapter",
         "StreamableHttpMcpToolAdapter",
     ),

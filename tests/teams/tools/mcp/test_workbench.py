@@ -24,7 +24,7 @@ from teams.tools.mcp import (
 )
 from tests.fakes.scripted_model import ScriptedModel, calls
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.timeout(40)  # servers are started
 
 

@@ -1,0 +1,57 @@
+"""Prompts and resources of a server as tools that only read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from teams._tools.schema import ParametersSchema, ToolSchema
+from teams._tools.workbench import ToolResult
+from teams.tools.mcp._content import list_result, result_of_prompt, result_of_resource
+from teams.tools.mcp._sdk import wire
+
+if TYPE_CHECKING:
+    from teams.tools.mcp._workbench import McpWorkbench
+
+
+def _schema(name: str, description: str, properties: dict[str, Any], /) -> ToolSchema:
+    required = [key for key in properties if key != "arguments"]
+    parameters = ParametersSchema(type="object", properties=properties, required=required)
+    return ToolSchema(name=name, description=description, parameters=parameters)
+
+
+_URI = {"type": "string", "description": "Its address, as listed or made from a template."}
+_NAME = {"type": "string", "description": "Its name, as listed."}
+_ARGUMENTS = {"type": "object", "additionalProperties": {"type": "string"}}
+
+RESOURCES = (
+    _schema("list_resources", "List the server's resources and templates of their addresses.", {}),
+    _schema("read_resource", "Read a resource of the server.", {"uri": _URI}),
+)
+PROMPTS = (
+    _schema("list_prompts", "List the server's prompts: texts that it offers for tasks.", {}),
+    _schema("get_prompt", "Get a prompt of the server.", {"name": _NAME, "arguments": _ARGUMENTS}),
+)
+
+
+def catalog(*, prompts: bool, resources: bool) -> dict[str, ToolSchema]:
+    """The tools, by their names."""
+    offered = (*(RESOURCES if resources else ()), *(PROMPTS if prompts else ()))
+    return {schema["name"]: schema for schema in offered}
+
+
+async def look_up(bench: McpWorkbench, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """The result of one of these tools. Raises KeyError without its argument."""
+    match name:
+        case "list_resources":
+            listed = await bench.list_resources()
+            templates = wire(await bench.list_resource_templates())["resourceTemplates"]
+            return list_result(name, [*wire(listed)["resources"], *templates])
+        case "read_resource":
+            return result_of_resource(name, await bench.read_resource(str(arguments["uri"])))
+        case "list_prompts":
+            return list_result(name, wire(await bench.list_prompts())["prompts"])
+        case _:
+            given = {key: str(value) for key, value in (arguments.get("arguments") or {}).items()}
+            prompt = await bench.get_prompt(str(arguments["name"]), given)
+            return result_of_prompt(name, prompt)
