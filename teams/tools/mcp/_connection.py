@@ -13,8 +13,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from teams.tools.mcp._host import McpSessionHost
-from teams.tools.mcp._params import McpServerParams, StdioServerParams, StreamableHttpServerParams
+from teams.tools.mcp._params import McpServerParams, StdioServerParams
 from teams.tools.mcp._sdk import (
+    CLOSED,
     CONNECTION_CLOSED,
     Callback,
     Callbacks,
@@ -103,14 +104,14 @@ class Connection:
                 await self._drop(peer)
                 await self.start()
                 return await self._bounded(ask)
-            found = error_of(error)
-            if found is None or found[0] != CONNECTION_CLOSED:
-                raise
-            if not isinstance(self._params, StreamableHttpServerParams):
-                await self._drop(peer)
-                raise self._failure("has ended") from error
-            # Only the answer's stream broke: the session goes on with the next request.
-            raise self._failure(f"gave no answer: {found[1]}") from error
+            match error_of(error):
+                case (code, text) if code == CONNECTION_CLOSED:
+                    if text == CLOSED:  # else one answer's stream broke, and the session goes on
+                        await self._drop(peer)
+                        raise self._failure("has ended") from error
+                    raise self._failure(f"gave no answer: {text}") from error
+                case _:
+                    raise
 
     async def _drop(self, peer: Peer) -> None:
         """Close the connection, unless somebody has made it anew."""
@@ -189,21 +190,24 @@ class Connection:
                 try:
                     peer = await open_peer(stack, self._params, self._callbacks, self._complaints)
                 except Exception as error:
-                    failure = self._failure(f"could not be reached: {_first_error(error)}")
-                    failure.__cause__ = error
-                    if not opened.done():
-                        opened.set_exception(failure)
+                    self._refuse(opened, error)
                     return
                 self._peer = peer
                 opened.set_result(None)
                 await self._closing.wait()
         except Exception as error:
-            # It broke while it was open or being closed: whoever calls next is told, and connects.
-            if not opened.done():
-                opened.set_exception(error)
+            # If it broke while it was open or being closed, whoever calls next connects.
+            self._refuse(opened, error)
         finally:
             if self._peer is peer:
                 self._peer = None
+
+    def _refuse(self, opened: asyncio.Future[None], error: Exception) -> None:
+        """Tell whoever waits for the connection why there is none."""
+        if not opened.done():
+            failure = self._failure(f"could not be reached: {_first_error(error)}")
+            failure.__cause__ = error
+            opened.set_exception(failure)
 
     def _failure(self, what: str) -> McpError:
         text = f"The MCP server {name_of(self._params)} {what}."

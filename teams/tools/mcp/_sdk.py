@@ -28,6 +28,8 @@ Callback = Callable[[Any, Any], Awaitable[Any]]
 
 CONNECTION_CLOSED = -32000
 INVALID_REQUEST = -32600
+CLOSED = "Connection closed"
+"""The libraries' words where nothing more can be asked over a connection."""
 SESSION_TERMINATED = "Session terminated"
 """The libraries' words where a server has forgotten the session."""
 MOST_PAGES = 100
