@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, cast
 
 from gateway.base.background import giving_way
-from gateway.config.agent_parts import McpConfig
+from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
@@ -64,7 +64,7 @@ class Preparation:
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
-        if isinstance(section, McpConfig):
+        if isinstance(section, McpConfig | McpReference):
             for module in MCP:
                 with suppress(ImportError):
                     import_module(module)

@@ -9,8 +9,8 @@ from typing import Any, assert_never
 from pydantic import ValidationError
 
 from gateway.base.suggest import did_you_mean
-from gateway.config.agents import AssistantConfig, behind_filters
-from gateway.config.nesting import cycles
+from gateway.config.mcp import server_name
+from gateway.config.nesting import cycles, servers_of
 from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
@@ -63,6 +63,8 @@ class _Checker:
                     yield from self._lookup.model((*path, "model"), team.model)
                 case _:
                     assert_never(team)
+        for name, server in config.mcp.items():
+            yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
 
     def _routes(self) -> Iterator[Problem]:
@@ -78,19 +80,18 @@ class _Checker:
             server, slash, _ = tool.rpartition("/")
             if slash:
                 place: KeyPath = ("policies", "tools", tool)
-                yield from check_name(place, server, servers, "a server in mcp of an agent")
+                yield from check_name(place, server, servers, "a server in [mcp] or of an agent")
             for at, case in enumerate(policy.cases):
                 for n, team in enumerate(case.teams):
                     path = ("policies", "tools", tool, "cases", at, "teams", n)
                     yield from self._lookup.team(path, team)
 
     def _servers(self) -> Iterator[str]:
-        """Names of all servers of agents."""
-        teams = [team for team in self._config.teams.values() if isinstance(team, GroupTeam)]
-        for agent in [agent for team in teams for agent in team.agents.values()]:
-            inner = behind_filters(agent)
-            if isinstance(inner, AssistantConfig):
-                yield from (server.name for server in inner.mcp)
+        """Names of all servers."""
+        yield from self._config.mcp
+        for team in self._config.teams.values():
+            if isinstance(team, GroupTeam):
+                yield from map(server_name, servers_of(team))
 
     def _budgets(self) -> Iterator[Problem]:
         """Budgets with unknown teams or without prices."""

@@ -68,6 +68,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "McpSessionActor",
         "McpSessionHost",
         "McpWorkbench",
+        "RunElicitor",
         "SseMcpToolAdapter",
         "StaticRootsProvider",
         "StdioElicitor",

@@ -158,7 +158,9 @@ def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             asked = {"message": "Which shirt?", "requestedSchema": SHIRT}
             found = ask("elicitation/create", asked)
             note(f"ordered {json.dumps(found.get('content'))}")
-            return text(json.dumps({key: found[key] for key in ("action", "content") if key in found}))
+            return text(
+                json.dumps({key: found[key] for key in ("action", "content") if key in found})
+            )
         case "think":
             said = {"type": "text", "text": arguments.get("text", "")}
             asked = {

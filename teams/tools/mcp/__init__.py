@@ -11,7 +11,7 @@ from teams.tools.mcp._adapters import (
     mcp_server_tools,
 )
 from teams.tools.mcp._connection import McpError, create_mcp_server_session
-from teams.tools.mcp._elicitors import StdioElicitor, StreamElicitor
+from teams.tools.mcp._elicitors import RunElicitor, StdioElicitor, StreamElicitor
 from teams.tools.mcp._host import (
     Elicitor,
     McpSessionHost,
@@ -37,6 +37,7 @@ __all__ = [
     "McpSessionHost",
     "McpWorkbench",
     "RootsProvider",
+    "RunElicitor",
     "Sampler",
     "SseMcpToolAdapter",
     "SseServerParams",

@@ -98,7 +98,9 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
 
     async def _call(self, args: Mapping[str, Any], token: CancellationToken) -> ToolResult:
         name, given = self._tool.name, dict(args)
-        asking = _asked(self._server_params, self._session, lambda peer: peer.call_tool(name, given))
+        asking = _asked(
+            self._server_params, self._session, lambda peer: peer.call_tool(name, given)
+        )
         answer = await run_cancellable(asking, token)
         result = result_of(self._tool.name, answer)
         if result.is_error:

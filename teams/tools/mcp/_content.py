@@ -93,7 +93,9 @@ def _resource(resource: Mapping[str, Any]) -> ResultContent:
         case {"blob": str(data)} if str(resource.get("mimeType")).startswith("image/"):
             return _image(data)
         case {"blob": str(data)}:
-            return _text(f"[a file that can't be shown: {resource['uri']}, {_kind(resource, data)}]")
+            return _text(
+                f"[a file that can't be shown: {resource['uri']}, {_kind(resource, data)}]"
+            )
         case _:
             return _text(json.dumps(resource, ensure_ascii=False))
 

@@ -1,4 +1,4 @@
-"""Elicitors that ask over a pair of streams, such as a terminal's."""
+"""Elicitors: over a pair of streams, such as a terminal's, or by way of the run."""
 
 from __future__ import annotations
 
@@ -71,6 +71,24 @@ class StreamElicitor(Elicitor):
 
     async def _line(self) -> str:
         return await in_daemon_thread(self._read_stream.readline, name="elicitor")
+
+
+class RunElicitorConfig(BaseModel):
+    """Nothing: the run knows its people."""
+
+
+class RunElicitor(Elicitor, Component[RunElicitorConfig]):
+    """Leaves a server's questions to the people of the run, and cancels them without any."""
+
+    component_config_schema = RunElicitorConfig
+    component_provider_override: ClassVar[str | None] = "teams.tools.mcp.RunElicitor"
+
+    @override
+    async def elicit(self, params: ElicitRequestParams) -> ElicitResult:
+        return message("ElicitResult", {"action": "cancel"})
+
+    def _to_config(self) -> RunElicitorConfig:
+        return RunElicitorConfig()
 
 
 class StdioElicitorConfig(BaseModel, defer_build=True):

@@ -67,7 +67,9 @@ async def test_a_server_behind_an_address_asks_its_client(web: WebServer, tmp_pa
 async def test_prompts_and_resources_behind_an_address(web: WebServer) -> None:
     async with McpWorkbench(params_of(web), prompts=True, resources=True) as bench:
         note = await bench.call_tool("read_resource", {"uri": "note://1"})
-        greeting = await bench.call_tool("get_prompt", {"name": "greet", "arguments": {"name": "A"}})
+        greeting = await bench.call_tool(
+            "get_prompt", {"name": "greet", "arguments": {"name": "A"}}
+        )
     assert note.to_text() == "the note"
     assert greeting.to_text() == "user: Greet A."
 
