@@ -102,7 +102,7 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
     return Field(
         name=name,
         kind=kind,
-        note=". ".join(str(each).rstrip(".") for each in said)[:LONGEST_NOTE],
+        note=": ".join(map(str, said))[:LONGEST_NOTE],
         choices=_choices(schema.get("items") or {} if several else schema),
         several=several,
         required=required,

@@ -172,7 +172,7 @@ class Connection:
 
     async def stop(self) -> None:
         """Close the connection; the server has a few seconds to end."""
-        task, self._task = self._task, None
+        task = self._task
         if task is None:
             return
         self._closing.set()
@@ -180,6 +180,8 @@ class Connection:
         if not done:
             task.cancel()
             await asyncio.wait([task], timeout=CLOSE)
+        if self._task is task:  # else it was started anew meanwhile
+            self._task = None
 
     async def _hold_open(self, opened: asyncio.Future[None]) -> None:
         peer: Peer | None = None
