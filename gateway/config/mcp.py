@@ -13,6 +13,10 @@ Secret = Annotated[SecretStr, Field()]
 """The value of a table whose names are free."""
 
 
+NAME = r"^[A-Za-z0-9_-]+$"
+"""Form of a server's name: in the tool policy, a slash and a tool follow it."""
+
+
 class McpServer(Section):
     """An MCP server (Model Context Protocol) whose tools agents can call.
 
@@ -73,7 +77,7 @@ class McpServer(Section):
 class McpConfig(McpServer):
     """An MCP server of one agent alone."""
 
-    name: str = Field(default="mcp", pattern=r"^[A-Za-z0-9_-]+$")
+    name: str = Field(default="mcp", pattern=NAME)
     """Name in the tool policy: "NAME/TOOL" is the rule for a tool of this server."""
 
 

@@ -23,7 +23,7 @@ class ServerFactory:
         self._servers = servers
 
     def workbench(self, entry: McpReference | McpConfig, model: str) -> Workbench:
-        """Tools of a server, reached at their first use, for an agent with this model."""
+        """Tools of a server for an agent with this model."""
         from teams.tools.mcp import McpWorkbench  # few need it
 
         server = self._servers[entry.server] if isinstance(entry, McpReference) else entry

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, assert_never
 
 from pydantic import ValidationError
 
 from gateway.base.suggest import did_you_mean
-from gateway.config.mcp import server_name
+from gateway.config.mcp import NAME, server_name
 from gateway.config.nesting import cycles, servers_of
 from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
@@ -64,6 +65,9 @@ class _Checker:
                 case _:
                     assert_never(team)
         for name, server in config.mcp.items():
+            if not re.match(NAME, name):
+                text = f"found {name!r}, expected a name of letters, digits, - and _"
+                yield Problem(path=("mcp", name), text=text)
             yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
 

@@ -45,7 +45,7 @@ class Lookup:
         return check_name(path, name, self.models, "the name of a model")
 
     def server(self, path: KeyPath, entry: McpReference | McpConfig) -> Iterator[Problem]:
-        """Check that a name is a server's, and that a table's own name is nobody else's."""
+        """Check a server's name, which no table of an agent may share."""
         match entry:
             case McpReference():
                 yield from check_name(path, entry.server, self.servers, "a server in [mcp]")

@@ -174,7 +174,7 @@ class HumanRequests:
     async def ask_within(
         self, call: ToolCall, ident: str, prompt: str, options: Sequence[str]
     ) -> Request:
-        """The settled question of a server in the midst of a call; waits for it."""
+        """Ask for a server during a call, and wait for the answer."""
         request = self._requests.get(ident)
         if request is None:
             asked = PendingInput(request_id=ident, agent=call.agent, kind="text", prompt=prompt)
@@ -193,7 +193,7 @@ class HumanRequests:
         return request
 
     def withdraw(self, call: ToolCall) -> tuple[str, ...]:
-        """Ids of requests made within the call, which nobody waits for any more."""
+        """Ids of requests within the call, which is over."""
         within = f"{call.key}:"
         asked = [each for each in self._requests.values() if each.call.startswith(within)]
         for request in asked:

@@ -1,4 +1,4 @@
-"""Forms of tool servers as questions in words, and words as their values. Pure."""
+"""Forms of tool servers as questions, and answers as their values. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBERS = {"integer": "a whole number", "number": "a number"}
 
 @value
 class Field:
-    """One question of a form; without a name it only agrees or not."""
+    """One question of a form; without a name it asks for agreement."""
 
     name: str
     kind: str
@@ -37,7 +37,10 @@ class Field:
         return (*offered, *(() if self.required else (SKIP,)), DECLINE, CANCEL)
 
     def take(self, text: str, content: dict[str, Any]) -> None:
-        """Add the words' value to a form's content. Raises ValueError with what is wrong."""
+        """Add the words' value to a form's content.
+
+        Raises ValueError with what is wrong.
+        """
         if self.name and (self.required or text != SKIP):
             content[self.name] = self._value(text)
 

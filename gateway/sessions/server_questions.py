@@ -1,9 +1,9 @@
-"""Requests of tool servers in the midst of a call: judged and asked in the thread.
+"""Requests of tool servers during calls: judged and asked in the thread.
 
-The server waits for its answer, so the call waits in this process, where a call between two steps of
-a run would suspend it. The request is a row all the same: it is shown, answered, expired and audited
-as any other. If the process ends, the call's outcome is unknown, and its requests are closed with
-it, unless the call may be repeated: then it asks the same again, and finds what was answered.
+The server waits for its answer, so the call waits in this process, where a run would suspend at any
+other question. The request is a row all the same: it is shown, answered, expired and audited as any
+other. If the process ends, the call's outcome is unknown and its requests are closed with it,
+unless the call may be repeated: then it asks the same again, and finds what was answered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLOSED = "Nobody can decide this any more."
 async def judge_within(
     gate: ToolGate, humans: HumanRequests, call: ToolCall, proceed: Proceed
 ) -> ToolResult:
-    """Result of a server's request, after an approval that the call waits for."""
+    """Result of a server's request, after its approval if it needs one."""
     while True:
         try:
             return await gate.intercept(call, proceed)
@@ -35,14 +35,14 @@ async def judge_within(
             if required.kind != "approval" or not required.request_id:
                 raise
             if (await humans.settled(required.request_id)).state == "closed":
-                content = [TextResultContent(content=CLOSED)]
-                return ToolResult(name=call.name, result=content, is_error=True)
+                text = TextResultContent(content=CLOSED)
+                return ToolResult(name=call.name, result=[text], is_error=True)
 
 
 async def elicit(
     humans: HumanRequests, call: ToolCall, params: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """A person's answer to a server: each field of its form is a question."""
+    """A person's answer to a server; each field is a question."""
     form = form_of(params)
     content: dict[str, Any] = {}
     numbers = count(1)
@@ -64,7 +64,7 @@ async def elicit(
 async def _answer(
     humans: HumanRequests, call: ToolCall, number: int, prompt: str, options: tuple[str, ...]
 ) -> str:
-    """The person's words, or the choice to cancel where there are none."""
+    """The person's words; without any, the choice to cancel."""
     # A call that is made again asks in the same order; another question is another request.
     told = hashlib.sha256(prompt.encode()).hexdigest()[:16]
     request = await humans.ask_within(call, f"{call.key}:{number}:{told}", prompt, options)

@@ -128,8 +128,8 @@ def run_hooks(
     (`UserProxyAgent.InputRequestContext.request_id()` tells the request's id), `approve_code` every
     CodeExecutorAgent without an approval function. `model` sees every request to a model. What is
     not given is inherited. `between` is asked by the outermost team, whenever it goes on to another
-    turn of its participants, for messages to be added first. `elicit(call, params)` asks a person for
-    a tool server, in the midst of a call: it takes the protocol's question and gives its answer.
+    turn of its participants, for messages to be added first. `elicit(call, params)` asks a person
+    for a tool server, in the midst of a call: with the protocol's question, for its answer.
     """
     return _HookScope(
         RunHooks(

@@ -1,4 +1,4 @@
-"""kill -9 of a gateway while a server of MCP waits for a person's answer."""
+"""kill -9 of a gateway while a server waits for a person."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ default = "allow"
 
 
 async def ordering(folder: Path) -> None:
-    """Order a shirt up to the second question; this process never ends by itself."""
+    """Order a shirt up to the second question, and wait for ever."""
     loaded = load_config(folder / "config.toml")
     teams = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
     async with Gateway(SqliteStore(folder / "store"), teams) as gateway:

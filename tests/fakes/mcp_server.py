@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-try:
+library: Any = import_module("mcp")
+if hasattr(library, "Client"):
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
-except ImportError:  # mcp 1
-    from mcp.server.fastmcp import FastMCP as MCPServer
-    from mcp.server.fastmcp.exceptions import ToolError
+else:
+    MCPServer = import_module("mcp.server.fastmcp").FastMCP
+    ToolError = import_module("mcp.server.fastmcp.exceptions").ToolError
 
 server = MCPServer("notes")
 

@@ -5,26 +5,25 @@ events. They ask their clients for a person, a model and folders.
 """
 
 import asyncio
+import importlib.util
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import uvicorn
 from mcp import types
 from mcp.server.streamable_http import EventMessage, EventStore
 from pydantic import BaseModel
 
-try:
-    from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample
-
-    FIRST = False
-except ImportError:
-    from mcp.server.fastmcp import Context, FastMCP
-
-    FIRST = True
+FIRST = importlib.util.find_spec("mcp.server.mcpserver") is None
+library: Any = importlib.import_module("mcp.server.fastmcp" if FIRST else "mcp.server.mcpserver")
+if TYPE_CHECKING:
+    from typing import Any as Context
+else:
+    Context = library.Context
 
 
 class Shirt(BaseModel):
@@ -61,7 +60,7 @@ class WebServer:
 
 
 def _first(notes: list[str]) -> Any:
-    server = FastMCP("web", event_store=KeptEvents(), retry_interval=0)
+    server = library.FastMCP("web", event_store=KeptEvents(), retry_interval=0)
     text = types.TextContent
 
     @server.tool()
@@ -87,16 +86,18 @@ def _first(notes: list[str]) -> Any:
 
 
 def _second(notes: list[str]) -> Any:
-    server = MCPServer("web")
+    server = library.MCPServer("web")
+    Elicit, Sample, ListRoots = library.Elicit, library.Sample, library.ListRoots
+    Resolve = library.Resolve
 
-    async def shirt() -> Elicit[Shirt]:
+    async def shirt() -> Elicit[Shirt]:  # pyright: ignore[reportInvalidTypeForm]
         return Elicit("Which shirt?", Shirt)
 
-    async def opinion() -> Sample:
+    async def opinion() -> Sample:  # pyright: ignore[reportInvalidTypeForm]
         content = types.TextContent(type="text", text="Well?")
         return Sample([types.SamplingMessage(role="user", content=content)], max_tokens=50)
 
-    async def folders() -> ListRoots:
+    async def folders() -> ListRoots:  # pyright: ignore[reportInvalidTypeForm]
         return ListRoots()
 
     @server.tool()
@@ -151,7 +152,7 @@ def _common(server: Any, notes: list[str]) -> None:
 @contextmanager
 def served(
     transport: Literal["http", "sse"] = "http", *, port: int = 0, old: bool = False
-) -> Iterator[WebServer]:
+) -> Generator[WebServer]:
     """A server until the end of the context, in a thread.
 
     One that is `old` speaks the protocol as it was before 2026, with sessions.
@@ -197,7 +198,7 @@ async def _serve(
     async with AsyncExitStack() as stack:
         if transport == "http":
             await stack.enter_async_context(server.session_manager.run())
-        task = asyncio.create_task(running.serve([listening]))
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(running.serve([listening]))
         await asyncio.to_thread(ended.wait)
         running.should_exit = running.force_exit = True  # streams stay open for ever
-        await asyncio.wait([task])

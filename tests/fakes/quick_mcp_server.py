@@ -43,7 +43,10 @@ SHIRT = {
     },
     "required": ["size", "number"],
 }
-DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+    "rkJggg=="
+)
 SHOWN = [
     {"type": "text", "text": "some text"},
     {"type": "image", "data": DOT, "mimeType": "image/png"},
@@ -142,14 +145,18 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
             return None
         case "end", _:
             os._exit(1)
-        case _ if name in offered():
-            note(name)
-            try:
-                return further(name, arguments)
-            except Refused as refused:
-                return text(f"refused: {refused}", is_error=True)
         case _:
-            return text(f"Unknown tool: {name}", is_error=True)
+            return tried(name, arguments)
+
+
+def tried(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    if name not in offered():
+        return text(f"Unknown tool: {name}", is_error=True)
+    note(name)
+    try:
+        return further(name, arguments)
+    except Refused as refused:
+        return text(f"refused: {refused}", is_error=True)
 
 
 def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -174,6 +181,12 @@ def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             return text(f"{found['content']['text']} ({found.get('stopReason')})")
         case "where":
             return text(", ".join(root["uri"] for root in ask("roots/list", {})["roots"]))
+        case _:
+            return shown(name, arguments)
+
+
+def shown(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    match name:
         case "abilities":
             return text(", ".join(sorted(CLIENT)))
         case "show":

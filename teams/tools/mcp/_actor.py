@@ -37,7 +37,7 @@ class McpSessionActorConfig(BaseModel, defer_build=True):
 
 
 class McpSessionActor(ComponentBase[BaseModel], Component[McpSessionActorConfig]):
-    """One session with a server, kept open by a task of its own."""
+    """One session with a server, open from `initialize` to `close`."""
 
     component_type = "mcp_session_actor"
     component_config_schema = McpSessionActorConfig
@@ -65,7 +65,7 @@ class McpSessionActor(ComponentBase[BaseModel], Component[McpSessionActorConfig]
         await self._connection.start()
 
     async def call(self, type: Action, args: Mapping[str, Any] | None = None) -> asyncio.Task[Any]:
-        """A task with the server's answer, in the library's types."""
+        """A task with the server's answer in the library's types."""
         asking = self._answer(type, dict(args or {}))
         return asyncio.get_running_loop().create_task(asking, name=f"mcp {type}")
 

@@ -97,10 +97,10 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
         return result
 
     async def _call(self, args: Mapping[str, Any], token: CancellationToken) -> ToolResult:
-        name, given = self._tool.name, dict(args)
-        asking = _asked(
-            self._server_params, self._session, lambda peer: peer.call_tool(name, given)
-        )
+        async def call(peer: Peer) -> Any:
+            return await peer.call_tool(self._tool.name, dict(args))
+
+        asking = _asked(self._server_params, self._session, call)
         answer = await run_cancellable(asking, token)
         result = result_of(self._tool.name, answer)
         if result.is_error:
@@ -176,7 +176,7 @@ async def _asked(
     session: ClientSession | None,
     ask: Callable[[Peer], Awaitable[Any]],
 ) -> Any:
-    """The server's answer, over a session that is given or one for this alone."""
+    """The server's answer, over a given session or one of its own."""
     if session is not None:
         async with asyncio.timeout(read_timeout(server_params)):
             return await ask(Peer(session))

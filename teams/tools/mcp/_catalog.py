@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from teams._tools.schema import ParametersSchema, ToolSchema
 from teams._tools.workbench import ToolResult
 from teams.tools.mcp._content import list_result, result_of_prompt, result_of_resource
 from teams.tools.mcp._sdk import wire
 
-if TYPE_CHECKING:
-    from teams.tools.mcp._workbench import McpWorkbench
+
+class Library(Protocol):
+    """The lists of a server, in the library's types."""
+
+    async def list_resources(self) -> Any:
+        """All resources."""
+
+    async def list_resource_templates(self) -> Any:
+        """All templates of resources' addresses."""
+
+    async def read_resource(self, uri: str) -> Any:
+        """The contents of a resource."""
+
+    async def list_prompts(self) -> Any:
+        """All prompts."""
+
+    async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Any:
+        """A prompt with these arguments."""
 
 
 def _schema(name: str, description: str, properties: dict[str, Any], /) -> ToolSchema:
@@ -40,18 +56,19 @@ def catalog(*, prompts: bool, resources: bool) -> dict[str, ToolSchema]:
     return {schema["name"]: schema for schema in offered}
 
 
-async def look_up(bench: McpWorkbench, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+async def look_up(server: Library, name: str, arguments: Mapping[str, Any]) -> ToolResult:
     """The result of one of these tools. Raises KeyError without its argument."""
     match name:
         case "list_resources":
-            listed = await bench.list_resources()
-            templates = wire(await bench.list_resource_templates())["resourceTemplates"]
+            listed = await server.list_resources()
+            templates = wire(await server.list_resource_templates())["resourceTemplates"]
             return list_result(name, [*wire(listed)["resources"], *templates])
         case "read_resource":
-            return result_of_resource(name, await bench.read_resource(str(arguments["uri"])))
+            return result_of_resource(name, await server.read_resource(str(arguments["uri"])))
         case "list_prompts":
-            return list_result(name, wire(await bench.list_prompts())["prompts"])
+            return list_result(name, wire(await server.list_prompts())["prompts"])
         case _:
-            given = {key: str(value) for key, value in (arguments.get("arguments") or {}).items()}
-            prompt = await bench.get_prompt(str(arguments["name"]), given)
+            given: Mapping[str, Any] = arguments.get("arguments") or {}
+            texts = {key: str(value) for key, value in given.items()}
+            prompt = await server.get_prompt(str(arguments["name"]), texts)
             return result_of_prompt(name, prompt)

@@ -141,7 +141,10 @@ class Connection:
         return asking.result()
 
     async def all(self, what: Listed) -> Any:
-        """The whole of a list, as one page. Raises McpError for one without end."""
+        """The whole of a list, as one page.
+
+        Raises McpError for one without end.
+        """
         try:
             return await self.request(lambda peer: peer.all(what))
         except EndlessList as error:

@@ -1,4 +1,4 @@
-"""Contents of a server as parts of a result: texts, images, and notes on the rest."""
+"""Contents of servers as results: texts, images, notes on the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result_of(name: str, answer: BaseModel) -> ToolResult:
     Its structured content repeats the rest, and counts where there is none.
     """
     given = wire(answer)
-    parts = [_part(each) for each in given.get("content", ())]
+    parts: list[ResultContent] = [_part(each) for each in given.get("content", ())]
     structured = given.get("structuredContent")
     if not parts and structured is not None:
         parts = [_text(json.dumps(structured, ensure_ascii=False))]
@@ -34,12 +34,12 @@ def result_of(name: str, answer: BaseModel) -> ToolResult:
 
 def result_of_resource(name: str, answer: BaseModel) -> ToolResult:
     """The result of reading a resource."""
-    parts = [_resource(each) for each in wire(answer)["contents"]]
+    parts: list[ResultContent] = [_resource(each) for each in wire(answer)["contents"]]
     return ToolResult(name=name, result=parts)
 
 
 def result_of_prompt(name: str, answer: BaseModel) -> ToolResult:
-    """The result of getting a prompt: each of its messages after its role."""
+    """The result of getting a prompt, with the roles of its messages."""
     parts: list[ResultContent] = []
     for each in wire(answer)["messages"]:
         part = _part(each["content"])
@@ -93,9 +93,8 @@ def _resource(resource: Mapping[str, Any]) -> ResultContent:
         case {"blob": str(data)} if str(resource.get("mimeType")).startswith("image/"):
             return _image(data)
         case {"blob": str(data)}:
-            return _text(
-                f"[a file that can't be shown: {resource['uri']}, {_kind(resource, data)}]"
-            )
+            about = f"{resource['uri']}, {_kind(resource, data)}"
+            return _text(f"[a file that can't be shown: {about}]")
         case _:
             return _text(json.dumps(resource, ensure_ascii=False))
 

@@ -1,4 +1,4 @@
-"""Elicitors: over a pair of streams, such as a terminal's, or by way of the run."""
+"""Elicitors that ask by lines or by way of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHOICES = {"a": "accept", "accept": "accept", "d": "decline", "decline": "declin
 
 
 class StreamElicitor(Elicitor):
-    """Asks by lines: first accept, decline or cancel, then the content as JSON.
+    """Asks by lines: accept, decline or cancel, then content as JSON.
 
     No answer within `timeout` seconds cancels, and so does the end of the stream.
     """
@@ -78,7 +78,7 @@ class RunElicitorConfig(BaseModel):
 
 
 class RunElicitor(Elicitor, Component[RunElicitorConfig]):
-    """Leaves a server's questions to the people of the run, and cancels them without any."""
+    """Leaves a server's questions to the run's people, or cancels them."""
 
     component_config_schema = RunElicitorConfig
     component_provider_override: ClassVar[str | None] = "teams.tools.mcp.RunElicitor"

@@ -1,4 +1,4 @@
-"""A host: who answers the requests of a server to its client."""
+"""Hosts: they answer the requests of servers to their client."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ class McpSessionHostConfig(BaseModel, defer_build=True):
 
 
 class McpSessionHost(ComponentBase[BaseModel], Component[McpSessionHostConfig]):
-    """Answers a server's requests with the parts it has; a server is told of no others.
+    """Answers a server's requests with the parts it has.
 
-    Within a run, the run's policy judges requests for a model, and where the run has a way to
-    people (`run_hooks(elicit=...)`), they are asked instead of the elicitor.
+    A server is told of no others. Within a run, the run's policy judges requests for a model, and
+    where the run has a way to people (`run_hooks(elicit=...)`), they are asked instead of the
+    elicitor.
     """
 
     component_type = "mcp_session_host"
@@ -85,17 +86,17 @@ class McpSessionHost(ComponentBase[BaseModel], Component[McpSessionHostConfig]):
 
     @property
     def sampler(self) -> Sampler | None:
-        """Who asks a model."""
+        """The part that asks a model."""
         return self._sampler
 
     @property
     def roots(self) -> RootsProvider | None:
-        """Who names the folders."""
+        """The part that names folders."""
         return self._roots
 
     @property
     def elicitor(self) -> Elicitor | None:
-        """Who asks a person."""
+        """The part that asks a person."""
         return self._elicitor
 
     async def handle_sampling_request(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -77,8 +77,9 @@ class ChatCompletionClientSampler(Sampler, Component[ChatCompletionClientSampler
 
 
 def _message(given: Mapping[str, Any]) -> LLMMessage:
-    blocks = given["content"]
-    parts = [_part(each) for each in (blocks if isinstance(blocks, list) else [blocks])]
+    blocks: Any = given["content"]
+    several = cast("list[Any]", blocks) if isinstance(blocks, list) else [blocks]
+    parts = [_part(each) for each in several]
     if given["role"] == "assistant":
         return AssistantMessage(content="\n".join(map(_text, parts)), source="assistant")
     if all(isinstance(part, str) for part in parts):

@@ -40,7 +40,10 @@ CANCEL_SECONDS = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Functions that answer a server's own requests; it is not told of what is None."""
+    """Functions that answer a server's own requests.
+
+    A server is not told of what is None.
+    """
 
     sampling: Callback | None = None
     elicitation: Callback | None = None
@@ -80,21 +83,21 @@ def refusal(text: str) -> Any:
 
 
 def error_of(error: BaseException) -> tuple[int, str] | None:
-    """Code and text of an error that a server answered; None for another."""
+    """Code and text of a server's error; None for another."""
     data = getattr(error, "error", None)
     code, text = getattr(data, "code", None), getattr(data, "message", None)
     return (code, text) if isinstance(code, int) and isinstance(text, str) else None
 
 
 def is_forgotten(error: BaseException) -> bool:
-    """True if the server has not taken the request: it knows no such session."""
+    """True if the server knows no such session."""
     found = error_of(error)
     # `mcp` 1 writes the code without its sign.
     return found is not None and (abs(found[0]), found[1]) == (-INVALID_REQUEST, SESSION_TERMINATED)
 
 
 class EndlessList(Exception):
-    """A list of a server that goes on after its last page that is read."""
+    """A server's list has more pages than anybody reads."""
 
 
 def _spelt(page: BaseModel, name: str) -> str:
@@ -130,7 +133,7 @@ class Peer:
         raise EndlessList(f"The MCP server's list of {what.replace('_', ' ')} has no end.")
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
-        """The answer to a call. A call that is cancelled ends at the server, too."""
+        """The answer to a call; a server is told of its cancellation."""
         to = self._client or self.session
         return await self._cancellable(lambda: to.call_tool(name, arguments))
 
@@ -163,13 +166,14 @@ class Peer:
         note = {"method": "notifications/cancelled", "params": fields}
         with suppress(Exception):
             async with asyncio.timeout(CANCEL_SECONDS):
-                await self.session.send_notification(types.ClientNotification.model_validate(note))
+                kind: Any = types.ClientNotification
+                await self.session.send_notification(kind.model_validate(note))
 
 
 async def open_peer(
     stack: AsyncExitStack, params: McpServerParams, callbacks: Callbacks, complaints: TextIO
 ) -> Peer:
-    """The server, connected and greeted, until the stack is closed."""
+    """The server, connected until the stack is closed."""
     if not _has_client():
         return await _open_first(stack, params, callbacks, complaints)
     from mcp import Client
@@ -186,7 +190,7 @@ async def open_peer(
 
 
 def _greeting(client: Any) -> Any:
-    """The handshake's result for a server that was discovered without one."""
+    """The handshake's result for a server that needs none."""
     info = client.server_info
     return message(
         "InitializeResult",

@@ -1,4 +1,4 @@
-"""Requests of a server to its client, in the midst of a call.
+"""Requests of a server to its client during a call.
 
 They belong to the call that is open: its run's policy judges them, its budgets pay for them and its
 people are asked, and its time does not run meanwhile.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any
@@ -42,7 +42,7 @@ class OpenCall:
         self._key = uuid4().hex
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> Generator[None]:
         """A span that does not count as the server's time."""
         with suppress(RuntimeError):  # the limit is over
             self.limit.reschedule(None)
@@ -69,7 +69,7 @@ class OpenCall:
 
 
 class ServerRequests:
-    """Answers of a host, or of the run's hooks, to the server of this name."""
+    """Answers of a host or of the run's hooks to a server."""
 
     def __init__(self, server: str, host: McpSessionHost | None) -> None:
         self._server = server
@@ -86,8 +86,8 @@ class ServerRequests:
         )
 
     @contextmanager
-    def open(self, call: OpenCall) -> Iterator[None]:
-        """The span of a call; what the server asked in it ends with it."""
+    def open(self, call: OpenCall) -> Generator[None]:
+        """The span of a call; the server's requests end with it."""
         self._calls.append(call)
         try:
             yield
@@ -146,7 +146,7 @@ class ServerRequests:
         return _with_text(answer, result)
 
     async def _asked(self, call: OpenCall, params: Any) -> Any:
-        """A person's answer: of the run's people, where it has a way to them."""
+        """A person's answer, if possible of the run's people."""
         ask = current_hooks().elicit
         if ask is None:
             return await self._host.handle_elicit_request(params)

@@ -1,10 +1,10 @@
-"""Servers that ask back in the midst of a call: people, a model, and what a restart leaves."""
+"""Servers that ask back during a call, also over restarts."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,10 @@ default = "allow"
 
 
 class Desk:
-    """A thread whose team can reach the shop's server; its store outlives its gateways."""
+    """A thread whose team can reach the shop's server.
+
+    Its store outlives its gateways.
+    """
 
     def __init__(self, folder: Path, model: FakeOpenAI, server: str, policies: str) -> None:
         self.model = model
@@ -81,7 +84,7 @@ class Desk:
         self.thread = ""
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Gateway]:
+    async def open(self) -> AsyncGenerator[Gateway]:
         config = self._loaded.config
         teams = TeamFactory(config, self._loaded.imports, start_folder=self._folder)
         limits = Limits(shutdown=0.05, budgets=tuple(config.budgets))
@@ -111,7 +114,7 @@ Open = Callable[..., AbstractAsyncContextManager[Desk]]
 @pytest.fixture
 def desk(tmp_path: Path) -> Open:
     @asynccontextmanager
-    async def opened(server: str = "", policies: str = "") -> AsyncIterator[Desk]:
+    async def opened(server: str = "", policies: str = "") -> AsyncGenerator[Desk]:
         async with FakeOpenAI() as model:
             yield Desk(tmp_path, model, server, policies)
 

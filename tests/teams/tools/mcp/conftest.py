@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick(notes: Path) -> Callable[..., StdioServerParams]:
-    """How a server of the tests is started, with arguments."""
+    """Parameters of a server of the tests, by its arguments."""
 
     def params(*arguments: str, module: str = "quick_mcp_server") -> StdioServerParams:
         return StdioServerParams(
@@ -38,19 +37,3 @@ def quick(notes: Path) -> Callable[..., StdioServerParams]:
 @pytest.fixture
 def asking(quick: Callable[..., StdioServerParams]) -> StdioServerParams:
     return quick("--more")
-
-
-@pytest.fixture
-def noted(notes: Path) -> Callable[[str], object]:
-    """Wait until the server has left a line of this beginning behind."""
-
-    async def wait(beginning: str) -> str:
-        async with asyncio.timeout(20):
-            while True:
-                lines = notes.read_text().splitlines() if notes.exists() else []
-                for line in lines:
-                    if line.startswith(beginning):
-                        return line
-                await asyncio.sleep(0.01)  # the server is another process
-
-    return wait

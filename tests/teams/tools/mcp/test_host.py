@@ -132,25 +132,26 @@ class SlowElicitor(Elicitor):
 
 async def test_the_time_of_people_is_not_the_servers(asking: StdioServerParams) -> None:
     elicitor = SlowElicitor(asyncio.Event(), asyncio.Event())
-    quick = asking.model_copy(update={"read_timeout_seconds": 0.2})
+    quick = asking.model_copy(update={"read_timeout_seconds": 0.5})
     async with McpWorkbench(quick, host=McpSessionHost(elicitor=elicitor)) as bench:
-        ordering = asyncio.create_task(bench.call_tool("order"))
-        await elicitor.asking.wait()
-        await asyncio.sleep(0.4)  # longer than an answer may take
-        elicitor.answer.set()
-        assert json.loads((await ordering).to_text()) == {"action": "decline"}
+        async with asyncio.TaskGroup() as group:
+            ordering = group.create_task(bench.call_tool("order"))
+            await elicitor.asking.wait()
+            await asyncio.sleep(0.7)  # longer than an answer may take
+            elicitor.answer.set()
+        assert json.loads(ordering.result().to_text()) == {"action": "decline"}
         late = await bench.call_tool("wait")
     assert late.is_error
-    assert "did not answer within 0.2 s" in late.to_text()
+    assert "did not answer within 0.5 s" in late.to_text()
 
 
 async def test_a_question_ends_with_its_call(asking: StdioServerParams) -> None:
     elicitor = SlowElicitor(asyncio.Event(), asyncio.Event())
     async with McpWorkbench(asking, host=McpSessionHost(elicitor=elicitor)) as bench:
-        ordering = asyncio.create_task(bench.call_tool("order"))
-        await elicitor.asking.wait()
-        ordering.cancel()
-        await asyncio.wait([ordering])
+        async with asyncio.TaskGroup() as group:
+            ordering = group.create_task(bench.call_tool("order"))
+            await elicitor.asking.wait()
+            ordering.cancel()
         assert elicitor.cancelled
 
 
