@@ -113,6 +113,8 @@ def test_names_of_servers_that_lead_nowhere_or_collide_are_reported(tmp_path: Pa
     assert "found two servers named 'files', expected a name for each" in twice
     apart = NAMED.replace('"files", {', "{").replace('[mcp."a b"]', "[mcp.other]")
     said = reported(apart)
+    named = reported(NAMED.replace('"files", {', "{"))
+    assert "found 'a b', expected a name of letters, digits, - and _" in named
     for text in (
         "found 'fils', expected a server in [mcp]; did you mean 'files'?",
         "found 'files', which is the name of a server in [mcp]; expected another name, or "
