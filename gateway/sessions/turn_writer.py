@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gateway.budgets.ledger import Meter
 from gateway.errors import GatewayError, LeaseLost
-from gateway.events import Notice, SessionEvent
+from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Request
@@ -107,10 +107,13 @@ class TurnWriter:
         """The request, once it is answered, expired or closed."""
         with self._bus.subscription(self.thread) as events:
             while (found := await self._store.request(request)).state == "open":
-                if events.closed:
-                    raise LeaseLost(self.thread)
-                if await events.take() is None:
-                    events.start_over()
+                while (taken := await events.take()) is not None:
+                    if any(isinstance(e, InputResolved) and e.request == request for e in taken):
+                        break
+                else:
+                    if events.closed:
+                        raise LeaseLost(self.thread)
+                    events.start_over()  # some were lost, perhaps the one
         return found
 
     async def join(self) -> tuple[QueuedMessage, ...]:

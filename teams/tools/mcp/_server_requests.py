@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -132,7 +133,8 @@ class ServerRequests:
         if intercept is None:
             return await self._host.handle_sampling_request(params)
         arguments = json.dumps(wire(params), ensure_ascii=False)
-        request = call.request(SAMPLING, self._server, arguments)
+        # It may be asked again if an earlier attempt was cut off: a model does nothing.
+        request = replace(call.request(SAMPLING, self._server, arguments), idempotent=True)
         answer: Any = None
 
         async def proceed(_: ToolCall) -> ToolResult:

@@ -26,7 +26,7 @@ from tests.fakes.scripted_model import ScriptedModel, says
 pytestmark = pytest.mark.timeout(60)
 
 
-@pytest.fixture(params=["http", "sse"])
+@pytest.fixture(params=["http", pytest.param("sse", marks=pytest.mark.chaos)])
 def web(request: pytest.FixtureRequest) -> Iterator[WebServer]:
     transport: Literal["http", "sse"] = request.param
     with served(transport) as server:
@@ -99,6 +99,7 @@ async def test_an_answer_whose_stream_broke_is_taken_up_again() -> None:
     assert len(sessions) == 1
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("old", [True, False])
 async def test_a_server_that_was_restarted_is_asked_again(old: bool) -> None:
     with served(old=old) as web:
