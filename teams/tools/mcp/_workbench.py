@@ -192,6 +192,10 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
             raise RuntimeError("The McpWorkbench is not started, so it can't be stopped.")
         await self.close()
 
+    @override
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()  # somebody may have stopped it in the block
+
     async def close(self) -> None:
         """Close the connection, if there is one."""
         self._started = False
