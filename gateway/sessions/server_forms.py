@@ -31,17 +31,26 @@ class Field:
     required: bool = True
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """Words that are no value."""
+        return (DECLINE, CANCEL) if self.required else (SKIP, DECLINE, CANCEL)
+
+    @property
     def options(self) -> tuple[str, ...]:
-        """Suggested answers."""
-        offered = () if self.several else tuple(self.choices)
-        return (*offered, *(() if self.required else (SKIP,)), DECLINE, CANCEL)
+        """Suggested answers; none for free text, of which a digit would choose one."""
+        return () if self.several or not self.choices else (*self.choices, *self.words)
+
+    def word(self, text: str) -> str:
+        """The word that a text is, or ""."""
+        said = text.strip().casefold()
+        return next((word for word in self.words if word.casefold() == said), "")
 
     def take(self, text: str, content: dict[str, Any]) -> None:
         """Add the words' value to a form's content.
 
         Raises ValueError with what is wrong.
         """
-        if self.name and (self.required or text != SKIP):
+        if self.name and self.word(text) != SKIP:
             content[self.name] = self._value(text)
 
     def _value(self, text: str) -> Any:
@@ -77,6 +86,8 @@ class Form:
         lines = [f"The server {server} asks: {self.message}"]
         if field.name:
             lines.append(_line(field))
+        if not field.options:
+            lines.append(f"Write an answer, or one of: {', '.join(field.words)}.")
         return "\n".join([*lines, why] if why else lines)
 
 
@@ -129,5 +140,6 @@ def _line(field: Field) -> str:
     if not field.required:
         about.append("optional")
     told = ", ".join(filter(None, about))
-    line = f"{field.name}: {field.note}" if field.note else field.name
+    name = field.name[:LONGEST_NOTE]
+    line = f"{name}: {field.note}" if field.note else name
     return f"{line} ({told})" if told else line

@@ -51,8 +51,8 @@ async def elicit(
         while True:
             prompt = form.prompt(field, call.server, why)
             text = await _answer(humans, call, next(numbers), prompt, field.options)
-            if text in (DECLINE, CANCEL):
-                return {"action": text.lower()}
+            if (word := field.word(text)) in (DECLINE, CANCEL):
+                return {"action": word.lower()}
             try:
                 field.take(text, content)
                 break

@@ -63,8 +63,21 @@ def test_a_question_says_its_field_and_what_was_wrong() -> None:
     assert asked.prompt(asked.fields[0], "shop", "'x' is not a whole number.").splitlines() == [
         "The server shop asks: Tell me.",
         "age: Age: In years. (a whole number)",
+        "Write an answer, or one of: Decline, Cancel.",
         "'x' is not a whole number.",
     ]
+
+
+def test_free_text_offers_nothing_that_a_digit_would_choose() -> None:
+    text, several = form(
+        {"a": {"type": "string"}, "b": {"type": "array", "items": {"enum": ["x"]}}}, "a"
+    ).fields
+    assert text.options == several.options == ()
+    assert (text.word(" cancel "), text.word("skip"), several.word("SKIP")) == (
+        "Cancel",
+        "",
+        "Skip",
+    )
 
 
 def test_a_form_without_fields_asks_for_agreement() -> None:
