@@ -37,7 +37,7 @@ class Field:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Suggested answers; none for free text, of which a digit would choose one."""
+        """Suggested answers; none for free text, where digits would choose."""
         return () if self.several or not self.choices else (*self.choices, *self.words)
 
     def word(self, text: str) -> str:

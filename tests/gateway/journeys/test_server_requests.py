@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gateway.app.check import dump_team
 from gateway.app.load import load_config
 from gateway.client import Answer
 from gateway.events import (
@@ -22,6 +23,7 @@ from gateway.events import (
     ToolFinished,
     TurnFinished,
 )
+from gateway.factory.component_files import allow_line, needs_of
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -78,9 +80,8 @@ class Desk:
             server=server,
             policies=policies,
         )
-        (folder / "config.toml").write_text(text)
-        self._loaded = load_config(folder / "config.toml")
         self._folder = folder
+        self.use(text)
         self.thread = ""
 
     @asynccontextmanager
@@ -94,6 +95,19 @@ class Desk:
                 self.thread = (await self.gateway.create_thread()).id
             yield self.gateway
         await teams.aclose()
+
+    def use(self, text: str) -> None:
+        """Take another config from now on."""
+        (self._folder / "config.toml").write_text(text)
+        self._loaded = load_config(self._folder / "config.toml")
+
+    async def dumped(self) -> str:
+        """The team as a component file."""
+        return (await dump_team(self._loaded, "desk")).text
+
+    def allow(self, data: Any) -> str:
+        """The line that allows all that a component file wants."""
+        return allow_line(needs_of(data))
 
     async def ask(self, tool: str, **arguments: Any) -> None:
         self.model.script(
@@ -282,3 +296,24 @@ async def test_a_call_that_may_be_repeated_finds_its_answers_after_a_restart(des
     assert [each.request for each in of(InputRequested, events)] == [size.request, number.request]
     answer = json.loads(result(events, "shop/order").result)
     assert answer["content"] == {"size": "M", "number": 2}
+
+
+async def test_a_component_files_server_obeys_the_policy_for_its_model(
+    desk: Open, tmp_path: Path
+) -> None:
+    async with desk("sampling = true") as shop:
+        dumped = json.loads(await shop.dumped())
+        [bench] = dumped["config"]["participants"][0]["config"]["workbench"]
+        assert "sampler" in bench["config"]["host"]["config"]
+        (tmp_path / "team.json").write_text(json.dumps(dumped))
+        text = (tmp_path / "config.toml").read_text()
+        before, _, policies = text.partition("[teams.desk]")[2].partition("[policies.tools]")
+        allow = shop.allow(dumped)
+        team = f'[teams.desk]\ncomponent = "team.json"\n{allow}\n'
+        kept = text.partition("[mcp.shop]")[0]
+        assert before
+        shop.use(f'{kept}{team}[policies.tools]{policies}\n"mcp/sampling" = "deny"\n')
+        async with shop.open():
+            await shop.ask("think", text="Well?")
+            events = await shop.end()
+    assert "policy forbids" in result(events, "mcp/think").result
