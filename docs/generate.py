@@ -27,7 +27,6 @@ from gateway.config.agent_parts import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
-    McpConfig,
     MemoryEntry,
     OwnContextConfig,
     OwnExecutorConfig,
@@ -56,6 +55,7 @@ from gateway.config.allowances import (
 from gateway.config.budgets import Budget, Price
 from gateway.config.descriptions import described_fields
 from gateway.config.http_tool import HttpConfig
+from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
 from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
@@ -113,7 +113,8 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `tools`: a team", [TeamToolConfig]),
     ("An entry of `tools`: code", [CodeToolConfig]),
     ("An entry of `tools`: a web service", [HttpConfig]),
-    ("An entry of `mcp`", [McpConfig]),
+    ("`[mcp.NAME]`", [McpServer]),
+    ("An entry of `mcp`", [McpReference, McpConfig]),
     ("An entry of `handoffs`", [HandoffConfig]),
     ("An entry of `memory`: contents", [ListMemoryConfig]),
     ("An entry of `contents`", [MemoryEntry]),
@@ -157,7 +158,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[logging]`", [LoggingConfig]),
 ]
 SUBTABLES = {
-    *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
+    *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
 }
 

@@ -34,6 +34,7 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.allowances import covers, toml_entry
+from gateway.config.mcp import McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.policies import Policies
 from gateway.config.problems import toml_path
@@ -350,8 +351,11 @@ def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
                 if isinstance(tool, ToolConfig) and tool.strict:
                     yield (*path, "tools", at, "strict")
             for at, server in enumerate(agent.mcp):
-                if "name" in server.model_fields_set:
-                    yield (*path, "mcp", at, "name")
+                if isinstance(server, McpReference):
+                    yield (*path, "mcp", at)
+                else:
+                    given = server.model_fields_set & {"name", "prompts", "resources"}
+                    yield from ((*path, "mcp", at, key) for key in sorted(given))
         case UserProxyConfig() if agent.input_func:
             yield (*path, "input_func")
         case _:

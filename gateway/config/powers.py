@@ -20,7 +20,7 @@ BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
 """Variables that the built-in config reads, too."""
 BUILT_IN_ADDRESS = "https://api.openai.com/v1"
 
-FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount"}
+FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount", "roots"}
 STATE = {("store", "folder"), ("logging", "file")}
 """Places that Parley writes to itself: inside the config's own folder they are no power."""
 
@@ -61,7 +61,7 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
     match path:
         case ("adapters", str(platform)):
             yield Power("address", f"the platform {platform}")
-        case ("teams", *_):
+        case ("teams" | "mcp", *_):
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
             for kind in (table.get("type"), table.get("executor")):
@@ -78,7 +78,7 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
 
 def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if path[0] in ("models", "teams"):
+    if path[0] in ("models", "teams", "mcp"):
         if _is_import_path(text) or key == "trusted_modules":
             yield Power("Python", text)
         if key in FOLDERS:

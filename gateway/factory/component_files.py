@@ -14,6 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from urllib.request import url2pathname
 
 from pydantic import BaseModel
 
@@ -190,6 +191,14 @@ def _server(config: Any) -> Iterator[Allowance]:
     )
 
 
+def _roots(config: Any) -> Iterator[Allowance]:
+    """Folders of this machine that a server is told of."""
+    for root in config.roots:
+        scheme, _, path = str(root.get("uri", "")).partition("://")
+        if scheme == "file":
+            yield AllowedMount(mount=url2pathname(path), read_only=True)
+
+
 def _http(config: Any) -> Iterator[Allowance]:
     yield AllowedAddress(base_url=origin_of(config.address))
 
@@ -293,6 +302,8 @@ READERS: Mapping[str, Reader] = {
     "StdioMcpToolAdapter": _server,
     "SseMcpToolAdapter": _server,
     "StreamableHttpMcpToolAdapter": _server,
+    "McpSessionActor": _server,
+    "StaticRootsProvider": _roots,
     "HttpTool": _http,
     "AnthropicChatCompletionClient": _anthropic,
     "AnthropicBedrockChatCompletionClient": _bedrock,

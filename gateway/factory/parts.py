@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agent_parts import (
@@ -19,7 +19,6 @@ from gateway.config.agent_parts import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
-    McpConfig,
     MemoryConfig,
     ModelContextConfig,
     OwnContextConfig,
@@ -46,7 +45,7 @@ from teams.models import (
     SystemMessage,
     UserMessage,
 )
-from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits, Workbench
+from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits
 
 T = TypeVar("T")
 
@@ -141,31 +140,6 @@ class PartFactory:
             case _:
                 assert_never(config)
 
-    def mcp(self, config: McpConfig) -> Workbench:
-        """Tools of a server, which is reached at their first use."""
-        from teams.tools.mcp import (  # few need it
-            McpWorkbench,
-            SseServerParams,
-            StdioServerParams,
-            StreamableHttpServerParams,
-        )
-
-        if config.command:
-            return McpWorkbench(
-                StdioServerParams(
-                    command=config.command,
-                    args=config.args,
-                    env=_revealed(config.env),
-                    cwd=config.cwd,
-                    read_timeout_seconds=config.timeout,
-                ),
-                name=config.name,
-            )
-        kind = SseServerParams if config.transport == "sse" else StreamableHttpServerParams
-        headers = _revealed(config.headers)
-        params = kind(url=config.url, headers=headers, sse_read_timeout=config.timeout)
-        return McpWorkbench(params, name=config.name)
-
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})
         given["work_dir"] = config.work_dir or self._folder
@@ -199,10 +173,6 @@ def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
         strict=config.strict,
         traits=ASKS_PEOPLE if function is ask_human else ToolTraits(),
     )
-
-
-def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
-    return {name: secret.get_secret_value() for name, secret in secrets.items()}
 
 
 def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:

@@ -9,8 +9,8 @@ from threading import Lock
 from typing import Any, cast
 
 from gateway.base.background import giving_way
-from gateway.config.agent_parts import McpConfig
 from gateway.config.http_tool import HttpConfig
+from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
@@ -67,7 +67,7 @@ class Preparation:
                 import_classes(read_component(section))
         if isinstance(section, HttpConfig):
             import_module("httpx")
-        if isinstance(section, McpConfig):
+        if isinstance(section, McpConfig | McpReference):
             for module in MCP:
                 with suppress(ImportError):
                     import_module(module)

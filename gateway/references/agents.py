@@ -112,6 +112,8 @@ class AgentChecker:
             yield from self._tool((*path, "tools", at), name, tool)
         for at, workbench in enumerate(agent.workbench):
             yield from lookup.function((*path, "workbench", at), workbench)
+        for at, server in enumerate(agent.mcp):
+            yield from lookup.server((*path, "mcp", at), server)
         for at, memory in enumerate(agent.memory):
             yield from self._memory((*path, "memory", at), memory)
         for key in ("tool_call_summary_formatter", "output_content_type"):

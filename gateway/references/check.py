@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import assert_never
 
 from gateway.budgets.price_list import PriceList
-from gateway.config.agents import AssistantConfig, behind_filters
-from gateway.config.nesting import cycles
+from gateway.config.mcp import NAME, server_name
+from gateway.config.nesting import cycles, servers_of
 from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
@@ -49,6 +50,11 @@ class _Checker:
                     yield from self._lookup.model((*path, "model"), team.model)
                 case _:
                     assert_never(team)
+        for name, server in config.mcp.items():
+            if not re.match(NAME, name):
+                text = f"found {name!r}, expected a name of letters, digits, - and _"
+                yield Problem(path=("mcp", name), text=text)
+            yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
 
     def _routes(self) -> Iterator[Problem]:
@@ -64,19 +70,18 @@ class _Checker:
             server, slash, _ = tool.rpartition("/")
             if slash:
                 place: KeyPath = ("policies", "tools", tool)
-                yield from check_name(place, server, servers, "a server in mcp of an agent")
+                yield from check_name(place, server, servers, "a server in [mcp] or of an agent")
             for at, case in enumerate(policy.cases):
                 for n, team in enumerate(case.teams):
                     path = ("policies", "tools", tool, "cases", at, "teams", n)
                     yield from self._lookup.team(path, team)
 
     def _servers(self) -> Iterator[str]:
-        """Names of all servers of agents."""
-        teams = [team for team in self._config.teams.values() if isinstance(team, GroupTeam)]
-        for agent in [agent for team in teams for agent in team.agents.values()]:
-            inner = behind_filters(agent)
-            if isinstance(inner, AssistantConfig):
-                yield from (server.name for server in inner.mcp)
+        """Names of all servers."""
+        yield from self._config.mcp
+        for team in self._config.teams.values():
+            if isinstance(team, GroupTeam):
+                yield from map(server_name, servers_of(team))
 
     def _budgets(self) -> Iterator[Problem]:
         """Budgets with unknown teams or without prices."""

@@ -74,7 +74,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
             *("MessageHandlerExceptionEvent", "MessageKind"),
         ),
     },
-    "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
     "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},
 }
 """Our module -> what to use instead of which of AutoGen's names."""

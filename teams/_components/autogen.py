@@ -46,6 +46,7 @@ _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
     },
     "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
     "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
+    "teams.tools.mcp.McpWorkbench": {"host": _NO_VALUE},
 }
 
 # Fields with fewer values there.

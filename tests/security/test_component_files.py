@@ -40,6 +40,8 @@ HARMLESS = {
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
     "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
     "FallbackChatCompletionClient",
+    # Their parts are asked about on their own, and the gateway's people answer for the terminal.
+    *("McpSessionHost", "ChatCompletionClientSampler", "RunElicitor", "StdioElicitor"),
 }
 INFO = {
     "vision": False,
@@ -375,6 +377,18 @@ async def test_an_allowance_is_the_whole_path_and_the_whole_container(
     tmp_path: Path, inner: Part, allow: str
 ):
     assert "`allow` does not name" in await refused(tmp_path, team(with_executor(inner)), allow)
+
+
+async def test_a_servers_host_wants_its_model_and_its_folders(tmp_path: Path):
+    sampler = part("autogen_ext.tools.mcp.ChatCompletionClientSampler", client_config=openai())
+    roots = part("teams.tools.mcp.StaticRootsProvider", roots=[{"uri": "file:///srv/my%20notes"}])
+    host = part("autogen_ext.tools.mcp.McpSessionHost", sampler=sampler, roots=roots)
+    bench = mcp(url="http://localhost:1/sse")
+    bench["config"]["host"] = host
+    allow = "{ base_url = 'http://localhost:1' }"
+    said = await refused(tmp_path, team(agent("a", workbench=[bench])), allow)
+    assert "OPENAI_API_KEY" in said
+    assert '{ mount = "/srv/my notes", read_only = true }' in said
 
 
 async def test_who_may_write_may_also_read_and_who_may_send_a_key_may_also_connect(tmp_path: Path):
