@@ -68,7 +68,7 @@ def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypat
     (tmp_path / "my_team.py").write_text("def build(): ...\n")
     config = load(tmp_path, examples).config
     assert list(config.teams) == ["demo", "helpdesk", "writers", "press", "studio", "mine"]
-    assert list(config.models) == ["auto", "strong", "local", "claude", "local"]
+    assert list(config.models) == ["auto", "strong", "claude", "local"]
 
 
 def test_without_a_file_the_built_in_config_is_used(tmp_path, monkeypatch):
