@@ -34,7 +34,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
     DEFAULT_SUMMARY_METHOD = DEFAULT_SUMMARY_METHOD
     DEFAULT_SUMMARY_PROMPT = DEFAULT_SUMMARY_PROMPT
 
-    def __init__(  # noqa: PLR0913 (the documented parameters)
+    def __init__(
         self,
         name: str,
         system_message: str | list[Any] | None = "You are a helpful AI Assistant.",
@@ -113,8 +113,9 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
         return results
 
     def get_chat_results(self, chat_index: Any | None = None) -> Any:
-        """Results of the last queue, or one of them."""
-        return self._finished_chats if chat_index is None else self._finished_chats[chat_index]
+        """Results of the last queue, or one of them by its index or chat_id."""
+        finished: Any = self._finished_chats
+        return finished if chat_index is None else finished[chat_index]
 
     def reset(self) -> None:
         """Forget the conversations, counters and usage; reset what reply functions were given."""

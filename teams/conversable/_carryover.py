@@ -13,14 +13,14 @@ def with_carryover(message: Message | str, carryover: Any) -> Message | str:
     if not carryover:
         return message
     added = f"\nContext: \n{_told(carryover)}"
-    match message:
+    if isinstance(message, str):
+        return message + added
+    content = message.get("content") if isinstance(message, dict) else None  # pyright: ignore[reportUnnecessaryIsInstance] (users' mistake)
+    match content:
         case str():
-            return message + added
-        case {"content": list(parts)}:
-            texts = cast("list[Any]", parts)
-            return {**message, "content": [{"type": "text", "text": added}, *texts]}
-        case {"content": str(text)}:
-            return {**message, "content": text + added}
+            return {**message, "content": content + added}
+        case list():
+            return {**message, "content": [{"type": "text", "text": added}, *content]}
         case _:
             raise InvalidCarryOverType
 

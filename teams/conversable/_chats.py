@@ -15,9 +15,9 @@ from typing import Any
 from teams.conversable._carryover import with_carryover
 from teams.conversable._messages import Message, normalised
 from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._person import PersonMixin
 from teams.conversable._printing import print_received
 from teams.conversable._protocols import Agent
-from teams.conversable._person import PersonMixin
 from teams.conversable._replies import RepliesMixin
 from teams.conversable._steps import STEPS
 from teams.conversable._summaries import check_summary, summarise
@@ -205,7 +205,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         config = self.llm_config
         return isinstance(config, dict) and bool(config.get("allow_format_str_template"))
 
-    def initiate_chat(  # noqa: PLR0913 (the documented parameters)
+    def initiate_chat(
         self,
         recipient: Agent,
         clear_history: bool = True,
@@ -231,7 +231,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         )
         return drive(self._chat(SYNC, chat))
 
-    async def a_initiate_chat(  # noqa: PLR0913 (the documented parameters)
+    async def a_initiate_chat(
         self,
         recipient: Agent,
         clear_history: bool = True,

@@ -8,14 +8,14 @@ Exception
 from __future__ import annotations
 
 
-class SenderRequired(Exception):  # noqa: N818 (AG2's name)
+class SenderRequired(Exception):
     """A sender's name cannot be compared, as there is no sender."""
 
     def __init__(self, message: str = "Sender is required but not provided.") -> None:
         super().__init__(message)
 
 
-class InvalidCarryOverType(Exception):  # noqa: N818 (AG2's name)
+class InvalidCarryOverType(Exception):
     """Carryover of another type than text or a list."""
 
     def __init__(

@@ -66,6 +66,7 @@ def _interrupted(last: Message) -> list[Message]:
     results: list[Message] = []
     if call := last.get("function_call"):
         results.append({"role": "function", "name": call.get("name", ""), "content": said})
-    for call in last.get("tool_calls") or ():
-        results.append({"role": "tool", "tool_call_id": call.get("id", ""), "content": said})
-    return results
+    calls: list[Message] = last.get("tool_calls") or []
+    return results + [
+        {"role": "tool", "tool_call_id": call.get("id", ""), "content": said} for call in calls
+    ]

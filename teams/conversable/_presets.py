@@ -20,12 +20,12 @@ Put code into a block marked `python` or `sh`. One answer has at most one block,
 Print results with `print`. To have the code kept in a file, make `# filename: NAME` the first line of the block.
 When the result shows an error, find its cause and answer with the whole corrected code, not with a part or a change. When the code runs but the task is not solved, look again at what you assumed, collect what is missing, and try another way.
 When you have the answer, check it with care and, where possible, show what it rests on.
-When everything is done, reply with the word TERMINATE at the end."""  # noqa: E501 (paragraphs)
+When everything is done, reply with the word TERMINATE at the end."""
     DEFAULT_DESCRIPTION = (
         "An assistant that plans, reasons, and writes Python or shell code for others to run."
     )
 
-    def __init__(  # noqa: PLR0913 (the documented parameters)
+    def __init__(
         self,
         name: str,
         system_message: str | list[Any] | None = DEFAULT_SYSTEM_MESSAGE,
@@ -61,7 +61,7 @@ class UserProxyAgent(ConversableAgent):
         "NEVER": "A machine that runs Python and shell code and reports what it printed.",
     }
 
-    def __init__(  # noqa: PLR0913 (the documented parameters)
+    def __init__(
         self,
         name: str,
         is_termination_msg: Callable[[Message], Any] | None = None,

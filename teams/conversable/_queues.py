@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._mode import ASYNC, SYNC, Mode, drive
@@ -36,7 +36,7 @@ async def a_initiate_chats(chat_queue: ChatQueue) -> dict[Any, ChatResult]:
     ordered = _ordered({item["chat_id"]: item for item in queue})
     try:
         return await _overlapping(ordered)
-    except BaseExceptionGroup as errors:
+    except BaseExceptionGroup as errors:  # the others were cancelled
         raise _first(errors) from None
 
 
@@ -76,9 +76,11 @@ def _checked(chat_queue: ChatQueue) -> list[dict[str, Any]]:
 async def _run(mode: Mode, item: dict[str, Any], earlier: Sequence[ChatResult]) -> ChatResult:
     arguments = dict(item)
     sender: ChatsMixin = arguments.pop("sender")
-    own = arguments.get("carryover") or []
-    own = own if isinstance(own, list) else [own]
-    arguments["carryover"] = [*own, *(chat.summary for chat in earlier)]
+    own: Any = arguments.get("carryover") or []
+    arguments["carryover"] = [
+        *(own if isinstance(own, list) else [own]),
+        *(chat.summary for chat in earlier),
+    ]
     _print_heading(sender, arguments)
     return await mode.call(sender.initiate_chat, sender.a_initiate_chat, **arguments)
 
@@ -143,6 +145,7 @@ async def _run_after(
     return await _run(ASYNC, item, earlier)
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+def _first(error: BaseException) -> BaseException:
+    if isinstance(error, BaseExceptionGroup):
+        return _first(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+    return error

@@ -74,7 +74,7 @@ class RepliesMixin(AgentState):
 
     _replies: list[Reply]
     _pairs: dict[ReplyFunction, tuple[ReplyFunction, ReplyFunction]]
-    _default_auto_reply: str | Message
+    _default_auto_reply: str | Message | None
     _hooks: dict[str, list[Callable[..., Any]]]
 
     def _begin_replies(self, steps: Sequence[tuple[ReplyFunction, ReplyFunction, int]]) -> None:
@@ -86,7 +86,7 @@ class RepliesMixin(AgentState):
             for plain, coroutine, width in steps
         ]
 
-    def register_reply(  # noqa: PLR0913 (the documented parameters)
+    def register_reply(
         self,
         trigger: Trigger,
         reply_func: ReplyFunction,
@@ -99,10 +99,7 @@ class RepliesMixin(AgentState):
     ) -> None:
         """Add a reply function; it is asked when the trigger matches the sender."""
         pair = self._pairs.get(reply_func)
-        if _is_async(reply_func):
-            forms = None, reply_func
-        else:
-            forms = pair or (reply_func, None)
+        forms = (None, reply_func) if _is_async(reply_func) else pair or (reply_func, None)
         self._register(
             trigger,
             forms,
@@ -114,7 +111,7 @@ class RepliesMixin(AgentState):
             remove_other_reply_funcs=remove_other_reply_funcs,
         )
 
-    def _register(  # noqa: PLR0913 (those of register_reply)
+    def _register(
         self,
         trigger: Trigger,
         forms: Forms,

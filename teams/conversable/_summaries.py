@@ -57,8 +57,8 @@ async def summarise(
     if method == REFLECTION:
         return await _reflect(mode, sender, recipient, arguments)
     try:
-        last: Mapping[str, Any] = recipient.last_message(sender) or {}  # pyright: ignore[reportAttributeAccessIssue]
-        return content_text(last.get("content")).replace("TERMINATE", "")
+        last: Any = getattr(recipient, "last_message")(sender)  # noqa: B009 (Agent has none)
+        return content_text(last["content"]).replace("TERMINATE", "")
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         warnings.warn(f"Cannot extract summary using last_msg: {error}.", stacklevel=2)
         return ""
