@@ -1,0 +1,1 @@
+"""Chats of two agents, under AG2's names."""
