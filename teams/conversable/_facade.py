@@ -23,14 +23,18 @@ def run_to_end(awaitable: Awaitable[T]) -> T:
     the caller's context variables. An interrupted caller (Ctrl+C) cancels what it waits for. Called
     by code on that loop itself, it runs on a loop of its own.
     """
-    loop = facade_loop()
-    if _running_loop() is loop:
-        return _in_thread_of_its_own(awaitable)
-    future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), loop)
+    # Made first: an interrupt may come at any line, also before the loop has taken the work.
+    outcome: Future[T] = Future()
     try:
-        return future.result()
+        loop = facade_loop()
+        if asyncio._get_running_loop() is loop:
+            work = (asyncio.run, _settle(awaitable, outcome))
+            threading.Thread(target=copy_context().run, args=work, daemon=True).start()
+        else:
+            asyncio.run_coroutine_threadsafe(_settle(awaitable, outcome), loop)
+        return outcome.result()
     except BaseException:
-        future.cancel()
+        outcome.cancel()
         raise
 
 
@@ -46,7 +50,7 @@ def run_unsuspended(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def facade_loop() -> asyncio.AbstractEventLoop:
     """The loop of `run_to_end`, which runs as long as the process."""
-    global _loop  # noqa: PLW0603 (one per process)
+    global _loop
     with _lock:
         if _loop is None:
             _loop = asyncio.new_event_loop()
@@ -54,35 +58,28 @@ def facade_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
+async def _settle(awaitable: Awaitable[T], outcome: Future[T]) -> None:
+    """Bring the awaitable's outcome to the thread that waits for it."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None
+    outcome.add_done_callback(
+        lambda done: loop.call_soon_threadsafe(task.cancel) if done.cancelled() else None
+    )
+    try:
+        result = await awaitable
+    except BaseException as error:
+        if outcome.set_running_or_notify_cancel():
+            outcome.set_exception(error)
+    else:
+        if outcome.set_running_or_notify_cancel():
+            outcome.set_result(result)
+
+
 def _forget_loop() -> None:
     """Let a forked process make a loop of its own: threads don't go along."""
-    global _lock, _loop  # noqa: PLW0603
+    global _lock, _loop
     _lock, _loop = threading.Lock(), None
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_loop)
-
-
-async def _awaited(awaitable: Awaitable[T]) -> T:
-    return await awaitable
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _in_thread_of_its_own(awaitable: Awaitable[T]) -> T:
-    future: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(asyncio.run(_awaited(awaitable)))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    return future.result()

@@ -47,7 +47,7 @@ def test_code_on_its_loop_may_call_it_again() -> None:
 
 def test_it_takes_any_awaitable() -> None:
     class Five:
-        def __await__(self):  # noqa: ANN204
+        def __await__(self):
             yield from asyncio.sleep(0).__await__()
             return 5
 
