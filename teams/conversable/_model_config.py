@@ -8,46 +8,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from teams.conversable._prices import Price, parse_price
 
-CONNECTION = frozenset(
-    {
-        "model",
-        "api_key",
-        "base_url",
-        "organization",
-        "timeout",
-        "max_retries",
-        "default_headers",
-        "model_info",
-        "azure_endpoint",
-        "azure_deployment",
-        "azure_ad_token",
-        "azure_ad_token_provider",
-        "api_version",
-        "aws_access_key",
-        "aws_secret_key",
-        "aws_session_token",
-        "aws_region",
-    }
-)
+AWS = ("aws_access_key", "aws_secret_key", "aws_session_token", "aws_region")
+_AZURE = ("azure_endpoint", "azure_deployment", "azure_ad_token", "azure_ad_token_provider")
+_SDK = ("api_key", "base_url", "organization", "timeout", "max_retries", "default_headers")
+CONNECTION = frozenset({"model", "model_info", "api_version", *_SDK, *_AZURE, *AWS})
 """Keys by which a model is reached."""
-_OWN = frozenset(
-    {
-        "api_type",
-        "price",
-        "cache",
-        "cache_seed",
-        "tags",
-        "context",
-        "agent",
-        "filter_func",
-        "allow_format_str_template",
-        "config_list",
-    }
-)
+_CALL = ("cache", "context", "agent", "filter_func", "allow_format_str_template", "config_list")
+_OWN = frozenset({"api_type", "price", "cache_seed", "tags", *_CALL})
 """Keys that say something to us alone."""
 
 
@@ -60,9 +31,9 @@ def check_llm_config(config: object) -> dict[str, Any] | Literal[False]:
     if config is False:
         return False
     if not isinstance(config, dict):
-        raise AssertionError("llm_config must be a dict or False or None.")  # noqa: TRY004 (AG2's)
+        raise AssertionError("llm_config must be a dict or False or None.")
     try:
-        copied: dict[str, Any] = copy.deepcopy(config)
+        copied = copy.deepcopy(cast("dict[str, Any]", config))
     except Exception as error:
         raise TypeError(
             f"llm_config can't be copied: {error}. Give settings, not objects that hold "
@@ -104,11 +75,6 @@ class ModelCall:
         """Where it is asked."""
         given = self.settings
         return {key: given[key] for key in CONNECTION if given.get(key) is not None}
-
-    @property
-    def provider(self) -> str:
-        """Name of the provider."""
-        return self.settings.get("api_type") or "openai"
 
     @property
     def price(self) -> Price | None:
@@ -162,9 +128,9 @@ def config_list_from_json(
     return filter_config(listed, filter_dict)
 
 
-def _is_accepted(value: Any, accepted: Any) -> bool:
-    among: Any = accepted if isinstance(accepted, (list, tuple, set, frozenset)) else [accepted]
-    return any(each in among for each in value) if isinstance(value, list) else value in among
+def _is_accepted(value: Any, accepted: Sequence[Any]) -> bool:
+    values = cast("list[Any]", value if isinstance(value, list) else [value])
+    return any(each in accepted for each in values)
 
 
 def _named(value: Any) -> Any:

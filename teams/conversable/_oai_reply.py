@@ -124,10 +124,8 @@ def _reply(client: Any, response: Any) -> Reply:
         return False, None
     if isinstance(extracted, str):
         return True, extracted
-    message: dict[str, Any] = (
-        dict(extracted) if isinstance(extracted, Mapping) else extracted.model_dump()
-    )
-    return True, _with_clean_calls(message)
+    message = extracted if isinstance(extracted, dict) else extracted.model_dump()
+    return True, _with_clean_calls({**message})
 
 
 def _with_clean_calls(message: dict[str, Any]) -> dict[str, Any]:

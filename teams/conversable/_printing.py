@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -23,7 +23,7 @@ class IOStream:
 
     @staticmethod
     @contextmanager
-    def set_default(stream: IOStream) -> Iterator[None]:
+    def set_default(stream: IOStream) -> Generator[None]:
         token = _DEFAULT.set(stream)
         try:
             yield
@@ -31,4 +31,4 @@ class IOStream:
             _DEFAULT.reset(token)
 
 
-_DEFAULT: ContextVar[IOStream] = ContextVar("teams_iostream", default=IOStream())
+_DEFAULT: ContextVar[IOStream] = ContextVar("teams_iostream", default=IOStream())  # noqa: B039

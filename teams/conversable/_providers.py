@@ -7,16 +7,15 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 from teams.conversable._answers import Answer, make_answer
-from teams.conversable._model_config import ModelCall
-from teams.conversable._model_messages import model_messages, tool_schemas, wire_message
+from teams.conversable._model_config import AWS, ModelCall
+from teams.conversable._model_messages import model_messages, wire_message
 from teams.conversable._prices import listed_price
 from teams.conversable._printing import IOStream
 from teams.models._client import MODEL_WATCH, ChatCompletionClient
@@ -27,6 +26,17 @@ CHUNKS: ContextVar[Callable[[str], Awaitable[None] | None] | None] = ContextVar(
 )
 """Takes the pieces of a streamed answer; without it they are printed."""
 
+_CLIENTS = {
+    "openai": ("teams.models.openai", "OpenAIChatCompletionClient"),
+    "azure": ("teams.models.openai", "AzureOpenAIChatCompletionClient"),
+    "anthropic": ("teams.models.anthropic", "AnthropicChatCompletionClient"),
+    "bedrock": ("teams.models.anthropic", "AnthropicBedrockChatCompletionClient"),
+    "ollama": ("teams.models.ollama", "OllamaChatCompletionClient"),
+}
+_RENAMED = {
+    "azure": {"base_url": "azure_endpoint"},
+    "ollama": {"base_url": "host", "default_headers": "headers"},
+}
 _ABLE = ModelInfo(
     vision=True,
     function_calling=True,
@@ -35,202 +45,137 @@ _ABLE = ModelInfo(
     family=ModelFamily.UNKNOWN,
 )
 """Abilities of a model that is not known by its name: what it can't do, its provider refuses."""
-_AWS = ("aws_access_key", "aws_secret_key", "aws_session_token", "aws_region")
-_FORMATS = ("text", "json_object", "json_schema")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Provider:
-    """A class of client, by its path, and its own names for settings.
-
-    `exact`: the provider speaks OpenAI's protocol, so that a chat's messages and options are sent
-    as they are.
-    """
-
-    module: str
-    name: str
-    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
-    exact: bool = False
-
-
-_PROVIDERS: Mapping[str, _Provider] = {
-    "openai": _Provider(
-        module="teams.models.openai", name="OpenAIChatCompletionClient", exact=True
-    ),
-    "azure": _Provider(
-        module="teams.models.openai",
-        name="AzureOpenAIChatCompletionClient",
-        renamed={"base_url": "azure_endpoint"},
-        exact=True,
-    ),
-    "anthropic": _Provider(module="teams.models.anthropic", name="AnthropicChatCompletionClient"),
-    "bedrock": _Provider(
-        module="teams.models.anthropic", name="AnthropicBedrockChatCompletionClient"
-    ),
-    "ollama": _Provider(
-        module="teams.models.ollama",
-        name="OllamaChatCompletionClient",
-        renamed={"base_url": "host", "default_headers": "headers"},
-    ),
-}
 
 
 class ProviderClient:
     """Asks the models of one provider; a `ModelClient` in what it makes of an answer."""
 
-    def __init__(self, api_type: str) -> None:
-        if api_type not in _PROVIDERS:
+    def __init__(self, api_type: str, response_format: Any = None) -> None:
+        if api_type not in _CLIENTS:
             raise ValueError(
-                f"Unknown api_type {api_type!r}: choose from {', '.join(map(repr, _PROVIDERS))}, or "
-                "name a client of your own with model_client_cls."
+                f"Unknown api_type {api_type!r}: choose from {', '.join(map(repr, _CLIENTS))}, "
+                "or name a client of your own with model_client_cls."
             )
         self._api_type = api_type
-        self._provider = _PROVIDERS[api_type]
-        self._format: Any = None
+        self._exact = api_type in ("openai", "azure")
+        self._response_format = response_format
 
     async def ask(self, call: ModelCall) -> Answer:
         """The model's answer, whole; a stream's pieces are shown on the way."""
-        options = call.options
-        if not options.get("model"):
+        options, settings = call.options, call.connection
+        model = options.pop("model", None)
+        if not model:
             raise ValueError("No model is named: give 'model' in llm_config or to create().")
-        streamed = options.pop("stream", False)
-        asked = await (self._exact if self._provider.exact else self._translated)(call, options)
-        client, messages, arguments = asked
+        streamed, messages = options.pop("stream", False), options.pop("messages")
+        legacy_call = "functions" in options and "tools" not in options
+        wanted = options.get("response_format")
+        arguments: dict[str, Any] = {"extra_create_args": options}
+        if isinstance(wanted, type) and issubclass(wanted, BaseModel):
+            arguments["json_output"] = options.pop("response_format")
+        if self._exact:
+            messages = _as_they_are(messages, options)
+        else:
+            messages = self._translated(messages, options, settings, arguments)
+        client = await self._client(settings)
         if streamed:
             result = await _show(client.create_stream(messages, **arguments))
         else:
             result = await client.create(messages, **arguments)
-        model = options["model"]
         price = call.price or listed_price(self._api_type, model)
-        usage = result.usage
-        return make_answer(
-            result,
-            model=model,
-            cost=price.cost(usage.prompt_tokens, usage.completion_tokens),
-            legacy_call="functions" in options and "tools" not in options,
-        )
+        cost = price.cost(result.usage.prompt_tokens, result.usage.completion_tokens)
+        return make_answer(result, model=model, cost=cost, legacy_call=legacy_call)
 
-    def message_retrieval(self, response: Answer, response_format: Any) -> list[Any]:
+    def message_retrieval(self, response: Answer) -> list[Any]:
         """The text of each choice, or its message if it holds calls.
 
         A text in the shape of a class with a method `format` is what that method returns.
         """
-        messages = [choice.message for choice in response.choices]
-        return [
-            each
-            if each.tool_calls or each.function_call
-            else _formed(each.content, response_format)
-            for each in messages
-        ]
-
-    def cost(self, response: Answer) -> float:
-        """What the answer cost."""
-        return response.cost
+        formed, texts = hasattr(self._response_format, "format"), list[Any]()
+        for message in [choice.message for choice in response.choices]:
+            if message.tool_calls or message.function_call:
+                texts.append(message)
+            elif formed:
+                texts.append(self._response_format.model_validate_json(message.content).format())
+            else:
+                texts.append(message.content)
+        return texts
 
     @staticmethod
     def get_usage(response: Answer) -> dict[str, Any]:
         """Tokens and cost of an answer."""
-        return {
-            "prompt_tokens": response.usage.prompt_tokens,
-            "completion_tokens": response.usage.completion_tokens,
-            "total_tokens": response.usage.total_tokens,
-            "cost": response.cost,
-            "model": response.model,
-        }
+        return {**vars(response.usage), "cost": response.cost, "model": response.model}
 
-    async def _exact(
-        self, call: ModelCall, options: dict[str, Any]
-    ) -> tuple[ChatCompletionClient, list[Any], dict[str, Any]]:
-        connection = call.connection
-        if self._api_type == "azure":
-            # Azure allows no dots in the names of deployments.
-            deployment = connection.get("azure_deployment") or connection["model"]
-            connection["azure_deployment"] = deployment.replace(".", "")
-            connection["model"] = connection["model"].replace(".", "")
-        client = await self._client(connection)
-        extra = {
-            **{key: value for key, value in options.items() if key != "model"},
-            "messages": [wire_message(message) for message in options["messages"]],
-        }
-        form = _json_class(extra)
-        if isinstance(wanted := extra.get("response_format"), dict):
-            extra["response_format"] = _schema_format(wanted)
-        unknown = {key: extra.pop(key) for key in extra.keys() - _parameters()}
-        if unknown:
-            extra["extra_body"] = {**extra.get("extra_body", {}), **unknown}
-        # What is sent stands in `extra`; these are for who counts a run's tokens.
-        counted = MODEL_WATCH.get() and model_messages(options["messages"], images=False)
-        return client, counted or [], {"json_output": form, "extra_create_args": extra}
-
-    async def _translated(
-        self, call: ModelCall, options: dict[str, Any]
-    ) -> tuple[ChatCompletionClient, list[Any], dict[str, Any]]:
-        extra = {
-            key: value
-            for key, value in options.items()
-            if key not in ("messages", "tools", "functions", "model")
-        }
-        form: Any = _json_class(extra)
-        if wanted := extra.pop("response_format", None):
+    def _translated(
+        self,
+        messages: list[dict[str, Any]],
+        options: dict[str, Any],
+        settings: dict[str, Any],
+        arguments: dict[str, Any],
+    ) -> list[Any]:
+        """The messages; tools, format and settings move to where the client takes them."""
+        if wanted := options.pop("response_format", None):
             if wanted != {"type": "json_object"}:
                 raise ValueError(f"A response_format for {self._api_type} is a pydantic class.")
-            form = True
-        fields = self._class.component_config_schema.model_fields
-        settings = {key: extra.pop(key) for key in extra.keys() & fields.keys()}
-        client = await self._client({**call.connection, **settings})
-        return (
-            client,
-            model_messages(options["messages"], images=True),
-            {
-                "tools": tool_schemas(options),
-                "json_output": form,
-                "extra_create_args": extra,
-            },
-        )
+            arguments["json_output"] = True
+        tools, functions = options.pop("tools", ()), options.pop("functions", ())
+        arguments["tools"] = [*(tool["function"] for tool in tools), *functions]
+        known = options.keys() & _client_class(self._api_type).component_config_schema.model_fields
+        settings |= {key: options.pop(key) for key in known}
+        return model_messages(messages, images=True)
 
-    @property
-    def _class(self) -> Any:
-        return getattr(import_module(self._provider.module), self._provider.name)
-
-    async def _client(self, connection: Mapping[str, Any]) -> ChatCompletionClient:
+    async def _client(self, settings: Mapping[str, Any]) -> ChatCompletionClient:
         """The running loop's client for these settings."""
-        made, renamed = self._class, self._provider.renamed
-        given = {renamed.get(key, key): value for key, value in connection.items()}
+        made, renamed = _client_class(self._api_type), _RENAMED.get(self._api_type, {})
+        given = {renamed.get(key, key): value for key, value in settings.items()}
+        if self._api_type == "azure":  # which allows no dots in the names of deployments
+            given["azure_deployment"] = given.get("azure_deployment", given["model"]).replace(
+                ".", ""
+            )
+            given["model"] = given["model"].replace(".", "")
         if self._api_type == "bedrock":
-            given["bedrock_info"] = {key: given.pop(key) for key in _AWS if key in given}
-        fields = made.component_config_schema.model_fields
-        settings = {key: value for key, value in given.items() if key in fields}
-        if self._provider.exact and "model_info" not in settings:
-            known = import_module("teams.models.openai._catalog").known_model(settings["model"])
-            settings |= {} if known else {"model_info": _ABLE}
+            given["bedrock_info"] = {key: given[key] for key in AWS if key in given}
+        given = {
+            key: given[key] for key in given.keys() & made.component_config_schema.model_fields
+        }
+        if self._exact and "model_info" not in given:
+            catalog = import_module("teams.models.openai._catalog")
+            given |= {} if catalog.known_model(given["model"]) else {"model_info": _ABLE}
         clients = await _clients_of_loop()
-        key = (made, _frozen(settings))
+        key = (made, _frozen(given))
         if key not in clients:
-            clients[key] = made(**settings)
+            clients[key] = made(**given)
         return clients[key]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _LoopClients:
-    """The clients of a loop, and what closes them with it."""
+def _as_they_are(messages: list[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+    """Put the chat's own messages and options into the request; the messages to count."""
+    wanted = options.get("response_format", {})
+    if wanted and wanted.get("type") not in ("text", "json_object", "json_schema"):
+        strict = wanted.get("additionalProperties") is False
+        named = {"name": "response_format", "schema": wanted, "strict": strict}
+        options["response_format"] = {"type": "json_schema", "json_schema": named}
+    options["messages"] = [wire_message(message) for message in messages]
+    unknown = {key: options.pop(key) for key in options.keys() - _parameters()}
+    if unknown:
+        options["extra_body"] = {**options.get("extra_body", {}), **unknown}
+    # What is sent stands in the options; these are for who counts a run's tokens.
+    return [] if MODEL_WATCH.get() is None else model_messages(messages, images=False)
 
-    clients: dict[Any, ChatCompletionClient]
-    closing: AsyncGenerator[None]
+
+_LOOPS: dict[asyncio.AbstractEventLoop, tuple[dict[Any, Any], AsyncGenerator[None]]] = {}
+"""The clients of each loop, and what closes them with it."""
 
 
-_LOOPS: dict[asyncio.AbstractEventLoop, _LoopClients] = {}
-
-
-async def _clients_of_loop() -> dict[Any, ChatCompletionClient]:
+async def _clients_of_loop() -> dict[Any, Any]:
     """The running loop's clients: their connections belong to it."""
     loop = asyncio.get_running_loop()
     if loop not in _LOOPS:
         for other in [other for other in list(_LOOPS) if other.is_closed()]:
             _LOOPS.pop(other, None)
-        clients: dict[Any, ChatCompletionClient] = {}
-        _LOOPS[loop] = _LoopClients(clients, _close_with(loop, clients))
-        await anext(_LOOPS[loop].closing)
-    return _LOOPS[loop].clients
+        clients: dict[Any, Any] = {}
+        _LOOPS[loop] = clients, _close_with(loop, clients)
+        await anext(_LOOPS[loop][1])
+    return _LOOPS[loop][0]
 
 
 async def _close_with(
@@ -261,27 +206,9 @@ async def _show(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResul
     raise RuntimeError("The stream ended without an answer.")
 
 
-def _json_class(options: dict[str, Any]) -> type[BaseModel] | None:
-    """Take the class of the answer's shape, if that is what the format is."""
-    wanted = options.get("response_format")
-    if isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        return options.pop("response_format")
-    return None
-
-
-def _schema_format(wanted: dict[str, Any]) -> dict[str, Any]:
-    """The format on the wire for one, or for a JSON schema."""
-    if wanted.get("type") in _FORMATS:
-        return wanted
-    strict = wanted.get("additionalProperties") is False
-    named = {"name": "response_format", "schema": wanted, "strict": strict}
-    return {"type": "json_schema", "json_schema": named}
-
-
-def _formed(text: str | None, response_format: Any) -> Any:
-    if text is None or not hasattr(response_format, "format"):
-        return text
-    return response_format.model_validate_json(text).format()
+def _client_class(api_type: str) -> Any:
+    module, name = _CLIENTS[api_type]
+    return getattr(import_module(module), name)
 
 
 @cache
@@ -294,10 +221,7 @@ def _parameters() -> frozenset[str]:
 
 def _frozen(value: Any) -> Any:
     """A key that tells settings apart."""
-    match value:
-        case dict():
-            return tuple(sorted((key, _frozen(each)) for key, each in value.items()))
-        case list() | tuple():
-            return tuple(map(_frozen, value))
-        case _:
-            return value
+    if not isinstance(value, dict):
+        return value
+    settings = cast("dict[str, Any]", value)
+    return tuple(sorted((key, _frozen(each)) for key, each in settings.items()))

@@ -58,8 +58,6 @@ def print_usage(actual: Summary | None, total: Summary | None, mode: str | Seque
         say('No usage summary. Please call "create" first.', flush=True)
         return
     modes = [mode] if isinstance(mode, str) else list(mode)
-    if modes == ["both"]:
-        modes = list(_MODES)
     if not modes or any(each not in _MODES for each in modes):
         raise ValueError(f"Invalid mode: {mode!r}. Choose from 'actual', 'total', or both of them.")
     say("-" * 100, flush=True)
@@ -81,9 +79,5 @@ def _print_summary(summary: Summary | None, mode: str) -> None:
     say(f"Total cost: {round(summary['total_cost'], 5)}", flush=True)
     for model, counts in summary.items():
         if model != "total_cost":
-            told = ", ".join(f"{key}: {_shown(counts[key])}" for key in _COUNTED)
+            told = ", ".join(f"{key}: {round(counts[key], 5)}" for key in _COUNTED)
             say(f"* Model '{model}': {told}", flush=True)
-
-
-def _shown(count: float) -> float:
-    return round(count, 5)

@@ -6,13 +6,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 from teams._base.threads import in_daemon_thread, is_async
 from teams.conversable._cache import AbstractCache, Cache
 from teams.conversable._facade import run_to_end, run_unsuspended
 from teams.conversable._model_config import ModelCall, merge_entries
 from teams.conversable._model_messages import fill_templates
+from teams.conversable._prices import parse_price
 from teams.conversable._providers import ProviderClient
 from teams.conversable._usage import Summary, add_usage, print_usage
 from teams.models._errors import ModelError, ModelRefused, ModelTimeout
@@ -22,7 +23,6 @@ logger = logging.getLogger("teams")
 Filter = Callable[..., bool]
 
 
-@runtime_checkable
 class ModelClient(Protocol):
     """A model client of one's own, named in a config entry by `model_client_cls`.
 
@@ -61,8 +61,12 @@ class _Entry:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
         self.custom: str | None = settings.get("model_client_cls")
-        provider = settings.get("api_type") or "openai"
-        self.client: Any = None if self.custom else ProviderClient(provider)
+        self.client: Any = None
+        if not self.custom:
+            provider = settings.get("api_type") or "openai"
+            self.client = ProviderClient(provider, settings.get("response_format"))
+        if (price := settings.get("price")) is not None:
+            parse_price(price)  # a wrong one is told before a model is asked
 
     async def ask(self, call: ModelCall, *, sync: bool) -> Any:
         """The response, its cost set."""
@@ -135,10 +139,8 @@ class OpenAIWrapper:
 
     def extract_text_or_completion_object(self, response: Any) -> list[Any]:
         """The text of each choice, or its message if it holds calls."""
-        entry = self._entries[response.config_id]
-        if isinstance(entry.client, ProviderClient):
-            return entry.client.message_retrieval(response, entry.settings.get("response_format"))
-        return entry.client.message_retrieval(response)
+        index: int = response.config_id
+        return self._entries[index].client.message_retrieval(response)
 
     def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006
         """Print the usage without and with answers out of a cache."""
@@ -177,23 +179,19 @@ class OpenAIWrapper:
     async def _answer(self, entry: _Entry, call: ModelCall, *, sync: bool) -> Any:
         """The response, out of the cache if it is there; counted."""
         cache = _cache(call)
-        if cache is None:
-            return self._count(entry, await entry.ask(call, sync=sync), cached=False)
-        key = call.cache_key()
-        with cache as opened:
-            response = opened.get(key, None)
-        if response is not None:
-            return self._count(entry, response, cached=True)
-        response = self._count(entry, await entry.ask(call, sync=sync), cached=False)
-        with cache as opened:
-            opened.set(key, response)
-        return response
-
-    def _count(self, entry: _Entry, response: Any, *, cached: bool) -> Any:
+        response, key = None, "" if cache is None else call.cache_key()
+        if cache is not None:
+            with cache as opened:
+                response = opened.get(key, None)
+        if response is None:
+            response = await entry.ask(call, sync=sync)
+            usage = entry.client.get_usage(response)
+            self.actual_usage_summary = add_usage(self.actual_usage_summary, usage)
+            if cache is not None:
+                with cache as opened:
+                    opened.set(key, response)
         usage = entry.client.get_usage(response)
         self.total_usage_summary = add_usage(self.total_usage_summary, usage)
-        if not cached:
-            self.actual_usage_summary = add_usage(self.actual_usage_summary, usage)
         return response
 
     def _check_registered(self) -> None:
@@ -210,7 +208,7 @@ def _call(entry: _Entry, config: Mapping[str, Any]) -> ModelCall:
     settings["messages"] = fill_templates(
         settings.get("messages", ()),
         settings.get("context"),
-        allow_format=settings.get("allow_format_str_template"),
+        texts=bool(settings.get("allow_format_str_template")),
     )
     return ModelCall(settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from tests.fakes.openai_script import Script
@@ -12,7 +12,7 @@ from tests.fakes.openai_server import FakeOpenAI
 
 
 @contextmanager
-def openai_in_thread(*answers: Script) -> Iterator[FakeOpenAI]:
+def openai_in_thread(*answers: Script) -> Generator[FakeOpenAI]:
     """A running server; give it answers with `script()` while no request is open."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="fake openai", daemon=True)

@@ -3,11 +3,11 @@
 import json
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from teams.conversable import filter_config, config_list_from_json
+from teams.conversable import config_list_from_json, filter_config
 from teams.conversable._oai_reply import ModelMixin
 
 
@@ -29,7 +29,7 @@ def test_no_config_is_the_classes_default() -> None:
     assert agent.client is None
 
     class WithDefault(Bare):
-        DEFAULT_CONFIG = {"model": "gpt-4o"}
+        DEFAULT_CONFIG: ClassVar[Any] = {"model": "gpt-4o"}
 
     assert WithDefault().llm_config == {"model": "gpt-4o"}
     assert WithDefault(False).client is None
@@ -39,6 +39,7 @@ def test_a_config_is_copied_in_depth() -> None:
     given = {"config_list": [{"model": "gpt-4o"}]}
     agent = Bare(given)
     assert agent.llm_config == given
+    assert agent.llm_config
     assert agent.llm_config["config_list"][0] is not given["config_list"][0]
 
 
@@ -57,7 +58,7 @@ def test_a_config_that_cannot_be_copied_is_refused() -> None:
 
 @pytest.mark.parametrize("config", ["gpt-4o", 3, True, [{"model": "gpt-4o"}]])
 def test_a_config_of_another_type_is_refused(config: Any) -> None:
-    with pytest.raises(AssertionError, match="llm_config must be a dict or False or None."):
+    with pytest.raises(AssertionError, match=r"^llm_config must be a dict or False or None\.$"):
         Bare(config)
 
 

@@ -173,7 +173,7 @@ def test_usage_is_printed(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
     server.script(Reply(text="hi", usage=(300, 200)))
     agent = Bare(config(server))
     agent.print_usage_summary()
-    none_yet = 'Agent \'al\':\nNo usage summary. Please call "create" first.\n'
+    none_yet = "Agent 'al':\nNo usage summary. Please call \"create\" first.\n"
     assert capsys.readouterr().out == none_yet
     agent.generate_oai_reply([{"role": "user", "content": "?"}])
     agent.print_usage_summary("total")
