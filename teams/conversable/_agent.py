@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
 from teams.conversable._code import CodeMixin
+from teams.conversable._facade import run_unsuspended
 from teams.conversable._human_input import MODES, HumanInputMode
 from teams.conversable._messages import Message, says_terminate
-from teams.conversable._mode import SYNC, drive
+from teams.conversable._mode import SYNC
 from teams.conversable._nested import SUMMARY, nested_reply
 from teams.conversable._oai_reply import ModelMixin
 from teams.conversable._protocols import Agent
@@ -102,7 +103,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
 
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
         """Run chats one after the other; the sender is this agent unless an item names one."""
-        results = drive(run_queue(SYNC, with_sender(chat_queue, self)))
+        results = run_unsuspended(run_queue(SYNC, with_sender(chat_queue, self)))
         self._finished_chats = results
         return results
 

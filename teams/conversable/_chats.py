@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from teams.conversable._carryover import with_carryover
+from teams.conversable._facade import run_unsuspended
 from teams.conversable._messages import Message, normalised
-from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._person import PersonMixin
 from teams.conversable._printing import print_received
 from teams.conversable._protocols import Agent
@@ -96,7 +97,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         silent: bool | None = False,
     ) -> None:
         """Send a message to another agent."""
-        drive(self._send(SYNC, message, recipient, request_reply, silent))
+        run_unsuspended(self._send(SYNC, message, recipient, request_reply, silent))
 
     async def a_send(
         self,
@@ -149,7 +150,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         silent: bool | None = False,
     ) -> None:
         """Receive a message of another agent, and reply to it if asked."""
-        drive(self._receive(SYNC, message, sender, request_reply, silent))
+        run_unsuspended(self._receive(SYNC, message, sender, request_reply, silent))
 
     async def a_receive(
         self,
@@ -229,7 +230,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
             message=message,
             context=kwargs,
         )
-        return drive(self._chat(SYNC, chat))
+        return run_unsuspended(self._chat(SYNC, chat))
 
     async def a_initiate_chat(
         self,
@@ -328,7 +329,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
                 return
             before = len(self._conversation(recipient))
             await self._round(mode, message, recipient, True, chat.silent)
-            if len(self._conversation(recipient)) - before < 2:  # noqa: PLR2004 (sent, answered)
+            if len(self._conversation(recipient)) - before < 2:
                 return
 
     async def _round(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from teams.conversable._protocols import Message
@@ -74,31 +74,6 @@ def _part_text(part: object) -> str | None:
         return part
     fields = cast("Mapping[str, Any]", part)
     return fields["text"] if fields.get("type") == "text" else None
-
-
-def instantiated(content: Any, context: Mapping[str, Any] | None, *, formats: bool) -> Any:
-    """Content made from a message's context: called with it, or formatted by it."""
-    if not context:
-        return content
-    if callable(content):
-        return cast("Callable[[Mapping[str, Any]], Any]", content)(context)
-    return content.format(**context) if formats and isinstance(content, str) else content
-
-
-def without_collected_responses(messages: Sequence[Message]) -> list[Message]:
-    """Messages for a model: one for each response to a call.
-
-    A person's text that came instead of a result follows the responses.
-    """
-    sent: list[Message] = []
-    for message in messages:
-        if not message.get("tool_responses"):
-            sent.append(message)
-            continue
-        sent += message["tool_responses"]
-        if message.get("role") != "tool":
-            sent.append({key: message[key] for key in message if key != "tool_responses"})
-    return sent
 
 
 def says_terminate(message: Message) -> bool:

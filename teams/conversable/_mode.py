@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """Sync or async: which form of a member a step of the engine calls.
 
-    In a sync chat the engine's coroutines never suspend, so that `drive` runs them without a loop,
+    In a sync chat the engine's coroutines never suspend, so that
+    `run_unsuspended` runs them without a loop,
     and every callback runs in the caller's thread.
     """
 
@@ -35,13 +34,3 @@ class Mode:
 
 SYNC = Mode(is_async=False)
 ASYNC = Mode(is_async=True)
-
-
-def drive(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine of a sync chat to its end, in this thread and without a loop."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    coroutine.close()
-    raise RuntimeError("A sync chat can't wait for a coroutine: use the a_ form of this method.")

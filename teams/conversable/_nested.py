@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from teams.conversable._chats import ChatResult, ChatsMixin
+from teams.conversable._facade import run_unsuspended
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._protocols import Agent
 from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
 from teams.conversable._replies import ReplyFunction
@@ -31,7 +32,7 @@ def nested_reply(
     def summary_from_nested_chats(
         recipient: ChatsMixin, messages: Any = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Any]:
-        return drive(nested.answer(SYNC, recipient, messages, sender, config))
+        return run_unsuspended(nested.answer(SYNC, recipient, messages, sender, config))
 
     async def a_summary_from_nested_chats(
         recipient: ChatsMixin, messages: Any = None, sender: Any = None, config: Any = None

@@ -6,9 +6,10 @@ from collections import defaultdict
 from typing import Any
 
 from teams._base.threads import in_daemon_thread
+from teams.conversable._facade import run_unsuspended
 from teams.conversable._human_input import Act, Standing, outcome, question
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._printing import IOStream, say
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
@@ -77,7 +78,7 @@ class PersonMixin(AgentState):
         config: Any | None = None,
     ) -> tuple[bool, Message | None]:
         """End the conversation, reply with a person's text, or leave it to the next function."""
-        return drive(self._check_end_and_person(SYNC, messages, sender))
+        return run_unsuspended(self._check_end_and_person(SYNC, messages, sender))
 
     async def a_check_termination_and_human_reply(
         self,

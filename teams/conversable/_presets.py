@@ -68,7 +68,7 @@ class UserProxyAgent(ConversableAgent):
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "ALWAYS",
         function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | bool = {},  # noqa: B006 (the documented default; copied)
+        code_execution_config: dict[str, Any] | bool = {},
         default_auto_reply: str | Message | None = "",
         llm_config: dict[str, Any] | bool | None = False,
         system_message: str | list[Any] | None = "",

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, runtime_checkable
 
-from teams.conversable._messages import instantiated, shown_content
+from teams.conversable._messages import shown_content
+from teams.conversable._model_messages import fill_template
 from teams.conversable._protocols import Message
 
 LINE = "-" * 80
@@ -50,7 +51,7 @@ class IOConsole(IOStream):
 
     def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print the objects to stdout."""
-        print(*objects, sep=sep, end=end, flush=flush)  # noqa: T201 (its purpose)
+        print(*objects, sep=sep, end=end, flush=flush)
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
         """Read a line of stdin; a password is not shown."""
@@ -76,7 +77,7 @@ def print_received(message: Message, *, sender: str, recipient: str, formats: bo
     if message["role"] in {"function", "tool"}:
         _print_result(message)
         return
-    content = instantiated(message["content"], message.get("context"), formats=formats)
+    content = fill_template(message["content"], message.get("context"), texts=formats)
     if content is not None:
         say(shown_content(content))
     if call := message.get("function_call"):

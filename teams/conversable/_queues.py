@@ -8,7 +8,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from teams.conversable._chats import ChatResult, ChatsMixin
-from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._facade import run_unsuspended
+from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._printing import say
 from teams.conversable._protocols import Agent
 
@@ -19,7 +20,7 @@ ChatQueue = Sequence[Mapping[str, Any]]
 
 def initiate_chats(chat_queue: ChatQueue) -> list[ChatResult]:
     """Run chats one after the other; each item names its sender and recipient."""
-    return drive(run_queue(SYNC, chat_queue))
+    return run_unsuspended(run_queue(SYNC, chat_queue))
 
 
 async def a_initiate_chats(chat_queue: ChatQueue) -> dict[Any, ChatResult]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from teams.conversable._errors import SenderRequired
+from teams.conversable._facade import run_unsuspended
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode, drive
+from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
 
@@ -170,7 +171,7 @@ class RepliesMixin(AgentState):
         self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
     ) -> str | Message | None:
         """Make the reply: that of the first function in the table that has one."""
-        return drive(self._reply(SYNC, messages, sender, kwargs.get("exclude") or ()))
+        return run_unsuspended(self._reply(SYNC, messages, sender, kwargs.get("exclude") or ()))
 
     async def a_generate_reply(
         self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
@@ -246,7 +247,7 @@ def _is_processed(last: Message) -> bool:
 
 def _is_async(function: ReplyFunction) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 (a callable object's own)
+        getattr(function, "__call__", None)
     )
 
 

@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from teams.conversable._messages import content_text, without_collected_responses
+from teams.conversable._messages import content_text
 from teams.conversable._mode import Mode
+from teams.conversable._model_messages import spread_tool_responses
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
 from teams.models._errors import BadRequest
@@ -57,7 +58,7 @@ async def summarise(
     if method == REFLECTION:
         return await _reflect(mode, sender, recipient, arguments)
     try:
-        last: Any = getattr(recipient, "last_message")(sender)  # noqa: B009 (Agent has none)
+        last: Any = getattr(recipient, "last_message")(sender)
         return content_text(last["content"]).replace("TERMINATE", "")
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         warnings.warn(f"Cannot extract summary using last_msg: {error}.", stacklevel=2)
@@ -84,7 +85,7 @@ async def _reflect(
         else sender.chat_messages_for_summary(recipient)
     )
     messages = [
-        *without_collected_responses(history),
+        *spread_tool_responses(history),
         {"role": role, "content": prompt},
     ]
     client = agent.client
