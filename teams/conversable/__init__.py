@@ -1,0 +1,1 @@
+"""ConversableAgent and what belongs to it."""
