@@ -37,7 +37,7 @@ def tool_schema(function: Callable[..., Any], *, name: str, description: str) ->
             "description": description,
             "name": name,
             "parameters": _parameters_schema(
-                {each: hints[each.name] for each in parameters if each.name in hints}
+                [(each, hints[each.name]) for each in parameters if each.name in hints]
             ),
         },
     }
@@ -63,10 +63,10 @@ def _check_annotations(
         logger.warning("The function %r has no annotation of what it returns.", name)
 
 
-def _parameters_schema(hints: Mapping[inspect.Parameter, Any]) -> dict[str, Any]:
+def _parameters_schema(hinted: list[tuple[inspect.Parameter, Any]]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
-    for parameter, hint in hints.items():
+    for parameter, hint in hinted:
         schema = TypeAdapter[Any](hint).json_schema()
         known = schema.pop("$defs", {})
         schema = inline_references(schema, known)
@@ -76,7 +76,7 @@ def _parameters_schema(hints: Mapping[inspect.Parameter, Any]) -> dict[str, Any]
         if parameter.default is not parameter.empty:
             schema["default"] = to_jsonable_python(parameter.default, fallback=str)
         properties[parameter.name] = schema
-    required = [each.name for each in hints if each.default is each.empty]
+    required = [each.name for each, _ in hinted if each.default is each.empty]
     found = {"type": "object", "properties": properties, "required": required}
     return {**found, "$defs": definitions} if definitions else found
 

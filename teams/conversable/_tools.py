@@ -285,7 +285,6 @@ def _remembered(
     known = _registered.setdefault(function, {"name": function_name(function)})
     known |= {"name": name} if name else {}
     known |= {"description": description} if description else {}
-    _check_name(known["name"])
     return known
 
 
