@@ -38,14 +38,14 @@ def tool_schema(
     definitions = model.get("$defs", {})
     parameters = ParametersSchema(
         type="object",
-        properties=_inline_references(model.get("properties", {}), definitions, ()),
+        properties=inline_references(model.get("properties", {}), definitions),
         required=model.get("required", []),
         additionalProperties=model.get("additionalProperties", False),
     )
     if strict:
         _check_strict(name, parameters)
     # A type that contains itself cannot be written out; what is left of it stays a reference.
-    if _has_reference(parameters):
+    if has_reference(parameters):
         cast("dict[str, Any]", parameters)["$defs"] = definitions
     return ToolSchema(name=name, description=description, parameters=parameters, strict=strict)
 
@@ -60,31 +60,35 @@ def _check_strict(name: str, parameters: ParametersSchema) -> None:
         raise ValueError(f"Tool {name!r} is strict: it cannot take additional arguments.")
 
 
-def _inline_references(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+def inline_references(
+    schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()
+) -> Any:
+    """The schema with definitions in place of references, but those to a type inside itself."""
     if isinstance(schema, list):
-        return [_inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
+        return [inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     entries = cast("dict[str, Any]", schema)
     reference = entries.get("$ref")
     if not isinstance(reference, str):
         return {
-            key: _inline_references(value, definitions, within) for key, value in entries.items()
+            key: inline_references(value, definitions, within) for key, value in entries.items()
         }
     target = reference.removeprefix("#/$defs/")
     if target in within:
         return entries
     beside = {key: value for key, value in entries.items() if key != "$ref"}
-    return {**_inline_references(definitions[target], definitions, (*within, target)), **beside}
+    return {**inline_references(definitions[target], definitions, (*within, target)), **beside}
 
 
-def _has_reference(schema: Any) -> bool:
+def has_reference(schema: Any) -> bool:
+    """True if a reference is left in the schema."""
     match schema:
         case {"$ref": str()}:
             return True
         case dict():
-            return any(_has_reference(value) for value in cast("dict[str, Any]", schema).values())
+            return any(has_reference(value) for value in cast("dict[str, Any]", schema).values())
         case list():
-            return any(_has_reference(item) for item in cast("list[Any]", schema))
+            return any(has_reference(item) for item in cast("list[Any]", schema))
         case _:
             return False

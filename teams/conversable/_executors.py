@@ -1,0 +1,93 @@
+"""Code executors by their names in `code_execution_config`, and scripts run without one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from teams._base.cancellation import CancellationToken
+from teams._base.code import CodeBlock
+from teams.code_executors._base import CodeExecutor
+from teams.code_executors._command_line import CommandLineCodeExecutor
+from teams.code_executors._process import TIMED_OUT
+from teams.code_executors.local import LocalCommandLineCodeExecutor
+
+SCRIPT_SECONDS = 600
+
+
+@runtime_checkable
+class BlockingExecutor(Protocol):
+    """An executor of AG2's kind, which finds the blocks itself and blocks while it runs them."""
+
+    @property
+    def code_extractor(self) -> Any:
+        """Finds blocks with `code` and `language`: `extract_code_blocks(content)`."""
+        ...
+
+    def execute_code_blocks(self, code_blocks: list[Any], /) -> Any:
+        """Run the blocks; the result has `exit_code` and `output`."""
+        ...
+
+    def restart(self) -> None:
+        """Begin anew."""
+        ...
+
+
+Executor = CodeExecutor | BlockingExecutor
+
+
+def executor_of(config: Mapping[str, Any]) -> Executor:
+    """The executor that a `code_execution_config` names or holds."""
+    match config["executor"]:
+        case CodeExecutor() | BlockingExecutor() as given:
+            return given
+        case "commandline-local":
+            return LocalCommandLineCodeExecutor(**config.get("commandline-local", {}))
+        case "ipython-embedded":
+            # Here, as Jupyter is an extra.
+            jupyter = importlib.import_module("teams.code_executors.jupyter")
+            return jupyter.JupyterCodeExecutor(**config.get("ipython-embedded", {}))
+        case unknown:
+            raise ValueError(f"Unknown code executor {unknown}")
+
+
+async def run_script(
+    code: str,
+    *,
+    token: CancellationToken,
+    lang: str = "python",
+    filename: str | None = None,
+    work_dir: Path | str | None = None,
+    seconds: float | None = None,
+    use_docker: bool | str | Sequence[str] | None = None,
+) -> tuple[int, str, str | None]:
+    """Run one script on this machine or in a container: exit code, output, image."""
+    limit = max(1, int(seconds or SCRIPT_SECONDS))
+    executor, image = _script_executor(limit, work_dir, use_docker)
+    if filename and not code.lstrip().startswith("# filename:"):
+        code = f"# filename: {filename}\n{code}"
+    async with executor:
+        result = await executor.execute_code_blocks([CodeBlock(code, lang)], token)
+    if result.exit_code == TIMED_OUT:
+        return 1, "Timeout", None
+    return result.exit_code, result.output, image
+
+
+def _script_executor(
+    timeout: int, work_dir: Path | str | None, use_docker: bool | str | Sequence[str] | None
+) -> tuple[CommandLineCodeExecutor, str | None]:
+    if not use_docker:
+        return LocalCommandLineCodeExecutor(timeout=timeout, work_dir=work_dir), None
+    # Here for start-up: whoever runs code on this machine does not pay for it.
+    from teams.code_executors.docker import DockerCommandLineCodeExecutor
+
+    match use_docker:
+        case str():
+            image = use_docker
+        case bool():
+            image = "python:3-slim"
+        case _:
+            image = use_docker[0]
+    return DockerCommandLineCodeExecutor(image, timeout=timeout, work_dir=work_dir), image
