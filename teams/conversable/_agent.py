@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
 from teams.conversable._code import CodeMixin
@@ -14,23 +14,20 @@ from teams.conversable._messages import Message, says_terminate
 from teams.conversable._mode import SYNC
 from teams.conversable._nested import SUMMARY, nested_reply
 from teams.conversable._oai_reply import ModelMixin
-from teams.conversable._protocols import Agent
+from teams.conversable._protocols import Agent, LLMAgent
 from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
-from teams.conversable._replies import Trigger
+from teams.conversable._replies import Reply, Trigger
 from teams.conversable._summaries import DEFAULT_SUMMARY_PROMPT
 from teams.conversable._tools import ToolsMixin
 
 
-class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
+class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
     """An agent that can be made an assistant, a user's proxy, or both.
 
     It replies to each message unless the message ends the conversation. To change how, override
     `generate_reply`, `get_human_input`, `run_code`, `execute_code_blocks` or `execute_function`,
     or register reply functions and hooks.
     """
-
-    DEFAULT_CONFIG: ClassVar[dict[str, Any] | bool] = False
-    """Model configuration where none is given; False is none."""
 
     DEFAULT_SUMMARY_METHOD = DEFAULT_SUMMARY_METHOD
     DEFAULT_SUMMARY_PROMPT = DEFAULT_SUMMARY_PROMPT
@@ -44,7 +41,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
         human_input_mode: HumanInputMode = "TERMINATE",
         function_map: dict[str, Callable[..., Any]] | None = None,
         code_execution_config: dict[str, Any] | bool = False,
-        llm_config: dict[str, Any] | bool | None = None,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
         default_auto_reply: str | Message | None = "",
         description: str | None = None,
         chat_messages: dict[Agent, list[Message]] | None = None,
@@ -62,10 +59,9 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
         self.human_input_mode = human_input_mode
         self.silent = silent
         self.context_variables = {} if context_variables is None else context_variables
-        self.client_cache = None
         self._finished_chats: list[ChatResult] | dict[Any, ChatResult] = []
         self._begin_person(max_consecutive_auto_reply)
-        self._begin_models(self.DEFAULT_CONFIG if llm_config is None else llm_config)
+        self._begin_models(llm_config)
         self._begin_tools(function_map)
         self._begin_code(code_execution_config)
         self._begin_replies(self._built_in_steps())
@@ -96,10 +92,8 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin):
         **kwargs: Any,
     ) -> None:
         """Reply with the last summary of a queue of chats, when the trigger matches the sender."""
-        plain, coroutine = nested_reply(
-            chat_queue, reply_func_from_nested_chats, use_async=bool(use_async)
-        )
-        self._register(trigger, (plain, coroutine), position, step=coroutine, **kwargs)
+        both = nested_reply(chat_queue, reply_func_from_nested_chats, use_async=bool(use_async))
+        self._insert(position, Reply(trigger, *both, both[1], **kwargs))
 
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
         """Run chats one after the other; the sender is this agent unless an item names one."""

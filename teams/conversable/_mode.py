@@ -5,16 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from teams.conversable._facade import run_unsuspended
+
+if TYPE_CHECKING:
+    from types import CoroutineType
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """Sync or async: which form of a member a step of the engine calls.
 
-    In a sync chat the engine's coroutines never suspend, so that
-    `run_unsuspended` runs them without a loop,
-    and every callback runs in the caller's thread.
+    In a sync chat the engine's coroutines never suspend: they need no loop, and every callback runs
+    in the caller's thread.
     """
 
     is_async: bool
@@ -34,3 +42,25 @@ class Mode:
 
 SYNC = Mode(is_async=False)
 ASYNC = Mode(is_async=True)
+
+
+def forms(
+    engine: Callable[Concatenate[S, Mode, P], CoroutineType[Any, Any, R]],
+) -> tuple[Callable[Concatenate[S, P], R], Callable[Concatenate[S, P], CoroutineType[Any, Any, R]]]:
+    """Sync and async form of a method of the engine, `_NAME`: NAME and a_NAME."""
+
+    def plain(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        return run_unsuspended(engine(self, SYNC, *args, **kwargs))
+
+    async def coroutine(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await engine(self, ASYNC, *args, **kwargs)
+
+    name = engine.__name__.lstrip("_")
+    prefix = engine.__qualname__.removesuffix(engine.__name__)
+    signature = inspect.signature(engine)
+    parameters = [each for each in signature.parameters.values() if each.name != "mode"]
+    for form, its_name in ((plain, name), (coroutine, f"a_{name}")):
+        form.__name__, form.__qualname__ = its_name, prefix + its_name
+        form.__module__, form.__doc__ = engine.__module__, engine.__doc__
+        form.__signature__ = signature.replace(parameters=parameters)
+    return plain, coroutine

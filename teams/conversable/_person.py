@@ -6,10 +6,9 @@ from collections import defaultdict
 from typing import Any
 
 from teams._base.threads import in_daemon_thread
-from teams.conversable._facade import run_unsuspended
 from teams.conversable._human_input import Act, Standing, outcome, question
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode
+from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import IOStream, say
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
@@ -67,31 +66,17 @@ class PersonMixin(AgentState):
 
     async def a_get_human_input(self, prompt: str) -> str:
         """Ask the person for a text, while the loop goes on."""
-        return await in_daemon_thread(
-            lambda: self.get_human_input(prompt), name=f"input of {self.name}"
-        )
+        name = f"input of {self.name}"
+        return await in_daemon_thread(lambda: self.get_human_input(prompt), name=name)
 
-    def check_termination_and_human_reply(
+    async def _check_termination_and_human_reply(
         self,
+        mode: Mode,
         messages: list[Message] | None = None,
         sender: Agent | None = None,
         config: Any | None = None,
     ) -> tuple[bool, Message | None]:
-        """End the conversation, reply with a person's text, or leave it to the next function."""
-        return run_unsuspended(self._check_end_and_person(SYNC, messages, sender))
-
-    async def a_check_termination_and_human_reply(
-        self,
-        messages: list[Message] | None = None,
-        sender: Agent | None = None,
-        config: Any | None = None,
-    ) -> tuple[bool, Message | None]:
-        """End the conversation, reply with a person's text, or neither, in an async chat."""
-        return await self._check_end_and_person(ASYNC, messages, sender)
-
-    async def _check_end_and_person(
-        self, mode: Mode, messages: list[Message] | None, sender: Agent | None
-    ) -> tuple[bool, Message | None]:
+        """End the conversation, reply with a person's text, or neither."""
         if messages is None:
             messages = self._conversation(sender) if sender is not None else []
         last = messages[-1] if messages else {}
@@ -101,12 +86,10 @@ class PersonMixin(AgentState):
             limit=self.max_consecutive_auto_reply(sender),
             ended=bool(last and self._is_termination_msg(last)),
         )
-        act = question(
-            standing, me=self.name, sender="the sender" if sender is None else sender.name
-        )
+        asker = "the sender" if sender is None else sender.name
+        act = question(standing, me=self.name, sender=asker)
         if not isinstance(act, Act):
-            answer = await self._ask(mode, sender, act)
-            act = outcome(answer, standing, last)
+            act = outcome(await self._ask(mode, sender, act), standing, last)
         if act is Act.AUTO:
             self._counters[sender] += 1
             if self.human_input_mode != "NEVER":
@@ -114,6 +97,10 @@ class PersonMixin(AgentState):
             return False, None
         self._counters[sender] = 0
         return True, None if act is Act.EXIT else act
+
+    check_termination_and_human_reply, a_check_termination_and_human_reply = forms(
+        _check_termination_and_human_reply
+    )
 
     async def _ask(self, mode: Mode, sender: Agent | None, prompt: str) -> str:
         if mode.is_async and (steps := STEPS.get()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._human_input import HumanInputMode
@@ -20,7 +20,7 @@ Put code into a block marked `python` or `sh`. One answer has at most one block,
 Print results with `print`. To have the code kept in a file, make `# filename: NAME` the first line of the block.
 When the result shows an error, find its cause and answer with the whole corrected code, not with a part or a change. When the code runs but the task is not solved, look again at what you assumed, collect what is missing, and try another way.
 When you have the answer, check it with care and, where possible, show what it rests on.
-When everything is done, reply with the word TERMINATE at the end."""
+When everything is done, reply with the word TERMINATE at the end."""  # noqa: E501 (paragraphs)
     DEFAULT_DESCRIPTION = (
         "An assistant that plans, reasons, and writes Python or shell code for others to run."
     )
@@ -29,7 +29,7 @@ When everything is done, reply with the word TERMINATE at the end."""
         self,
         name: str,
         system_message: str | list[Any] | None = DEFAULT_SYSTEM_MESSAGE,
-        llm_config: dict[str, Any] | bool | None = None,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
         is_termination_msg: Callable[[Message], Any] | None = None,
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "NEVER",
@@ -68,9 +68,9 @@ class UserProxyAgent(ConversableAgent):
         max_consecutive_auto_reply: int | None = None,
         human_input_mode: HumanInputMode = "ALWAYS",
         function_map: dict[str, Callable[..., Any]] | None = None,
-        code_execution_config: dict[str, Any] | bool = {},
+        code_execution_config: dict[str, Any] | bool = {},  # noqa: B006 (the documented default)
         default_auto_reply: str | Message | None = "",
-        llm_config: dict[str, Any] | bool | None = False,
+        llm_config: dict[str, Any] | Literal[False] | None = False,
         system_message: str | list[Any] | None = "",
         description: str | None = None,
         **kwargs: Any,

@@ -51,7 +51,7 @@ class IOConsole(IOStream):
 
     def print(self, *objects: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
         """Print the objects to stdout."""
-        print(*objects, sep=sep, end=end, flush=flush)
+        print(*objects, sep=sep, end=end, flush=flush)  # noqa: T201 (its purpose)
 
     def input(self, prompt: str = "", *, password: bool = False) -> str:
         """Read a line of stdin; a password is not shown."""

@@ -7,6 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 Message = dict[str, Any]
 """A message as a dict, in the shape of chat completions."""
 
+Sent = dict[str, Any] | str
+"""A message as it may be sent: a text or a dict."""
+
+Flag = bool | None
+"""Yes, no, or as the agent is set."""
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -22,41 +28,27 @@ class Agent(Protocol):
         """Short description of the agent."""
         ...
 
-    def send(
-        self, message: Message | str, recipient: Agent, request_reply: bool | None = None
-    ) -> None:
+    def send(self, message: Sent, recipient: Agent, request_reply: Flag = None) -> Any:
         """Send a message to another agent."""
-        ...
 
-    async def a_send(
-        self, message: Message | str, recipient: Agent, request_reply: bool | None = None
-    ) -> None:
+    async def a_send(self, message: Sent, recipient: Agent, request_reply: Flag = None) -> Any:
         """Send a message to another agent, in an async chat."""
-        ...
 
-    def receive(
-        self, message: Message | str, sender: Agent, request_reply: bool | None = None
-    ) -> None:
+    def receive(self, message: Sent, sender: Agent, request_reply: Flag = None) -> Any:
         """Receive a message of another agent."""
-        ...
 
-    async def a_receive(
-        self, message: Message | str, sender: Agent, request_reply: bool | None = None
-    ) -> None:
+    async def a_receive(self, message: Sent, sender: Agent, request_reply: Flag = None) -> Any:
         """Receive a message of another agent, in an async chat."""
-        ...
 
     def generate_reply(
         self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | Message | None:
+    ) -> Sent | None:
         """Make the reply to the messages received."""
-        ...
 
     async def a_generate_reply(
         self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | Message | None:
+    ) -> Sent | None:
         """Make the reply to the messages received, in an async chat."""
-        ...
 
 
 @runtime_checkable
@@ -70,4 +62,3 @@ class LLMAgent(Agent, Protocol):
 
     def update_system_message(self, system_message: str) -> None:
         """Change the system message, from the next request on."""
-        ...

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
+from teams._base.threads import is_async
 from teams.conversable._errors import SenderRequired
-from teams.conversable._facade import run_unsuspended
 from teams.conversable._messages import Message
-from teams.conversable._mode import ASYNC, SYNC, Mode
-from teams.conversable._protocols import Agent
+from teams.conversable._mode import Mode, forms
+from teams.conversable._protocols import Agent, Sent
 from teams.conversable._state import AgentState
 
 ReplyFunction = Callable[..., Any]
-Forms = tuple[ReplyFunction | None, ReplyFunction | None]
+
 Trigger = type[Agent] | str | Agent | Callable[[Agent], bool] | list[Any] | None
 ANYONE: list[Any] = [Agent, None]
 """Trigger of the built-in functions."""
@@ -29,7 +28,7 @@ HOOKABLE = (
 )
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Reply:
     """An entry of the table: one step, in a sync form, an async form, or both."""
 
@@ -39,12 +38,17 @@ class Reply:
     step: ReplyFunction
     """Key of the step: entries of one key run once for a reply."""
 
-    first_config: Any = None
-    config: Any = None
-    reset_config: Callable[[Any], Any] | None = None
-    ignored_in_sync: bool = False
     width: int = 1
     """Positions that the entry takes: AG2 counts two for a step of two forms."""
+
+    config: Any = None
+    reset_config: Callable[[Any], Any] | None = None
+    ignore_async_in_sync_chat: bool = False
+    first_config: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        _check_trigger(self.trigger)
+        self.first_config, self.config = self.config, copy.copy(self.config)
 
     def form(self, mode: Mode) -> ReplyFunction | None:
         """Function for a mode; None if there is none."""
@@ -59,7 +63,7 @@ class Reply:
         if self.plain is None or old != self.plain:
             self.coroutine = new
         else:
-            self.plain, self.coroutine = (None, new) if _is_async(new) else (new, None)
+            self.plain, self.coroutine = (None, new) if is_async(new) else (new, None)
         self.step = new
 
     def reset(self) -> None:
@@ -82,10 +86,7 @@ class RepliesMixin(AgentState):
         """Fill the table with the built-in steps, and make an empty list for each hook."""
         self._hooks = {name: [] for name in HOOKABLE}
         self._pairs = {form: (plain, other) for plain, other, _ in steps for form in (plain, other)}
-        self._replies = [
-            Reply(trigger=ANYONE, plain=plain, coroutine=coroutine, step=plain, width=width)
-            for plain, coroutine, width in steps
-        ]
+        self._replies = [Reply(ANYONE, one, other, one, width) for one, other, width in steps]
 
     def register_reply(
         self,
@@ -100,45 +101,13 @@ class RepliesMixin(AgentState):
     ) -> None:
         """Add a reply function; it is asked when the trigger matches the sender."""
         pair = self._pairs.get(reply_func)
-        forms = (None, reply_func) if _is_async(reply_func) else pair or (reply_func, None)
-        self._register(
-            trigger,
-            forms,
-            position,
-            step=pair[0] if pair else reply_func,
-            config=config,
-            reset_config=reset_config,
-            ignore_async_in_sync_chat=ignore_async_in_sync_chat,
-            remove_other_reply_funcs=remove_other_reply_funcs,
-        )
-
-    def _register(
-        self,
-        trigger: Trigger,
-        forms: Forms,
-        position: int,
-        *,
-        step: ReplyFunction,
-        config: Any | None = None,
-        reset_config: Callable[[Any], Any] | None = None,
-        ignore_async_in_sync_chat: bool = False,
-        remove_other_reply_funcs: bool = False,
-    ) -> None:
-        """Add a step in its forms."""
-        _check_trigger(trigger)
+        both = (None, reply_func) if is_async(reply_func) else pair or (reply_func, None)
+        step = pair[0] if pair else reply_func
+        ignored = ignore_async_in_sync_chat
+        entry = Reply(trigger, *both, step, 1, config, reset_config, ignored)
         if remove_other_reply_funcs:
             self._replies.clear()
-        entry = Reply(
-            trigger=trigger,
-            plain=forms[0],
-            coroutine=forms[1],
-            step=step,
-            first_config=config,
-            config=copy.copy(config),
-            reset_config=reset_config,
-            ignored_in_sync=ignore_async_in_sync_chat,
-        )
-        self._replies.insert(self._index(position), entry)
+        self._insert(position, entry)
 
     def replace_reply_func(
         self, old_reply_func: ReplyFunction, new_reply_func: ReplyFunction
@@ -148,44 +117,28 @@ class RepliesMixin(AgentState):
             if old_reply_func in entry.forms():
                 entry.replace(old_reply_func, new_reply_func)
 
-    def _index(self, position: int) -> int:
-        """Index in the table for a position."""
-        if position < 0:
-            return position
-        begin = 0
-        for index, entry in enumerate(self._replies):
-            if begin >= position:
-                return index
-            begin += entry.width
-        return len(self._replies)
+    def _insert(self, position: int, entry: Reply) -> None:
+        """Put an entry before the first that begins at the position or after it."""
+        begins = [sum(each.width for each in self._replies[:n]) for n in range(len(self._replies))]
+        later = (index for index, begin in enumerate(begins) if begin >= position)
+        self._replies.insert(next(later, len(begins)) if position >= 0 else position, entry)
 
     def async_reply_names(self) -> list[str]:
         """Names of reply functions that a sync chat may not leave out."""
         return [
             getattr(entry.coroutine, "__name__", repr(entry.coroutine))
             for entry in self._replies
-            if entry.plain is None and not entry.ignored_in_sync
+            if entry.plain is None and not entry.ignore_async_in_sync_chat
         ]
 
-    def generate_reply(
-        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | Message | None:
-        """Make the reply: that of the first function in the table that has one."""
-        return run_unsuspended(self._reply(SYNC, messages, sender, kwargs.get("exclude") or ()))
-
-    async def a_generate_reply(
-        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
-    ) -> str | Message | None:
-        """Make the reply, with coroutine functions as well."""
-        return await self._reply(ASYNC, messages, sender, kwargs.get("exclude") or ())
-
-    async def _reply(
+    async def _generate_reply(
         self,
         mode: Mode,
-        messages: list[Message] | None,
-        sender: Agent | None,
-        exclude: Sequence[ReplyFunction],
-    ) -> str | Message | None:
+        messages: list[Message] | None = None,
+        sender: Agent | None = None,
+        **kwargs: Any,
+    ) -> Sent | None:
+        """Make the reply: that of the first function in the table that has one."""
         if messages is None:
             if sender is None:
                 raise AssertionError(f"Either {messages=} or {sender=} must be provided.")
@@ -196,7 +149,8 @@ class RepliesMixin(AgentState):
         done: set[ReplyFunction] = set()
         for entry in tuple(self._replies):
             function = entry.form(mode)
-            if function is None or entry.step in done or any(x in entry.forms() for x in exclude):
+            excluded = any(each in entry.forms() for each in kwargs.get("exclude") or ())
+            if function is None or entry.step in done or excluded:
                 continue
             if entry.trigger is not ANYONE and not triggers(entry.trigger, sender):
                 continue
@@ -207,6 +161,8 @@ class RepliesMixin(AgentState):
             if final:
                 return reply
         return self._default_auto_reply
+
+    generate_reply, a_generate_reply = forms(_generate_reply)
 
     def register_hook(self, hookable_method: str, hook: Callable[..., Any]) -> None:
         """Add a hook to the list of a hookable method."""
@@ -243,12 +199,6 @@ def _is_processed(last: Message) -> bool:
         return False
     content = last.get("content")
     return isinstance(content, str | list) and content != "exit"
-
-
-def _is_async(function: ReplyFunction) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)
-    )
 
 
 def _check_trigger(trigger: object) -> None:

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from teams.conversable._human_input import HumanInputMode
-from teams.conversable._protocols import Agent, LLMAgent, Message
+from teams.conversable._protocols import Agent, Message
 
 
-class AgentState(LLMAgent):
+class AgentState:
     """Name, conversations, limits and switches of an agent."""
 
     human_input_mode: HumanInputMode
     context_variables: dict[str, Any]
-    llm_config: dict[str, Any] | bool | None
+    llm_config: Any
     client: Any
     client_cache: Any
     reply_at_receive: defaultdict[Agent | None, bool]

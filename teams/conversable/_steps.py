@@ -19,7 +19,7 @@ class Steps(Protocol):
         """A reply is made and not yet sent."""
         ...
 
-    async def asking(self, agent: Agent, sender: Agent | None, prompt: str) -> None:
+    async def asking(self, agent: Any, sender: Agent | None, prompt: str) -> None:
         """A person is about to be asked."""
         ...
 

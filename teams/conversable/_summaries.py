@@ -45,7 +45,7 @@ def _reflecting(sender: Agent, recipient: Agent) -> AgentState | None:
 
 async def summarise(
     mode: Mode,
-    sender: AgentState,
+    sender: Agent,
     recipient: Agent,
     method: SummaryMethod,
     arguments: Mapping[str, Any],
@@ -58,7 +58,8 @@ async def summarise(
     if method == REFLECTION:
         return await _reflect(mode, sender, recipient, arguments)
     try:
-        last: Any = getattr(recipient, "last_message")(sender)
+        agent: Any = recipient  # one that is none of ours has no last message
+        last = agent.last_message(sender)
         return content_text(last["content"]).replace("TERMINATE", "")
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         warnings.warn(f"Cannot extract summary using last_msg: {error}.", stacklevel=2)
@@ -66,7 +67,7 @@ async def summarise(
 
 
 async def _reflect(
-    mode: Mode, sender: AgentState, recipient: Agent, arguments: Mapping[str, Any]
+    mode: Mode, sender: Agent, recipient: Agent, arguments: Mapping[str, Any]
 ) -> Any:
     """Summary that a model makes of the conversation."""
     prompt = arguments.get("summary_prompt")
@@ -79,30 +80,18 @@ async def _reflect(
     if agent is None:  # it went during the chat
         warnings.warn("No model client is left to summarise the chat with.", stacklevel=2)
         return ""
-    history = (
-        recipient.chat_messages_for_summary(sender)
-        if isinstance(recipient, AgentState)
-        else sender.chat_messages_for_summary(recipient)
-    )
-    messages = [
-        *spread_tool_responses(history),
-        {"role": role, "content": prompt},
-    ]
+    one: Any = recipient if isinstance(recipient, AgentState) else sender
+    history = one.chat_messages_for_summary(sender if one is recipient else recipient)
+    request: dict[str, Any] = {
+        "messages": [*spread_tool_responses(history), {"role": role, "content": prompt}],
+        "cache": agent.client_cache,
+        "agent": agent,
+    }
     client = agent.client
     try:
-        response = await mode.call(
-            client.create,
-            client.a_create,
-            messages=messages,
-            cache=agent.client_cache,
-            agent=agent,
-        )
+        response = await mode.call(client.create, client.a_create, **request)
     except BadRequest as error:
         warnings.warn(f"Cannot extract summary using reflection_with_llm: {error}.", stacklevel=2)
         return ""
-    answer = client.extract_text_or_completion_object(response)[0]
-    return answer if isinstance(answer, str) else content_text(_content(answer))
-
-
-def _content(answer: Any) -> Any:
-    return answer.get("content") if isinstance(answer, dict) else getattr(answer, "content", "")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    answer: Any = client.extract_text_or_completion_object(response)[0]
+    return content_text(answer if isinstance(answer, str) else answer["content"])
