@@ -25,7 +25,7 @@ from teams.conversable._code_blocks import (
 )
 from teams.conversable._executors import Executor, executor_of, run_script
 from teams.conversable._facade import run_to_end
-from teams.conversable._printing import IOStream
+from teams.conversable._printing import say
 
 Message = dict[str, Any]
 
@@ -62,6 +62,7 @@ class CodeMixin:
     _code_execution_config: dict[str, Any] | Literal[False]
     _code_executor: Executor | None
     _code_folder: LocalCommandLineCodeExecutor | None
+    """Holder of the temporary folder of this agent's code, which goes when the agent does."""
 
     def _begin_code(self, code_execution_config: dict[str, Any] | bool | None) -> None:
         """Take the constructor's argument."""
@@ -108,23 +109,28 @@ class CodeMixin:
 
         Keywords: lang, filename, work_dir, timeout (seconds), use_docker.
         """
-        config = self._code_execution_config or {}
-        options = {key: config[key] for key in _LEGACY if key in config} | kwargs
+        options = self._script_options() | kwargs
         seconds = options.pop("timeout", None)
         if options.get("use_docker") is None and self._code_folder is None:
             logger.warning(_LOCAL)
-        # A temporary folder of this agent's code, which goes when the agent does.
         self._code_folder = self._code_folder or LocalCommandLineCodeExecutor()
-        options["work_dir"] = options.get("work_dir") or self._code_folder.work_dir
         token = _TOKEN.get() or CancellationToken()
-        return run_to_end(run_script(code, token=token, seconds=seconds, **options))
+        return run_to_end(
+            run_script(
+                code, fresh=self._code_folder.work_dir, token=token, seconds=seconds, **options
+            )
+        )
+
+    def _script_options(self) -> dict[str, Any]:
+        config = self._code_execution_config or {}
+        return {key: config[key] for key in _LEGACY if key in config}
 
     def execute_code_blocks(self, code_blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
         """Run blocks of language and code, up to the first that fails: exit code and output."""
         exit_code, logs = 0, ""
         for number, (given, code) in enumerate(code_blocks):
             language = language_of(given, code)
-            _say(f"EXECUTING CODE BLOCK {number} (inferred language is {language})...")
+            say(f"\n>>>>>>>> EXECUTING CODE BLOCK {number} (inferred language is {language})...")
             exit_code, output = self._run_block(language.lower(), code, language)
             logs += f"\n{output}"
             if exit_code != 0:
@@ -134,8 +140,7 @@ class CodeMixin:
     def _run_block(self, language: str, code: str, written: str) -> tuple[int, str]:
         if language not in CommandLineCodeExecutor.SUPPORTED_LANGUAGES:
             return 1, f"unknown language {written}"
-        config = self._code_execution_config or {}
-        options = {key: config[key] for key in _LEGACY if key in config}
+        options = self._script_options()
         first = code.partition("\n")[0].strip()
         if first.startswith(_FILENAME):
             options["filename"] = first.removeprefix(_FILENAME).strip()
@@ -237,15 +242,9 @@ def _reply(exit_code: int, output: str) -> str:
 
 
 def _say_executing(blocks: Sequence[Any]) -> None:
-    languages = [language_of(each.language, each.code) for each in blocks]
-    if len(languages) == 1:
-        _say(f"EXECUTING CODE BLOCK (inferred language is {languages[0]})...")
+    languages = ", ".join(language_of(each.language, each.code) for each in blocks)
+    if len(blocks) == 1:
+        what = f"CODE BLOCK (inferred language is {languages})"
     else:
-        _say(
-            f"EXECUTING {len(blocks)} CODE BLOCKS "
-            f"(inferred languages are [{', '.join(languages)}])..."
-        )
-
-
-def _say(banner: str) -> None:
-    IOStream.get_default().print(f"\n>>>>>>>> {banner}", flush=True)
+        what = f"{len(blocks)} CODE BLOCKS (inferred languages are [{languages}])"
+    say(f"\n>>>>>>>> EXECUTING {what}...")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -10,7 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock
 from teams.code_executors._base import CodeExecutor
-from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._process import TIMED_OUT
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 
@@ -56,6 +56,7 @@ def executor_of(config: Mapping[str, Any]) -> Executor:
 async def run_script(
     code: str,
     *,
+    fresh: Path,
     token: CancellationToken,
     lang: str = "python",
     filename: str | None = None,
@@ -63,9 +64,17 @@ async def run_script(
     seconds: float | None = None,
     use_docker: bool | str | Sequence[str] | None = None,
 ) -> tuple[int, str, str | None]:
-    """Run one script on this machine or in a container: exit code, output, image."""
+    """Run one script on this machine or in a container: exit code, output, image.
+
+    It runs in the folder `fresh` unless it is given a `work_dir`.
+    """
     limit = max(1, int(seconds or SCRIPT_SECONDS))
-    executor, image = _script_executor(limit, work_dir, use_docker)
+    options: dict[str, Any] = {"work_dir": work_dir or fresh, "timeout": limit}
+    image = _image(use_docker)
+    if image is None:
+        executor: CodeExecutor = LocalCommandLineCodeExecutor(**options)
+    else:
+        executor = _container(image, options, is_fresh=not work_dir)
     if filename and not code.lstrip().startswith("# filename:"):
         code = f"# filename: {filename}\n{code}"
     async with executor:
@@ -75,19 +84,23 @@ async def run_script(
     return result.exit_code, result.output, image
 
 
-def _script_executor(
-    timeout: int, work_dir: Path | str | None, use_docker: bool | str | Sequence[str] | None
-) -> tuple[CommandLineCodeExecutor, str | None]:
+def _image(use_docker: bool | str | Sequence[str] | None) -> str | None:
+    """The image that a config asks for; None for this machine."""
     if not use_docker:
-        return LocalCommandLineCodeExecutor(timeout=timeout, work_dir=work_dir), None
-    # Here for start-up: whoever runs code on this machine does not pay for it.
-    from teams.code_executors.docker import DockerCommandLineCodeExecutor
-
+        return None
     match use_docker:
+        case True:
+            return "python:3-slim"
         case str():
-            image = use_docker
-        case bool():
-            image = "python:3-slim"
+            return use_docker
         case _:
-            image = use_docker[0]
-    return DockerCommandLineCodeExecutor(image, timeout=timeout, work_dir=work_dir), image
+            return use_docker[0]
+
+
+def _container(image: str, options: dict[str, Any], *, is_fresh: bool) -> CodeExecutor:
+    # Here for start-up: whoever runs code on this machine does not pay for it.
+    from teams.code_executors.docker import NOBODY, DockerCommandLineCodeExecutor
+
+    if is_fresh and os.geteuid() == 0:  # where code runs as nobody
+        os.chown(options["work_dir"], NOBODY, NOBODY)
+    return DockerCommandLineCodeExecutor(image, **options)

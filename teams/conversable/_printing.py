@@ -54,3 +54,8 @@ class IOConsole(IOStream):
 
 _STREAM: ContextVar[IOStream | None] = ContextVar("teams_conversable_io", default=None)
 _CONSOLE = IOConsole()
+
+
+def say(text: str) -> None:
+    """Print a text to the default stream."""
+    IOStream.get_default().print(text, flush=True)

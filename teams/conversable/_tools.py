@@ -15,7 +15,7 @@ from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
 from teams._tools.signature import function_name, unwrap
 from teams.conversable._facade import run_to_end
-from teams.conversable._printing import IOStream
+from teams.conversable._printing import say
 from teams.conversable._tool_schema import tool_schema
 from teams.conversable._tool_values import for_execution, read_arguments
 
@@ -44,8 +44,6 @@ class ToolsMixin:
 
     def _update_client(self) -> None:
         """Let the model client, where there is one, follow a changed `llm_config`."""
-
-    # --- what the agent executes ---
 
     @property
     def function_map(self) -> dict[str, Callable[..., Any]]:
@@ -87,8 +85,6 @@ class ToolsMixin:
             return function
 
         return register
-
-    # --- what the model may call ---
 
     def update_function_signature(self, func_sig: str | Message, is_remove: bool | None) -> None:
         """Add or replace an entry of `functions`, or remove that of a name."""
@@ -148,8 +144,6 @@ class ToolsMixin:
 
         return register
 
-    # --- calls ---
-
     def execute_function(self, func_call: Message, verbose: bool = False) -> tuple[bool, Message]:
         """Execute a call; return whether it succeeded, and its result as a message.
 
@@ -158,8 +152,7 @@ class ToolsMixin:
         call = self._prepared(func_call)
         if isinstance(call, str):
             return False, _result(func_call, call)
-        say = IOStream.get_default().print
-        say(f"\n>>>>>>>> EXECUTING FUNCTION {func_call['name']}...", flush=True)
+        say(f"\n>>>>>>>> EXECUTING FUNCTION {func_call['name']}...")
         try:
             outcome = True, _result(func_call, call())
         except InputRequired:
@@ -167,7 +160,7 @@ class ToolsMixin:
         except Exception as error:
             outcome = False, _result(func_call, f"Error: {error}")
         if verbose:
-            say(f"\nArguments: {call.keywords}\nResult:\n{outcome[1]['content']}", flush=True)
+            say(f"\nArguments: {call.keywords}\nResult:\n{outcome[1]['content']}")
         return outcome
 
     async def a_execute_function(self, func_call: Message) -> tuple[bool, Message]:
@@ -175,9 +168,7 @@ class ToolsMixin:
         call = self._prepared(func_call)
         if isinstance(call, str):
             return False, _result(func_call, call)
-        IOStream.get_default().print(
-            f"\n>>>>>>>> EXECUTING ASYNC FUNCTION {func_call['name']}...", flush=True
-        )
+        say(f"\n>>>>>>>> EXECUTING ASYNC FUNCTION {func_call['name']}...")
         try:
             content = call()
             if inspect.isawaitable(content):
@@ -220,8 +211,6 @@ class ToolsMixin:
         if failed := next((each for each in outcomes if isinstance(each, Exception)), None):
             raise failed
         return [each[1] for each in outcomes if not isinstance(each, Exception)]
-
-    # --- replies ---
 
     def generate_function_call_reply(
         self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
