@@ -94,4 +94,7 @@ async def _reflect(
         warnings.warn(f"Cannot extract summary using reflection_with_llm: {error}.", stacklevel=2)
         return ""
     answer: Any = client.extract_text_or_completion_object(response)[0]
-    return content_text(answer if isinstance(answer, str) else answer["content"])
+    if isinstance(answer, str):
+        return answer
+    message: Any = answer if hasattr(answer, "keys") else answer.model_dump()
+    return content_text(message.get("content"))

@@ -76,7 +76,7 @@ class TestConfig:
         assert agent().code_executor is None
 
     def test_an_unknown_executor(self):
-        with pytest.raises(ValueError, match="^Unknown code executor x$"):
+        with pytest.raises(ValueError, match=r"^Unknown code executor x$"):
             Bare(code={"executor": "x"})
 
 

@@ -330,8 +330,14 @@ class TestToolCallsReply:
         assert seen == [(threading.current_thread(), "set")]
 
 
-TOOL = {"type": "function", "function": {"name": "add", "description": "d", "parameters": {}}}
-OTHER = {"type": "function", "function": {"name": "other", "description": "d", "parameters": {}}}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "add", "description": "d", "parameters": {}},
+}
+OTHER: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "other", "description": "d", "parameters": {}},
+}
 
 
 class TestSignatures:
