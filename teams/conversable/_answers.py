@@ -9,7 +9,7 @@ from teams.models._types import CreateResult
 
 
 class Answer(SimpleNamespace):
-    """An answer or a part of it, with the fields of OpenAI's object."""
+    """An answer or its part, with the fields of OpenAI's object."""
 
     def model_dump(self) -> dict[str, Any]:
         """The fields that hold something, and a message's `content`."""
@@ -18,7 +18,7 @@ class Answer(SimpleNamespace):
 
 
 def make_answer(result: CreateResult, *, model: str, cost: float, legacy_call: bool) -> Answer:
-    """The answer for a result; with `legacy_call`, its call as a function call."""
+    """The answer for a result; `legacy_call`: with a function call."""
     message = Answer(content=result.content, role="assistant", function_call=None, tool_calls=None)
     if not isinstance(result.content, str):
         message.content = result.thought

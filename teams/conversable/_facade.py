@@ -1,4 +1,4 @@
-"""Async code called from sync code: one event loop in one daemon thread."""
+"""Async code called from sync code, on one loop in a thread."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_to_end(awaitable: Awaitable[T]) -> T:
 
 
 def run_unsuspended(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The outcome of a coroutine that awaits nothing which is not ready at once."""
+    """The outcome of a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as ended:
@@ -76,7 +76,7 @@ async def _settle(awaitable: Awaitable[T], outcome: Future[T]) -> None:
 
 
 def _forget_loop() -> None:
-    """Let a forked process make a loop of its own: threads don't go along."""
+    """Let a forked process make its own: threads don't go along."""
     global _lock, _loop
     _lock, _loop = threading.Lock(), None
 

@@ -49,7 +49,7 @@ def check_llm_config(config: object) -> dict[str, Any] | Literal[False]:
 
 
 def merge_entries(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The entries of the `config_list` over the top level's keys; without one, one entry."""
+    """The `config_list`'s entries over the top level; without one, one entry."""
     top = {key: value for key, value in config.items() if key != "config_list"}
     listed = config.get("config_list")
     return [top] if listed is None else [{**top, **entry} for entry in listed]
@@ -63,7 +63,7 @@ class ModelCall:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What is asked of the model."""
+        """Options of the request."""
         return {
             key: value
             for key, value in self.settings.items()
@@ -72,7 +72,7 @@ class ModelCall:
 
     @property
     def connection(self) -> dict[str, Any]:
-        """Where it is asked."""
+        """Settings by which the model is reached."""
         given = self.settings
         return {key: given[key] for key in CONNECTION if given.get(key) is not None}
 
@@ -92,7 +92,7 @@ def filter_config(
     filter_dict: Mapping[str, Sequence[Any]] | None,
     exclude: bool = False,
 ) -> list[dict[str, Any]]:
-    """The entries whose values are all among the accepted ones of `filter_dict`.
+    """The entries with accepted values, which `filter_dict` names by key.
 
     A list fits by any common value, an absent key only if None is accepted. `exclude` keeps the
     entries of which no value is among them.
@@ -112,9 +112,10 @@ def config_list_from_json(
     file_location: str | None = "",
     filter_dict: Mapping[str, Sequence[Any]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The config list of an environment variable, which holds JSON or a path, or else of a file.
+    """The config list of an environment variable or a file.
 
-    Raises FileNotFoundError if there is neither, and ValueError for what is no JSON.
+    The variable holds JSON or a path. Raises FileNotFoundError if there is neither, and ValueError
+    for what is no JSON.
     """
     text = os.environ.get(env_or_file)
     if text is None:
@@ -134,6 +135,6 @@ def _is_accepted(value: Any, accepted: Sequence[Any]) -> bool:
 
 
 def _named(value: Any) -> Any:
-    """A value that JSON has no form for: a schema, or the name of a class or function."""
+    """A class's schema, or the name of a function."""
     schema = getattr(value, "model_json_schema", None)
     return schema() if callable(schema) else getattr(value, "__qualname__", str(value))

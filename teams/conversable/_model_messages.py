@@ -27,7 +27,7 @@ _NO_ID = "function_call"
 
 
 def spread_tool_responses(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Put each tool response in the place of the message that carries it.
+    """Put tool responses in the place of the message that carries them.
 
     A message of another role, by which a person broke off the calls, follows its responses.
     """
@@ -58,7 +58,7 @@ def fill_templates(
 
 
 def fill_template(content: Any, context: Mapping[str, Any] | None, *, texts: bool) -> Any:
-    """What a callable content makes of the context; with `texts`, also a text formatted with it."""
+    """The content with the context in it; with `texts`, also in texts."""
     if callable(content):
         return content(context or {})
     return content.format(**context) if texts and context and isinstance(content, str) else content
@@ -70,7 +70,7 @@ def clean_call_name(name: str) -> str:
 
 
 def wire_message(message: ChatMessage) -> ChatMessage:
-    """The message as OpenAI's API takes it: a name has no white space."""
+    """The message with a name that OpenAI's API takes."""
     name = str(message.get("name") or "")
     fitting = _FORBIDDEN_IN_NAMES.sub("_", name)[:_NAME_LENGTH]
     return message if fitting == name else {**message, "name": fitting}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -17,9 +16,11 @@ from teams.conversable._wrapper import OpenAIWrapper
 
 Reply = tuple[bool, str | dict[str, Any] | None]
 
+_OPTIONAL = ("id", "type")
+
 
 class ModelMixin:
-    """What a ConversableAgent does with models."""
+    """The methods of a ConversableAgent that ask models."""
 
     DEFAULT_CONFIG: ClassVar[dict[str, Any] | Literal[False]] = False
     """The `llm_config` of agents that are given none."""
@@ -79,7 +80,7 @@ class ModelMixin:
         return _reply(client, response)
 
     def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
-        """Make the first entry of the config that names the class a client of it."""
+        """Make a client for the first entry that names its class."""
         if self.client is None:
             raise ValueError(
                 f'Model client "{model_client_cls.__name__}" is being registered but was not found '
@@ -105,7 +106,7 @@ class ModelMixin:
         return None if self.client is None else self.client.total_usage_summary
 
     def _request(self, messages: list[dict[str, Any]] | None, sender: Any) -> dict[str, Any]:
-        """What the client is asked."""
+        """The client's arguments."""
         given = self._oai_messages[sender] if messages is None else messages
         return {
             "messages": [*self._oai_system_message, *spread_tool_responses(given)],
@@ -118,31 +119,21 @@ class ModelMixin:
 def _reply(client: Any, response: Any) -> Reply:
     extracted = client.extract_text_or_completion_object(response)[0]
     if extracted is None:
-        warnings.warn(
-            "The model's answer is empty: neither text nor calls.", UserWarning, stacklevel=3
-        )
+        empty = "The model's answer is empty: neither text nor calls."
+        warnings.warn(empty, UserWarning, stacklevel=3)
         return False, None
-    if isinstance(extracted, str):
-        return True, extracted
-    message = extracted if isinstance(extracted, dict) else extracted.model_dump()
-    return True, _with_clean_calls({**message})
+    return True, extracted if isinstance(extracted, str) else _clean(extracted)
 
 
-def _with_clean_calls(message: dict[str, Any]) -> dict[str, Any]:
-    """The message with names and fields of calls as providers take them."""
-    if function := message.get("function_call"):
-        message["function_call"] = {**function, "name": clean_call_name(function["name"])}
-    if calls := message.get("tool_calls"):
-        message["tool_calls"] = [_clean_call(call) for call in calls]
-    for key in ("id", "type"):
-        if key in message and message[key] is None:
-            del message[key]
-    return message
-
-
-def _clean_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    given = {
-        key: value for key, value in call.items() if key not in ("id", "type") or value is not None
+def _clean(message: Any) -> dict[str, Any]:
+    """The message or call as a dict, with names that providers take."""
+    given: dict[str, Any] = message.model_dump() if hasattr(message, "model_dump") else message
+    clean = {
+        key: value for key, value in given.items() if value is not None or key not in _OPTIONAL
     }
-    function = call["function"]
-    return {**given, "function": {**function, "name": clean_call_name(function["name"])}}
+    for key in ("function", "function_call"):
+        if called := clean.get(key):
+            clean[key] = {**called, "name": clean_call_name(called["name"])}
+    if calls := clean.get("tool_calls"):
+        clean["tool_calls"] = [_clean(call) for call in calls]
+    return clean

@@ -15,7 +15,7 @@ _SELLERS: Mapping[str, str] = {"azure": "azure", "anthropic": "anthropic", "bedr
 
 
 class Price(NamedTuple):
-    """What 1,000 tokens cost."""
+    """Prices of 1,000 tokens."""
 
     prompt: float
     completion: float
@@ -41,7 +41,10 @@ def parse_price(given: Any) -> Price:
 
 @cache
 def listed_price(provider: str, model: str) -> Price:
-    """The price of the table of `genai-prices` (extra `prices`); 0, with a warning, for others."""
+    """The price in the table of genai-prices (extra `prices`).
+
+    Others count as 0, with a warning.
+    """
     if provider == "ollama":
         return Price(0.0, 0.0)
     if find_spec(_TABLE) is not None:
@@ -61,5 +64,5 @@ def listed_price(provider: str, model: str) -> Price:
 
 
 def _base(price: Any) -> float:
-    """The price of a million tokens as a number; of tiers, that of short requests."""
+    """The price as a number; of tiers, that of short requests."""
     return float(getattr(price, "base", price) or 0)

@@ -48,7 +48,7 @@ _ABLE = ModelInfo(
 
 
 class ProviderClient:
-    """Asks the models of one provider; a `ModelClient` in what it makes of an answer."""
+    """Asks one provider's models, and reads answers as a `ModelClient` does."""
 
     def __init__(self, api_type: str, response_format: Any = None) -> None:
         if api_type not in _CLIENTS:
@@ -112,7 +112,7 @@ class ProviderClient:
         settings: dict[str, Any],
         arguments: dict[str, Any],
     ) -> list[Any]:
-        """The messages; tools, format and settings move to where the client takes them."""
+        """The messages; options move to where the client takes them."""
         if wanted := options.pop("response_format", None):
             if wanted != {"type": "json_object"}:
                 raise ValueError(f"A response_format for {self._api_type} is a pydantic class.")
@@ -148,7 +148,7 @@ class ProviderClient:
 
 
 def _as_they_are(messages: list[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
-    """Put the chat's own messages and options into the request; the messages to count."""
+    """Put the chat's own messages into the options; those to count."""
     wanted = options.get("response_format", {})
     if wanted and wanted.get("type") not in ("text", "json_object", "json_schema"):
         strict = wanted.get("additionalProperties") is False

@@ -10,7 +10,7 @@ from teams.conversable._printing import IOStream
 Summary = dict[str, Any]
 """{"total_cost": cost, model: {"cost", "prompt_tokens", ...}}."""
 
-_COUNTED = ("cost", "prompt_tokens", "completion_tokens", "total_tokens")
+COUNTED = ("cost", "prompt_tokens", "completion_tokens", "total_tokens")
 _MODES = ("actual", "total")
 _WORDS = {"actual": "excluding", "total": "including"}
 _BOTH = (
@@ -20,8 +20,8 @@ _BOTH = (
 
 
 def add_usage(summary: Summary | None, usage: Mapping[str, Any] | None) -> Summary | None:
-    """The summary with one answer's usage; unchanged for one that is not told in full."""
-    if not usage or any(usage.get(key) is None for key in ("model", *_COUNTED)):
+    """The summary with an answer's usage, if that is told in full."""
+    if not usage or any(usage.get(key) is None for key in ("model", *COUNTED)):
         return summary
     return merge_usage(summary, {"total_cost": usage["cost"], usage["model"]: usage})
 
@@ -33,12 +33,12 @@ def merge_usage(summary: Summary | None, other: Mapping[str, Any]) -> Summary:
     for model, counts in other.items():
         if model != "total_cost":
             known = merged.get(model, {})
-            merged[model] = {key: known.get(key, 0) + counts[key] for key in _COUNTED}
+            merged[model] = {key: known.get(key, 0) + counts[key] for key in COUNTED}
     return merged
 
 
 def gather_usage_summary(agents: Iterable[Any]) -> dict[str, Summary]:
-    """The usage of agents together, with and without answers out of a cache."""
+    """The usage of agents together, with and without cached answers."""
     total: Summary = {"total_cost": 0}
     actual: Summary = {"total_cost": 0}
     for agent in agents:
@@ -79,5 +79,5 @@ def _print_summary(summary: Summary | None, mode: str) -> None:
     say(f"Total cost: {round(summary['total_cost'], 5)}", flush=True)
     for model, counts in summary.items():
         if model != "total_cost":
-            told = ", ".join(f"{key}: {round(counts[key], 5)}" for key in _COUNTED)
+            told = ", ".join(f"{key}: {round(counts[key], 5)}" for key in COUNTED)
             say(f"* Model '{model}': {told}", flush=True)

@@ -15,27 +15,19 @@ from teams.conversable._model_config import ModelCall, merge_entries
 from teams.conversable._model_messages import fill_templates
 from teams.conversable._prices import parse_price
 from teams.conversable._providers import ProviderClient
-from teams.conversable._usage import Summary, add_usage, print_usage
+from teams.conversable._usage import COUNTED, Summary, add_usage, print_usage
 from teams.models._errors import ModelError, ModelRefused, ModelTimeout
 
 logger = logging.getLogger("teams")
 
-Filter = Callable[..., bool]
-
 
 class ModelClient(Protocol):
-    """A model client of one's own, named in a config entry by `model_client_cls`.
+    """A client of one's own, named in an entry by `model_client_cls`.
 
     Made with its entry. Responses have `choices`, each with a `message`, and `model`.
     """
 
-    RESPONSE_USAGE_KEYS: ClassVar[Sequence[str]] = (
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "cost",
-        "model",
-    )
+    RESPONSE_USAGE_KEYS: ClassVar[Sequence[str]] = ("model", *COUNTED)
 
     def create(self, params: dict[str, Any]) -> Any:
         """The response to a request: its options and `model_client_cls`."""
@@ -46,7 +38,7 @@ class ModelClient(Protocol):
         ...
 
     def cost(self, response: Any) -> float:
-        """What the response cost."""
+        """Its cost."""
         ...
 
     @staticmethod
@@ -101,13 +93,13 @@ class OpenAIWrapper:
 
     def reconfigure(self, config: Mapping[str, Any]) -> None:
         """Take another config; registered clients and the usage so far stay."""
-        registered = [each for each in self._entries if each.custom and each.client is not None]
+        known = [(each.custom, each.client) for each in self._entries if each.custom]
         self._entries = [_Entry(settings) for settings in merge_entries(config)]
-        for known in registered:
-            places = (each for each in self._entries if each.custom == known.custom)
-            place = next((each for each in places if each.client is None), None)
-            if place is not None:
-                place.client = known.client
+        for entry in self._entries:
+            match = next((each for each in known if entry.custom == each[0]), None)
+            if match is not None:
+                known.remove(match)
+                entry.client = match[1]
 
     def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
         """Make the first placeholder that names the class a client: cls(entry, **kwargs)."""
@@ -126,10 +118,11 @@ class OpenAIWrapper:
         logger.warning("All entries of the config_list for the model client %s are taken.", name)
 
     def create(self, **config: Any) -> Any:
-        """The first answer that passes `filter_func`; options go over those of the entries.
+        """The first answer that passes `filter_func`.
 
-        Ours are `context` (for templates in messages and the filter), `cache`, `filter_func` and
-        `agent`. The response gets `cost`, `config_id` and `pass_filter`.
+        Options go over those of the entries. Ours are `context` (for templates in messages and the
+        filter), `cache`, `filter_func` and `agent`. The response gets `cost`, `config_id` and
+        `pass_filter`.
         """
         return run_unsuspended(self._create(config, sync=True))
 
@@ -220,5 +213,5 @@ def _cache(call: ModelCall) -> AbstractCache | None:
 
 
 def _passes(call: ModelCall, response: Any) -> bool:
-    passes: Filter | None = call.settings.get("filter_func")
+    passes: Callable[..., bool] | None = call.settings.get("filter_func")
     return passes is None or passes(context=call.settings.get("context"), response=response)
