@@ -1,4 +1,4 @@
-"""The scripted OpenAI-compatible server in a thread of its own, for sync code."""
+"""The scripted OpenAI-compatible server in a thread, for sync code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.openai_server import FakeOpenAI
 
 @contextmanager
 def openai_in_thread(*answers: Script) -> Generator[FakeOpenAI]:
-    """A running server; give it answers with `script()` while no request is open."""
+    """A running server; script it while no request is open."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="fake openai", daemon=True)
     thread.start()

@@ -49,7 +49,7 @@ def said(wrapper: OpenAIWrapper, **config: Any) -> Any:
 
 
 class Custom:
-    """A model client of one's own; its entry says what it answers."""
+    """A model client; its entry says what it answers."""
 
     def __init__(self, config: dict[str, Any], **kwargs: Any) -> None:
         self.config, self.kwargs = config, kwargs
