@@ -1,7 +1,7 @@
 """The documentation's code runs, and prints what the pages say.
 
-The Python blocks of a page run in order, in one module, with the scripted server as OpenAI. In a
-page's source,
+The Python blocks of a page run in order, in one module, with the scripted server as OpenAI; it has
+a thread of its own, so that sync code may wait for it. In a page's source,
 
 - `<!-- answers: [...] -->` is what the model answers next (see `parse_script`),
 - a block of `text` right after one of Python is what it prints,
@@ -31,6 +31,7 @@ from opentelemetry.util._once import Once
 
 from docs import gallery
 from docs.gallery_scenes import SCENES
+from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import parse_script
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -75,6 +76,12 @@ def steps(path: Path) -> Iterator[Step]:
         )
         output = following[3] if following is not None and shown else None
         yield Step(page.count("\n", 0, fence.start(3)), code, answers, output)
+
+
+@pytest.fixture
+def openai_server() -> Iterator[FakeOpenAI]:
+    with openai_in_thread() as server:
+        yield server
 
 
 @pytest.mark.timeout(30)
