@@ -1,4 +1,4 @@
-"""ConversableAgent: an agent that talks with others, with a model, a person, tools and code."""
+"""ConversableAgent: talks with agents, models, people, tools and code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from teams.conversable._tools import ToolsMixin
 
 
 class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
-    """An agent that can be made an assistant, a user's proxy, or both.
+    """An assistant, a user's proxy, or both.
 
     It replies to each message unless the message ends the conversation. To change how, override
     `generate_reply`, `get_human_input`, `run_code`, `execute_code_blocks` or `execute_function`,
@@ -91,24 +91,24 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         use_async: bool | None = None,
         **kwargs: Any,
     ) -> None:
-        """Reply with the last summary of a queue of chats, when the trigger matches the sender."""
+        """Reply to some senders with the summary of other chats."""
         both = nested_reply(chat_queue, reply_func_from_nested_chats, use_async=bool(use_async))
         self._insert(position, Reply(trigger, *both, both[1], **kwargs))
 
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
-        """Run chats one after the other; the sender is this agent unless an item names one."""
+        """Run chats in order, from this agent unless an item names another."""
         results = run_unsuspended(run_queue(SYNC, with_sender(chat_queue, self)))
         self._finished_chats = results
         return results
 
     async def a_initiate_chats(self, chat_queue: ChatQueue) -> dict[Any, ChatResult]:
-        """Run chats by their prerequisites; the sender is this agent unless an item names one."""
+        """Run chats by their prerequisites; see `initiate_chats`."""
         results = await a_initiate_chats(with_sender(chat_queue, self))
         self._finished_chats = results
         return results
 
     def get_chat_results(self, chat_index: Any | None = None) -> Any:
-        """Results of the last queue, or one of them by its index or chat_id."""
+        """Results of the last queue, or one by index or chat_id."""
         finished: Any = self._finished_chats
         return finished if chat_index is None else finished[chat_index]
 

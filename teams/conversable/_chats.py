@@ -37,7 +37,7 @@ class ChatResult:
     """Conversation of the starter with the recipient; live."""
 
     summary: Any = None
-    """What the summary method made of the chat."""
+    """Text that the summary method made."""
 
     cost: dict[str, Any] | None = None
     """Usage of both agents, with and without cached answers."""
@@ -111,7 +111,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
     async def _deliver(
         self, mode: Mode, message: Sent, recipient: Agent, request_reply: Flag, silent: Flag
     ) -> None:
-        """Put a message into the own list, and hand it to the recipient."""
+        """Store a message and hand it to the recipient."""
         for hook in self._hooks["process_message_before_send"]:
             message = hook(sender=self, message=message, recipient=recipient, silent=silent)
         self._conversation(recipient).append(normalised(message, "assistant", speaker=self.name))
@@ -253,7 +253,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         return await mode.call(make, a_make, chat.message, **chat.context)
 
     async def _generate_init_message(self, mode: Mode, message: Sent | None, **kwargs: Any) -> Sent:
-        """First message of a chat: the given one or a person's, with the carryover."""
+        """First message, given or asked for, with the carryover."""
         given: Any = message
         if given is None:
             given = await mode.call(self.get_human_input, self.a_get_human_input, ">")
@@ -263,7 +263,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
 
 
 async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag = None) -> None:
-    """Send reply after reply, until an agent has none; the flag is for the first."""
+    """Send replies until an agent has none; the flag is for the first."""
     while turn.reply is not None:
         reply, sender, recipient = turn.reply, turn.recipient, turn.sender
         turn = _Turn(sender, recipient)
@@ -287,6 +287,6 @@ def _cache_of_a_chat(agents: Sequence[ChatsMixin], cache: Any) -> Generator[None
 
 
 def is_silent(agent: Agent, silent: Flag) -> bool:
-    """True unless an agent's messages are shown; its own wish is stronger than the call's."""
+    """True if messages are not printed; the agent's own flag wins."""
     own = getattr(agent, "silent", None)
     return bool(silent if own is None else own)

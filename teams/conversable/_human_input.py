@@ -1,4 +1,4 @@
-"""Whether a person is asked before an agent replies, and what the answer means."""
+"""Decisions before a reply: end, ask a person, or go on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def question(standing: Standing, *, me: str, sender: str) -> str | Act:
 
 
 def outcome(answer: str, standing: Standing, last: Message) -> Message | Act:
-    """Reply that the person's answer is, or the decision that follows from it."""
+    """The person's answer as a reply or a decision."""
     if answer == "exit" or (not answer and standing.ended):
         return Act.EXIT
     if not answer and standing.limit != 0:

@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """Sync or async: which form of a member a step of the engine calls.
+    """Sync or async: the form of members that the engine calls.
 
     In a sync chat the engine's coroutines never suspend: they need no loop, and every callback runs
     in the caller's thread.
@@ -47,7 +47,7 @@ ASYNC = Mode(is_async=True)
 def forms(
     engine: Callable[Concatenate[S, Mode, P], CoroutineType[Any, Any, R]],
 ) -> tuple[Callable[Concatenate[S, P], R], Callable[Concatenate[S, P], CoroutineType[Any, Any, R]]]:
-    """Sync and async form of a method of the engine, `_NAME`: NAME and a_NAME."""
+    """Make NAME and a_NAME of an engine's method `_NAME`."""
 
     def plain(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
         return run_unsuspended(engine(self, SYNC, *args, **kwargs))

@@ -22,7 +22,7 @@ NestedReply = str | Callable[..., Any]
 def nested_reply(
     chat_queue: ChatQueue, reply: NestedReply, *, use_async: bool
 ) -> tuple[ReplyFunction | None, ReplyFunction]:
-    """Sync and async form of the reply function over a queue; an async queue has the latter alone.
+    """Sync and async form of the reply; an async queue has no sync one.
 
     ValueError if the queue or the function does not fit.
     """

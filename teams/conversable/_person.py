@@ -33,7 +33,7 @@ class PersonMixin(AgentState):
         self.reply_at_receive = defaultdict(bool)
 
     def update_max_consecutive_auto_reply(self, value: int, sender: Agent | None = None) -> None:
-        """Change the limit of automatic replies in a row, for one sender or for all."""
+        """Change the limit of automatic replies, for one sender or all."""
         if sender is not None:
             self._limits[sender] = value
             return

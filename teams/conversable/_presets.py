@@ -1,4 +1,4 @@
-"""Agents of the usual two kinds: one that solves, one that stands for a person."""
+"""Agents of the usual two kinds: an assistant, a user's proxy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from teams.conversable._messages import Message
 
 
 class AssistantAgent(ConversableAgent):
-    """An agent that solves tasks with a model and suggests code; it runs none."""
+    """An agent that solves tasks with a model and writes code."""
 
     DEFAULT_SYSTEM_MESSAGE = """You are a helpful assistant who solves tasks by reasoning and, where it helps, by code that the user runs for you.
 First lay out a short plan. Then take it step by step, and say of each step whether it needs code or only thought.
@@ -51,7 +51,7 @@ When everything is done, reply with the word TERMINATE at the end."""  # noqa: E
 
 
 class UserProxyAgent(ConversableAgent):
-    """An agent that asks a person, and runs the code and the calls that others suggest."""
+    """An agent that asks a person and runs code and tools."""
 
     DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS = {  # noqa: RUF012 (AG2's name, a table)
         "ALWAYS": "A person who answers questions, gives tasks, and can run code.",

@@ -19,12 +19,12 @@ ChatQueue = Sequence[Mapping[str, Any]]
 
 
 def initiate_chats(chat_queue: ChatQueue) -> list[ChatResult]:
-    """Run chats one after the other; each item names its sender and recipient."""
+    """Run chats in order; each item names its sender and recipient."""
     return run_unsuspended(run_queue(SYNC, chat_queue))
 
 
 async def a_initiate_chats(chat_queue: ChatQueue) -> dict[Any, ChatResult]:
-    """Run chats by their `prerequisites`: those that need nothing of each other overlap.
+    """Run chats by their `prerequisites`; independent ones overlap.
 
     A chat gets the summaries of its prerequisites. Nothing runs if one is unknown or needs itself.
     """

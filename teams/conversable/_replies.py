@@ -30,7 +30,7 @@ HOOKABLE = (
 
 @dataclass(slots=True, eq=False)
 class Reply:
-    """An entry of the table: one step, in a sync form, an async form, or both."""
+    """An entry of the table: a step in its sync and async form."""
 
     trigger: Trigger
     plain: ReplyFunction | None
@@ -83,7 +83,7 @@ class RepliesMixin(AgentState):
     _hooks: dict[str, list[Callable[..., Any]]]
 
     def _begin_replies(self, steps: Sequence[tuple[ReplyFunction, ReplyFunction, int]]) -> None:
-        """Fill the table with the built-in steps, and make an empty list for each hook."""
+        """Fill the table with the built-in steps."""
         self._hooks = {name: [] for name in HOOKABLE}
         self._pairs = {form: (plain, other) for plain, other, _ in steps for form in (plain, other)}
         self._replies = [Reply(ANYONE, one, other, one, width) for one, other, width in steps]
@@ -99,7 +99,7 @@ class RepliesMixin(AgentState):
         ignore_async_in_sync_chat: bool = False,
         remove_other_reply_funcs: bool = False,
     ) -> None:
-        """Add a reply function; it is asked when the trigger matches the sender."""
+        """Add a reply function for the senders that a trigger matches."""
         pair = self._pairs.get(reply_func)
         both = (None, reply_func) if is_async(reply_func) else pair or (reply_func, None)
         step = pair[0] if pair else reply_func
@@ -118,7 +118,7 @@ class RepliesMixin(AgentState):
                 entry.replace(old_reply_func, new_reply_func)
 
     def _insert(self, position: int, entry: Reply) -> None:
-        """Put an entry before the first that begins at the position or after it."""
+        """Put an entry before the first at or after the position."""
         begins = [sum(each.width for each in self._replies[:n]) for n in range(len(self._replies))]
         later = (index for index, begin in enumerate(begins) if begin >= position)
         self._replies.insert(next(later, len(begins)) if position >= 0 else position, entry)
@@ -138,7 +138,7 @@ class RepliesMixin(AgentState):
         sender: Agent | None = None,
         **kwargs: Any,
     ) -> Sent | None:
-        """Make the reply: that of the first function in the table that has one."""
+        """Make the reply: the first that a function has."""
         if messages is None:
             if sender is None:
                 raise AssertionError(f"Either {messages=} or {sender=} must be provided.")

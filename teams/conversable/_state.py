@@ -57,7 +57,7 @@ class AgentState:
         return self._oai_messages
 
     def _conversation(self, agent: Agent) -> list[Message]:
-        """Messages exchanged with an agent; a dict given to the constructor may lack it."""
+        """Messages exchanged with an agent; made when missing."""
         return self._oai_messages.setdefault(agent, [])
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Message]:
@@ -83,7 +83,7 @@ class AgentState:
     def clear_history(
         self, recipient: Agent | None = None, nr_messages_to_preserve: int | None = None
     ) -> None:
-        """Forget the conversation with an agent, or all; keep the newest messages if asked."""
+        """Forget one conversation or all, but for the newest messages."""
         if recipient is not None:
             if nr_messages_to_preserve:
                 warnings.warn(
@@ -116,7 +116,7 @@ class AgentState:
 
 
 def _first_kept(messages: list[Message], count: int) -> int:
-    """Index of the oldest message to keep: a call stays with its results."""
+    """Index of the oldest message to keep; calls keep their results."""
     first = max(len(messages) - count, 0)
     if 0 < first < len(messages) and _is_result(messages[first]):
         return first - 1

@@ -1,4 +1,4 @@
-"""The scripted server for sync programs, and a configuration that leads to it."""
+"""The scripted server for sync programs, and its configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chess: each player asks the board in a nested chat before a move is told."""
+"""Chess: each move is made in a nested chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two agents play: a joke on a theme, and a number to be guessed."""
+"""Two agents joke, and guess a number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.teams.conversable.pairs import Screen, contents
 
 
 def said(server: FakeOpenAI) -> list[list[tuple[str, str, str]]]:
-    """What each request says: role, name and content of its messages."""
+    """Role, name and content of each request's messages."""
     return [
         [(each["role"], each.get("name", ""), each["content"]) for each in request.messages]
         for request in server.requests

@@ -1,4 +1,4 @@
-"""Agents of the chats' tests, and a stream that records what they print."""
+"""Agents for tests of chats, and a stream that records."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from teams.conversable import ConversableAgent, IOStream
 
 
 def agent(name: str = "al", **options: Any) -> ConversableAgent:
-    """An agent that asks nobody and says "I am NAME" without a model."""
+    """An agent that asks nobody and says "I am NAME"."""
     return ConversableAgent(
         name, **{"human_input_mode": "NEVER", "default_auto_reply": f"I am {name}", **options}
     )
 
 
 def saying(name: str, *texts: Any, **options: Any) -> ConversableAgent:
-    """An agent that says these texts, one after the other, and then nothing."""
+    """An agent that says these texts in turn, then nothing."""
     speaker = agent(name, default_auto_reply=None, **options)
     left = list(texts)
 

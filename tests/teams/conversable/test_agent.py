@@ -1,4 +1,4 @@
-"""What a ConversableAgent is made of, and its members."""
+"""Construction and members of a ConversableAgent."""
 
 from __future__ import annotations
 

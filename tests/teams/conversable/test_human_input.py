@@ -1,4 +1,4 @@
-"""When a conversation ends, when a person is asked, and what the answer does."""
+"""Ends of conversations, and questions to people."""
 
 from __future__ import annotations
 

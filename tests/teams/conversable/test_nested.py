@@ -114,7 +114,7 @@ def test_another_reply_function_is_refused(options: dict[str, Any], problem: str
 
 
 def test_async_nested_chats_need_ids():
-    with pytest.raises(ValueError, match="^chat_id is required for async nested chats$"):
+    with pytest.raises(ValueError, match=r"^chat_id is required for async nested chats$"):
         agent().register_nested_chats([item("a")], trigger="al", use_async=True)
 
 

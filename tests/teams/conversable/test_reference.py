@@ -1,4 +1,4 @@
-"""Every member that the reference prints is there, with its parameters and defaults."""
+"""Each member of the reference, with parameters and defaults."""
 
 from __future__ import annotations
 
