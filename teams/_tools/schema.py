@@ -63,7 +63,7 @@ def _check_strict(name: str, parameters: ParametersSchema) -> None:
 def inline_references(
     schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()
 ) -> Any:
-    """The schema with definitions in place of references, but those to a type inside itself."""
+    """The schema without references, except a type's to itself."""
     if isinstance(schema, list):
         return [inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):

@@ -49,14 +49,14 @@ _TOKEN: ContextVar[CancellationToken | None] = ContextVar("teams_conversable_cod
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
-    """Blocks of a message that are to be executed, and by what; None is by `run_code`."""
+    """Blocks of a message, and their executor; None for `run_code`."""
 
     blocks: list[Any]
     executor: Executor | None
 
 
 class CodeMixin:
-    """What a ConversableAgent does with code."""
+    """Code execution of a ConversableAgent."""
 
     _oai_messages: Any
     _code_execution_config: dict[str, Any] | Literal[False]
@@ -95,17 +95,17 @@ class CodeMixin:
 
     @property
     def code_executor(self) -> Any:
-        """The executor of the config; None if code is off, or executed by `run_code`."""
+        """The executor; None for `run_code`, or if code is off."""
         return self._code_executor
 
     @property
     def use_docker(self) -> bool | str | None:
-        """Whether code runs in a container, or in which image; None if code is off."""
+        """The value in the config; None if code is off."""
         config = self._code_execution_config
         return None if config is False else config.get("use_docker", False)
 
     def run_code(self, code: str, **kwargs: Any) -> tuple[int, str, str | None]:
-        """Run code; return its exit code, its output, and the image that it ran in.
+        """Run code; return its exit code, output and container image.
 
         Keywords: lang, filename, work_dir, timeout (seconds), use_docker.
         """
@@ -126,7 +126,7 @@ class CodeMixin:
         return {key: config[key] for key in _LEGACY if key in config}
 
     def execute_code_blocks(self, code_blocks: Sequence[tuple[str, str]]) -> tuple[int, str]:
-        """Run blocks of language and code, up to the first that fails: exit code and output."""
+        """Run blocks (language, code) in order, up to the first that fails."""
         exit_code, logs = 0, ""
         for number, (given, code) in enumerate(code_blocks):
             language = language_of(given, code)

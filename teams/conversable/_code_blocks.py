@@ -39,7 +39,7 @@ def newest_code(
 
 
 def code_blocks_of(content: object) -> list[CodeBlock]:
-    """The fenced blocks of a message's text, the language as it is written there."""
+    """The fenced blocks of a message's text."""
     text = _text_of(content).replace("\r\n", "\n")
     return [CodeBlock(code.removesuffix("\n"), language) for language, code in fenced_blocks(text)]
 

@@ -19,7 +19,7 @@ SCRIPT_SECONDS = 600
 
 @runtime_checkable
 class BlockingExecutor(Protocol):
-    """An executor of AG2's kind, which finds the blocks itself and blocks while it runs them."""
+    """A synchronous executor, as AG2 has them, with its own code extractor."""
 
     @property
     def code_extractor(self) -> Any:
@@ -64,7 +64,7 @@ async def run_script(
     seconds: float | None = None,
     use_docker: bool | str | Sequence[str] | None = None,
 ) -> tuple[int, str, str | None]:
-    """Run one script on this machine or in a container: exit code, output, image.
+    """Run a script; return its exit code, output and container image.
 
     It runs in the folder `fresh` unless it is given a `work_dir`.
     """

@@ -1,4 +1,4 @@
-"""Arguments of a tool call as Python values, and its result as text."""
+"""Arguments and results of tool calls, between JSON and Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from teams._tools.signature import type_hints, unwrap
 
 
 def read_arguments(given: Any) -> dict[str, Any]:
-    """The arguments of a call, also with raw newlines and tabs inside its strings.
+    """Parse a call's arguments; its strings may contain raw newlines and tabs.
 
     ValueError for anything but a JSON object, and for one that is nested too deeply.
     """
@@ -33,7 +33,7 @@ def read_arguments(given: Any) -> dict[str, Any]:
 
 
 def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function for a model's calls: models out of dicts, text out of the result."""
+    """Wrap a function: it takes dicts for models, and returns text."""
     readers = {
         name: TypeAdapter[Any](hint)
         for name, hint in type_hints(function).items()

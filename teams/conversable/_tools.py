@@ -1,4 +1,4 @@
-"""Tools of a ConversableAgent: what its model may call, and what it executes."""
+"""Tools of a ConversableAgent: signatures for its model, functions, calls."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
-_BAD_JSON = "Error: {}\n The argument must be in JSON format."
 _registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.WeakKeyDictionary()
 """Name and description that decorators gave a function, for those around them."""
 
 
 class ToolsMixin:
-    """What a ConversableAgent does with functions and tools."""
+    """Functions and tools of a ConversableAgent."""
 
     llm_config: Any
     _oai_messages: Any
@@ -74,9 +73,9 @@ class ToolsMixin:
                 self._function_map[name] = function
 
     def register_for_execution(self, name: str | None = None) -> Callable[[F], F]:
-        """A decorator: the agent executes the function, which itself stays as it is.
+        """Decorator: let the agent execute the function, which itself stays unchanged.
 
-        Dicts become the pydantic models of its annotations, and its result becomes text.
+        In calls, dicts become the pydantic models of its annotations, and its result becomes text.
         """
 
         def register(function: F) -> F:
@@ -87,11 +86,11 @@ class ToolsMixin:
         return register
 
     def update_function_signature(self, func_sig: str | Message, is_remove: bool | None) -> None:
-        """Add or replace an entry of `functions`, or remove that of a name."""
+        """Add or replace a function's signature, or remove it by its name."""
         self._update_signature("function", func_sig, remove=bool(is_remove))
 
     def update_tool_signature(self, tool_sig: str | Message, is_remove: bool) -> None:
-        """Add or replace an entry of `tools`, or remove that of a name."""
+        """Add or replace a tool's signature, or remove it by its name."""
         self._update_signature("tool", tool_sig, remove=is_remove)
 
     def _update_signature(
@@ -120,7 +119,7 @@ class ToolsMixin:
         description: str | None = None,
         api_style: Literal["function", "tool"] = "tool",
     ) -> Callable[[F], F]:
-        """A decorator: the agent's model may call the function.
+        """Decorator: let the agent's model call the function.
 
         Name and description may be left to the decorators nearer to the function; by default the
         name is the function's.
@@ -145,7 +144,7 @@ class ToolsMixin:
         return register
 
     def execute_function(self, func_call: Message, verbose: bool = False) -> tuple[bool, Message]:
-        """Execute a call; return whether it succeeded, and its result as a message.
+        """Execute a call; return success and the result message.
 
         A coroutine function is called, but not awaited: see `a_execute_function`.
         """
@@ -180,7 +179,7 @@ class ToolsMixin:
             return False, _result(func_call, f"Error: {error}")
 
     def _prepared(self, func_call: Message) -> functools.partial[Any] | str:
-        """The function with its arguments; what is wrong with the call if there is no such."""
+        """The function with its arguments, or an error text."""
         name = func_call.get("name", "")
         function = self._function_map.get(name)
         if function is None:
@@ -188,11 +187,11 @@ class ToolsMixin:
         try:
             return functools.partial(function, **read_arguments(func_call.get("arguments")))
         except ValueError as error:
-            return _BAD_JSON.format(error)
+            return f"Error: {error}\n The argument must be in JSON format."
 
-    def _run_calls(self, calls: Sequence[Message]) -> list[Message]:
+    def _run_calls(self, asked: Sequence[Message]) -> list[Message]:
         """Results of the calls of a message, one after the other."""
-        return [self._run_call(each.get("function") or {})[1] for each in calls]
+        return [self._run_call(each.get("function") or {})[1] for each in asked]
 
     def _run_call(self, call: Message) -> tuple[bool, Message]:
         function = self._function_map.get(call.get("name", ""))
@@ -200,12 +199,12 @@ class ToolsMixin:
             return run_to_end(self.a_execute_function(call))
         return self.execute_function(call)
 
-    async def _a_run_calls(self, calls: Sequence[Message]) -> list[Message]:
-        """Results of the calls of a message, which run at the same time."""
+    async def _a_run_calls(self, asked: Sequence[Message]) -> list[Message]:
+        """Results of the calls of a message, which run concurrently."""
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(_settled(self.a_execute_function(each.get("function") or {})))
-                for each in calls
+                for each in asked
             ]
         outcomes = [task.result() for task in tasks]
         if failed := next((each for each in outcomes if isinstance(each, Exception)), None):
@@ -216,41 +215,39 @@ class ToolsMixin:
         self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """The result of the last message's `function_call`."""
-        call = self._last_message(messages, sender).get("function_call")
-        if not call:
-            return False, None
-        return True, _function_reply(self._run_calls([{"function": call}]))
+        asked = self._asked("function_call", messages, sender)
+        return (True, _function_reply(self._run_calls(asked))) if asked else (False, None)
 
     async def a_generate_function_call_reply(
         self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """See `generate_function_call_reply`."""
-        call = self._last_message(messages, sender).get("function_call")
-        if not call:
-            return False, None
-        return True, _function_reply(await self._a_run_calls([{"function": call}]))
+        asked = self._asked("function_call", messages, sender)
+        return (True, _function_reply(await self._a_run_calls(asked))) if asked else (False, None)
 
     def generate_tool_calls_reply(
         self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """The results of the last message's `tool_calls`."""
-        asked: list[Message] = self._last_message(messages, sender).get("tool_calls") or []
-        if not asked:
-            return False, None
-        return True, _tool_reply(asked, self._run_calls(asked))
+        asked = self._asked("tool_calls", messages, sender)
+        return (True, _tool_reply(asked, self._run_calls(asked))) if asked else (False, None)
 
     async def a_generate_tool_calls_reply(
         self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """See `generate_tool_calls_reply`."""
-        asked: list[Message] = self._last_message(messages, sender).get("tool_calls") or []
-        if not asked:
-            return False, None
-        return True, _tool_reply(asked, await self._a_run_calls(asked))
+        asked = self._asked("tool_calls", messages, sender)
+        return (
+            (True, _tool_reply(asked, await self._a_run_calls(asked))) if asked else (False, None)
+        )
 
-    def _last_message(self, messages: list[Message] | None, sender: Any) -> Message:
+    def _asked(self, key: str, messages: list[Message] | None, sender: Any) -> list[Message]:
+        """Calls of the last message, in the shape of `tool_calls`."""
         given = self._oai_messages.get(sender) if messages is None else messages
-        return given[-1] if given else {}
+        asked = given[-1].get(key) if given else None
+        if not asked:
+            return []
+        return asked if key == "tool_calls" else [{"function": asked}]
 
 
 def register_function(
@@ -270,7 +267,7 @@ def register_function(
 def _remembered(
     function: Callable[..., Any], *, name: str | None, description: str | None = None
 ) -> Message:
-    """Name and description given now or by a decorator nearer to the function."""
+    """Name and description, also those of decorators nearer to the function."""
     known = _registered.setdefault(function, {"name": function_name(function)})
     known |= {"name": name} if name else {}
     known |= {"description": description} if description else {}
@@ -308,7 +305,7 @@ def _result(func_call: Message, content: Any) -> Message:
 
 
 async def _settled(call: Any) -> tuple[bool, Message] | Exception:
-    """The outcome of a call, or its error, so that the calls beside it end first."""
+    """The outcome of a call, or its error: the others run on."""
     try:
         return await call
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Arguments of a tool call as Python values, and its result as text."""
+"""Arguments and results of tool calls, between JSON and Python."""
 
 from __future__ import annotations
 
