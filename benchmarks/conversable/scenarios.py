@@ -111,9 +111,7 @@ class Chat(Scenario):
         self.first, self.second = self.agent("al"), self.agent("bo")
 
     def work(self) -> Any:
-        return self.first.initiate_chat(
-            self.second, message="Begin.", max_turns=(self.replies + 2) // 2
-        )
+        return self.first.initiate_chat(self.second, message="Begin.", max_turns=self.replies // 2)
 
 
 class ChatInProcess(Chat):
@@ -123,10 +121,21 @@ class ChatInProcess(Chat):
     served = False
 
 
-class LongChat(ChatInProcess):
+class Functions(Chat):
+    """Two agents that answer by functions: what the history costs the engine."""
+
+    title = "chat of 100 replies by functions"
+
+    def prepare(self) -> None:
+        self.first, self.second = self.agent("al", model=False), self.agent("bo", model=False)
+        for agent in (self.first, self.second):
+            agent.register_reply([self.engine.Agent, None], lambda *_, **__: (True, TEXT))
+
+
+class LongChat(Functions):
     """A history ten times as long; AG2's recursion ends before."""
 
-    title = "chat of 1,000 replies, model in the process"
+    title = "chat of 1,000 replies by functions"
     replies = 1000
 
 
@@ -184,7 +193,7 @@ class Queue(Scenario):
 
 
 SCENARIOS: dict[str, type[Scenario]] = {
-    each.__name__: each for each in (Chat, ChatInProcess, LongChat, Tools, Nested, Queue)
+    each.__name__: each for each in (Chat, ChatInProcess, Functions, LongChat, Tools, Nested, Queue)
 }
 
 

@@ -67,7 +67,7 @@ def _row(name: str, sides: Mapping[str, Ask], *, rounds: int) -> Row:
 def _flatness(rows: list[Row]) -> Row:
     short, long = (
         next(row for row in rows if row.name == SCENARIOS[name].title).cells[PARLEY].median
-        for name in ("ChatInProcess", "LongChat")
+        for name in ("Functions", "LongChat")
     )
     return Row(
         name=f"a reply in {LongChat.replies:,} against one in 100",
@@ -79,7 +79,7 @@ def _flatness(rows: list[Row]) -> Row:
 
 @contextmanager
 def _server() -> Generator[str]:
-    """The address of a scripted model server in a process of its own."""
+    """Run a scripted model server in a process, and yield its address."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as script:
         script.write(json.dumps(ANSWERS))
         script.flush()

@@ -48,9 +48,9 @@ def fill_templates(
     """The messages without their contexts, which are filled into contents."""
     filled: list[ChatMessage] = []
     for message in messages:
-        own = message.get("context", context)
-        content = fill_template(message.get("content"), own, texts=texts)
-        if "context" in message or content is not message.get("content"):
+        content = message.get("content")
+        if texts or callable(content) or "context" in message:
+            content = fill_template(content, message.get("context", context), texts=texts)
             message = {**message, "content": content}
             message.pop("context", None)
         filled.append(message)

@@ -83,7 +83,7 @@ class Custom:
 
 
 class Shelf:
-    """A cache in memory that counts how often it is entered and left."""
+    """A cache in memory that counts its visits."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}
