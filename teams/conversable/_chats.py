@@ -263,7 +263,10 @@ class ChatsMixin(RepliesMixin, PersonMixin):
 
 
 async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag = None) -> None:
-    """Send replies until an agent has none; the flag is for the first."""
+    """Send replies until an agent has none.
+
+    The flag is for the first one.
+    """
     while turn.reply is not None:
         reply, sender, recipient = turn.reply, turn.recipient, turn.sender
         turn = _Turn(sender, recipient)

@@ -22,9 +22,9 @@ NestedReply = str | Callable[..., Any]
 def nested_reply(
     chat_queue: ChatQueue, reply: NestedReply, *, use_async: bool
 ) -> tuple[ReplyFunction | None, ReplyFunction]:
-    """Sync and async form of the reply; an async queue has no sync one.
+    """Sync and async form of the reply.
 
-    ValueError if the queue or the function does not fit.
+    An async queue has no sync one. ValueError if the queue or the function does not fit.
     """
     _check(chat_queue, reply, use_async=use_async)
     nested = _NestedChats(chat_queue, reply, by_prerequisites=use_async)

@@ -28,16 +28,24 @@ class Agent(Protocol):
         """Short description of the agent."""
         ...
 
-    def send(self, message: Sent, recipient: Agent, request_reply: Flag = None) -> Any:
+    def send(
+        self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
         """Send a message to another agent."""
 
-    async def a_send(self, message: Sent, recipient: Agent, request_reply: Flag = None) -> Any:
+    async def a_send(
+        self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
         """Send a message to another agent, in an async chat."""
 
-    def receive(self, message: Sent, sender: Agent, request_reply: Flag = None) -> Any:
+    def receive(
+        self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
         """Receive a message of another agent."""
 
-    async def a_receive(self, message: Sent, sender: Agent, request_reply: Flag = None) -> Any:
+    async def a_receive(
+        self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
         """Receive a message of another agent, in an async chat."""
 
     def generate_reply(

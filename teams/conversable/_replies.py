@@ -16,7 +16,7 @@ from teams.conversable._state import AgentState
 
 ReplyFunction = Callable[..., Any]
 
-Trigger = type[Agent] | str | Agent | Callable[[Agent], bool] | list[Any] | None
+Trigger = type[Any] | str | Agent | Callable[[Any], Any] | list[Any] | None
 ANYONE: list[Any] = [Agent, None]
 """Trigger of the built-in functions."""
 
@@ -30,7 +30,7 @@ HOOKABLE = (
 
 @dataclass(slots=True, eq=False)
 class Reply:
-    """An entry of the table: a step in its sync and async form."""
+    """An entry: one step in its sync and async form."""
 
     trigger: Trigger
     plain: ReplyFunction | None

@@ -78,7 +78,11 @@ def test_the_right_guess_ends_the_game(
 ):
     server.script(*GUESSES)
     keeper, guesser = keeper_and_guesser(llm_config)
-    start = {"recipient": guesser, "message": "I have a number. Guess!", "silent": True}
+    start: dict[str, Any] = {
+        "recipient": guesser,
+        "message": "I have a number. Guess!",
+        "silent": True,
+    }
     if is_async:
         result = asyncio.run(keeper.a_initiate_chat(**start))
     else:

@@ -39,7 +39,12 @@ def test_a_text_is_reviewed_and_written_anew(
         ],
         trigger=writer,
     )
-    start = {"recipient": writer, "message": "A text on tea.", "max_turns": 2, "silent": True}
+    start: dict[str, Any] = {
+        "recipient": writer,
+        "message": "A text on tea.",
+        "max_turns": 2,
+        "silent": True,
+    }
     result = asyncio.run(user.a_initiate_chat(**start)) if is_async else user.initiate_chat(**start)
     assert contents(result.chat_history) == [
         "A text on tea.",

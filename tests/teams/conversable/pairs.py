@@ -10,9 +10,11 @@ from teams.conversable import ConversableAgent, IOStream
 
 def agent(name: str = "al", **options: Any) -> ConversableAgent:
     """An agent that asks nobody and says "I am NAME"."""
-    return ConversableAgent(
-        name, **{"human_input_mode": "NEVER", "default_auto_reply": f"I am {name}", **options}
-    )
+    defaults: dict[str, Any] = {
+        "human_input_mode": "NEVER",
+        "default_auto_reply": f"I am {name}",
+    }
+    return ConversableAgent(name, **(defaults | options))
 
 
 def saying(name: str, *texts: Any, **options: Any) -> ConversableAgent:

@@ -22,7 +22,7 @@ def ask(
     host = host or agent("host", default_auto_reply=None)
     al = saying("al")
     host.register_nested_chats(queue, trigger=al, **options)
-    arguments = {"message": "question", "max_turns": 1, "silent": True}
+    arguments: dict[str, Any] = {"message": "question", "max_turns": 1, "silent": True}
     if is_async:
         return asyncio.run(al.a_initiate_chat(host, **arguments))
     return al.initiate_chat(host, **arguments)
