@@ -93,7 +93,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
     ) -> None:
         """Reply to some senders with the summary of other chats."""
         both = nested_reply(chat_queue, reply_func_from_nested_chats, use_async=bool(use_async))
-        self._insert(position, Reply(trigger, *both, both[1], **kwargs))
+        self._insert(position, Reply(trigger, *both, **kwargs))
 
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
         """Run chats in order, from this agent unless an item names another."""

@@ -35,8 +35,8 @@ class Reply:
     trigger: Trigger
     plain: ReplyFunction | None
     coroutine: ReplyFunction | None
-    step: ReplyFunction
-    """Key of the step: entries of one key run once for a reply."""
+    step: ReplyFunction | None = None
+    """Built-in step: its entries run once for a reply."""
 
     width: int = 1
     """Positions that the entry takes: AG2 counts two for a step of two forms."""
@@ -64,7 +64,7 @@ class Reply:
             self.coroutine = new
         else:
             self.plain, self.coroutine = (None, new) if is_async(new) else (new, None)
-        self.step = new
+        self.step = None
 
     def reset(self) -> None:
         """Take the configuration back to the registered one."""
@@ -102,8 +102,7 @@ class RepliesMixin(AgentState):
         """Add a reply function for the senders that a trigger matches."""
         pair = self._pairs.get(reply_func)
         both = (None, reply_func) if is_async(reply_func) else pair or (reply_func, None)
-        step = pair[0] if pair else reply_func
-        ignored = ignore_async_in_sync_chat
+        step, ignored = pair[0] if pair else None, ignore_async_in_sync_chat
         entry = Reply(trigger, *both, step, 1, config, reset_config, ignored)
         if remove_other_reply_funcs:
             self._replies.clear()
@@ -154,7 +153,8 @@ class RepliesMixin(AgentState):
                 continue
             if entry.trigger is not ANYONE and not triggers(entry.trigger, sender):
                 continue
-            done.add(entry.step)
+            if entry.step is not None:
+                done.add(entry.step)
             final, reply = await mode.settle(
                 function(self, messages=messages, sender=sender, config=entry.config)
             )

@@ -212,6 +212,20 @@ async def test_a_built_in_step_registered_by_hand_runs_once():
     assert await al.a_generate_reply(user(), SPEAKER) is None
 
 
+def test_a_function_registered_twice_runs_twice():
+    al = agent()
+    seen: list[int] = []
+
+    def note(recipient: Any, messages: Any, sender: Any, config: int) -> tuple[bool, None]:
+        seen.append(config)
+        return False, None
+
+    al.register_reply(Agent, note, config=1)
+    al.register_reply(Agent, note, config=2)
+    answer(al)
+    assert seen == [2, 1]
+
+
 def test_messages_or_a_sender_are_needed():
     with pytest.raises(AssertionError, match="must be provided"):
         agent().generate_reply()
