@@ -69,21 +69,6 @@ def _driving(turn: _Turn) -> Generator[_Turn]:
         _TURN.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """Arguments of a chat."""
-
-    recipient: Agent
-    clear_history: bool
-    silent: Flag
-    cache: Any
-    max_turns: int | None
-    summary_method: SummaryMethod
-    summary_args: dict[str, Any]
-    message: Any
-    context: dict[str, Any]
-
-
 class ChatsMixin(RepliesMixin, PersonMixin):
     """Sending, receiving, and chats with another agent."""
 
@@ -138,16 +123,13 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         if not is_silent(sender, silent):
             formats = self._formats_templates()
             print_received(stored, sender=sender.name, recipient=self.name, formats=formats)
-        steps = STEPS.get() if mode.is_async else None
-        if steps is not None:
+        if mode.is_async and (steps := STEPS.get()):
             await steps.appended(sender, self, stored)
         if not (self.reply_at_receive[sender] if request_reply is None else request_reply):
             return
         reply = await self._next_reply(mode, sender)
         if reply is None:
             return
-        if steps is not None:
-            await steps.reply_made(self, sender, reply)
         if turn is not None:
             turn.reply = reply
         else:
@@ -158,7 +140,10 @@ class ChatsMixin(RepliesMixin, PersonMixin):
     async def _next_reply(self, mode: Mode, partner: Agent) -> Sent | None:
         messages = self._conversation(partner)
         make, a_make = self.generate_reply, self.a_generate_reply
-        return await mode.call(make, a_make, messages=messages, sender=partner)
+        reply = await mode.call(make, a_make, messages=messages, sender=partner)
+        if reply is not None and mode.is_async and (steps := STEPS.get()):
+            await steps.reply_made(self, partner, reply)
+        return reply
 
     def _formats_templates(self) -> bool:
         return bool(self.llm_config and self.llm_config.get("allow_format_str_template"))
@@ -178,24 +163,14 @@ class ChatsMixin(RepliesMixin, PersonMixin):
     ) -> ChatResult:
         """Chat with another agent until one of both ends it."""
         arguments = dict(summary_args or {})
-        chat = Chat(
-            recipient,
-            clear_history,
-            silent,
-            cache,
-            max_turns,
-            summary_method,
-            arguments,
-            message,
-            kwargs,
-        )
-        self._check(mode, chat)
-        self._prepare(recipient, chat)
+        self._check(mode, recipient, summary_method)
+        self._prepare(recipient, clear=clear_history, replies=max_turns is None)
         if isinstance(recipient, ChatsMixin):
-            recipient._prepare(self, chat)
+            recipient._prepare(self, clear=clear_history, replies=max_turns is None)
         agents = [agent for agent in (self, recipient) if isinstance(agent, ChatsMixin)]
         with _cache_of_a_chat(agents, cache):
-            await self._talk(mode, chat)
+            first = await self._first_message(mode, recipient, message, kwargs)
+            await self._talk(mode, recipient, first, max_turns, silent)
             summary = await summarise(mode, self, recipient, summary_method, arguments)
         if mode.is_async and (steps := STEPS.get()):
             await steps.summarised(self, recipient, summary)
@@ -204,15 +179,15 @@ class ChatsMixin(RepliesMixin, PersonMixin):
 
     initiate_chat, a_initiate_chat = forms(_initiate_chat)
 
-    def _check(self, mode: Mode, chat: Chat) -> None:
-        if chat.recipient is None:  # pyright: ignore[reportUnnecessaryComparison] (users' mistake)
+    def _check(self, mode: Mode, recipient: Agent, summary_method: SummaryMethod) -> None:
+        if recipient is None:  # pyright: ignore[reportUnnecessaryComparison] (users' mistake)
             raise AssertionError("recipient must be provided.")
-        check_summary(chat.summary_method, self, chat.recipient)
+        check_summary(summary_method, self, recipient)
         if mode.is_async:
             return
         names = [
             name
-            for agent in (self, chat.recipient)
+            for agent in (self, recipient)
             if isinstance(agent, RepliesMixin)
             for name in agent.async_reply_names()
         ]
@@ -222,35 +197,37 @@ class ChatsMixin(RepliesMixin, PersonMixin):
                 f"The following async reply functions are found: {', '.join(names)}"
             )
 
-    def _prepare(self, partner: Agent, chat: Chat) -> None:
+    def _prepare(self, partner: Agent, *, clear: bool, replies: bool) -> None:
         self.reset_consecutive_auto_reply_counter(partner)
-        self.reply_at_receive[partner] = chat.max_turns is None
-        if chat.clear_history:
+        self.reply_at_receive[partner] = replies
+        if clear:
             self.clear_history(partner)
             self._human_input = []
 
-    async def _talk(self, mode: Mode, chat: Chat) -> None:
-        recipient = chat.recipient
-        message = await self._first_message(mode, chat)
-        if chat.max_turns is None:
-            await _follow(mode, _Turn(recipient, self, reply=message), chat.silent)
+    async def _first_message(
+        self, mode: Mode, recipient: Agent, message: Any, context: dict[str, Any]
+    ) -> Sent | None:
+        if callable(message):
+            return await mode.settle(message(self, recipient, context=context))
+        make, a_make = self.generate_init_message, self.a_generate_init_message
+        return await mode.call(make, a_make, message, **context)
+
+    async def _talk(
+        self, mode: Mode, recipient: Agent, message: Sent | None, turns: int | None, silent: Flag
+    ) -> None:
+        if turns is None:
+            await _follow(mode, _Turn(recipient, self, reply=message), silent)
             return
-        for number in range(chat.max_turns):
+        for number in range(turns):
             if number:
                 message = await self._next_reply(mode, recipient)
             if message is None:
                 return
             before = len(self._conversation(recipient))
             turn = _Turn(recipient, self, reply=message)
-            await _follow(mode, turn, chat.silent, request_reply=True)
-            if len(self._conversation(recipient)) - before < 2:  # noqa: PLR2004 (sent, answered)
-                return
-
-    async def _first_message(self, mode: Mode, chat: Chat) -> Sent | None:
-        if callable(chat.message):
-            return await mode.settle(chat.message(self, chat.recipient, context=chat.context))
-        make, a_make = self.generate_init_message, self.a_generate_init_message
-        return await mode.call(make, a_make, chat.message, **chat.context)
+            sent = await _follow(mode, turn, silent, request_reply=True)
+            if max(sent, len(self._conversation(recipient)) - before) < 2:  # noqa: PLR2004
+                return  # there was no answer
 
     async def _generate_init_message(self, mode: Mode, message: Sent | None, **kwargs: Any) -> Sent:
         """First message, given or asked for, with the carryover."""
@@ -262,11 +239,12 @@ class ChatsMixin(RepliesMixin, PersonMixin):
     generate_init_message, a_generate_init_message = forms(_generate_init_message)
 
 
-async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag = None) -> None:
-    """Send replies until an agent has none.
+async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag = None) -> int:
+    """Send replies until an agent has none, and count them.
 
     The flag is for the first one.
     """
+    count = 0
     while turn.reply is not None:
         reply, sender, recipient = turn.reply, turn.recipient, turn.sender
         turn = _Turn(sender, recipient)
@@ -274,6 +252,8 @@ async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag 
             send: Any = sender.a_send if mode.is_async else sender.send
             await mode.settle(send(reply, recipient, request_reply, silent))
         request_reply = None
+        count += 1
+    return count
 
 
 @contextmanager

@@ -358,6 +358,19 @@ def test_a_message_sent_within_a_reply_arrives_before_it():
     ]
 
 
+def test_a_history_cleared_within_a_chat_does_not_end_it(start: Start):
+    al, bo = agent("al"), agent("bo")
+
+    def forget(*_: Any, **__: Any) -> tuple[bool, str]:
+        al.clear_history(bo)
+        return True, "forgotten"
+
+    bo.register_reply(al, forget)
+    result = start(al, bo, message="hi", max_turns=2)
+    assert contents(result.chat_history) == ["forgotten"]
+    assert contents(bo.chat_messages[al]) == ["hi", "forgotten", "I am al", "forgotten"]
+
+
 async def test_a_sync_chat_runs_inside_of_a_running_loop():
     assert saying("al").initiate_chat(saying("bo", "yes"), message="hi").summary == "yes"
 
