@@ -108,7 +108,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
-	rm -rf .venv .venv-lock .venv-extras benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-lock .venv-extras benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules
 
 # --- environments ----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The documentation's code runs, and prints what the pages say.
 
-The Python blocks of a page run in order, in one module, with the scripted server as OpenAI. In a
-page's source,
+The Python blocks of a page run in order, in one module, with the scripted server as OpenAI; it has
+a thread of its own, so that sync code may wait for it. In a page's source,
 
 - `<!-- answers: [...] -->` is what the model answers next (see `parse_script`),
 - `<!-- ollama: [...] -->` is the same for the scripted Ollama (see `Say`),
@@ -34,6 +34,7 @@ from docs import gallery
 from docs.gallery_scenes import SCENES
 from teams.testing import Say
 from tests.fakes.ollama_server import FakeOllama
+from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import parse_script
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -90,6 +91,12 @@ def steps(path: Path) -> Iterator[Step]:
 async def ollama(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeOllama]:
     async with FakeOllama(models={"qwen3:8b": {}}) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+@pytest.fixture
+def openai_server() -> Iterator[FakeOpenAI]:
+    with openai_in_thread() as server:
         yield server
 
 

@@ -15,17 +15,22 @@ REQUIREMENTS = FOLDER / "requirements.txt"
 
 def python() -> Path:
     """The interpreter of an environment that holds what `requirements.txt` pins."""
-    interpreter, stamp = VENV / "bin" / "python", VENV / ".installed"
-    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    return make("AutoGen 0.7.5", VENV, REQUIREMENTS)
+
+
+def make(what: str, folder: Path, requirements: Path) -> Path:
+    """The interpreter of the environment in `folder`, made when needed."""
+    interpreter, stamp = folder / "bin" / "python", folder / ".installed"
+    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == wanted:
         return interpreter
-    print(f"Installing AutoGen 0.7.5 into {VENV}", file=sys.stderr, flush=True)
-    shutil.rmtree(VENV, ignore_errors=True)
+    print(f"Installing {what} into {folder}", file=sys.stderr, flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
     base = getattr(sys, "_base_executable", sys.executable)
-    subprocess.run([base, "-I", "-m", "venv", VENV], check=True)
+    subprocess.run([base, "-I", "-m", "venv", folder], check=True)
     subprocess.run(
         [interpreter, "-I", "-m", "pip", "install", "--quiet", "--no-input",
-         "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", REQUIREMENTS],
+         "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", requirements],
         check=True,
     )  # fmt: skip
     stamp.write_text(wanted)

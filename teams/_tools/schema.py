@@ -45,7 +45,7 @@ def tool_schema(
     if strict:
         _check_strict(name, parameters)
     # A type that contains itself cannot be written out; what is left of it stays a reference.
-    if _has_reference(parameters):
+    if has_reference(parameters):
         cast("dict[str, Any]", parameters)["$defs"] = definitions
     return ToolSchema(name=name, description=description, parameters=parameters, strict=strict)
 
@@ -81,13 +81,14 @@ def inline_references(
     return {**inline_references(definitions[target], definitions, (*within, target)), **beside}
 
 
-def _has_reference(schema: Any) -> bool:
+def has_reference(schema: Any) -> bool:
+    """True if a reference is left in the schema."""
     match schema:
         case {"$ref": str()}:
             return True
         case dict():
-            return any(_has_reference(value) for value in cast("dict[str, Any]", schema).values())
+            return any(has_reference(value) for value in cast("dict[str, Any]", schema).values())
         case list():
-            return any(_has_reference(item) for item in cast("list[Any]", schema))
+            return any(has_reference(item) for item in cast("list[Any]", schema))
         case _:
             return False

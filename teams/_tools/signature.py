@@ -33,7 +33,7 @@ def takes_cancellation_token(function: Callable[..., Any]) -> bool:
 
 def return_annotation(function: Callable[..., Any]) -> Any:
     """The declared return type; Any without one."""
-    return _type_hints(function).get("return", Any)
+    return type_hints(function).get("return", Any)
 
 
 def arguments_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
@@ -42,7 +42,7 @@ def arguments_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
     A parameter's description is the string in its `Annotated`, or its name. ValueError for
     parameters that a model cannot fill: without annotation, positional only, `*args`, `**kwargs`.
     """
-    hints = _type_hints(function)
+    hints = type_hints(function)
     bound = _bound_by_partials(function)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
@@ -101,7 +101,8 @@ def _bound_by_partials(function: Callable[..., Any]) -> set[str]:
     return bound
 
 
-def _type_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+def type_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Annotations of the function, evaluated, also behind a partial or callable object."""
     plain = unwrap(function)
     if not inspect.isroutine(plain) and not inspect.isclass(plain):
         plain = type(plain).__call__

@@ -54,13 +54,15 @@ def _check_message(where: str, message: Mapping[str, Any]) -> None:
     else:
         _require("tool_calls" not in message, f"Unknown parameter: '{where}.tool_calls'.")
         _require(
-            content is not None,
+            content is not None or (role == "assistant" and message.get("function_call")),
             f"Invalid value for '{where}.content': expected a string, got null.",
         )
     if role == "tool":
         _require(
             message.get("tool_call_id"), f"Missing required parameter: '{where}.tool_call_id'."
         )
+    if role == "function":
+        _require(message.get("name"), f"Missing required parameter: '{where}.name'.")
     if isinstance(content, list):
         _require(content, f"Invalid '{where}.content': empty array.")
         for part in content:

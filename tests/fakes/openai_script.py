@@ -75,7 +75,7 @@ class Reply:
 
     A streamed text is cut into `chunks` pieces. With a `gate` each piece of a stream (otherwise the
     whole) waits for one step of it; `hold` adds one step before the response's first byte. `delay`
-    is seconds before each piece.
+    is seconds before each piece. `legacy`: the call is a `function_call`.
     """
 
     text: str | None = None
@@ -85,6 +85,7 @@ class Reply:
     chunks: int = 3
     finish_reason: str | None = None
     usage: tuple[int, int] | None = (10, 5)
+    legacy: bool = False
     call_style: CallStyle = "openai"
     gate: Gate | None = None
     hold: bool = False

@@ -276,7 +276,9 @@ def _completion(sent: Request, reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    if reply.calls:
+    if reply.calls and reply.legacy:
+        message["function_call"] = _call(0, reply.calls[0])["function"]
+    elif reply.calls:
         message["tool_calls"] = [_call(index, call) for index, call in enumerate(reply.calls)]
     completion: dict[str, Any] = {
         "id": "chatcmpl-1",
@@ -297,7 +299,10 @@ def _chunks(sent: Request, reply: Reply) -> list[dict[str, Any]]:
     deltas += [{"content": piece} for piece in _cut(reply.text or "", reply.chunks)]
     if reply.refusal:
         deltas.append({"refusal": reply.refusal})
-    deltas += [{"tool_calls": [call]} for call in _call_deltas(reply)]
+    if reply.legacy:
+        deltas += [{"function_call": call["function"]} for call in _call_deltas(reply)]
+    else:
+        deltas += [{"tool_calls": [call]} for call in _call_deltas(reply)]
     chunks = [_chunk(model, delta) for delta in deltas]
     chunks.append(_chunk(model, {}, _finish_reason(reply)))
     chunks[0]["choices"][0]["delta"]["role"] = "assistant"
@@ -345,7 +350,8 @@ def _call_deltas(reply: Reply) -> list[dict[str, Any]]:
 
 
 def _finish_reason(reply: Reply) -> str:
-    return reply.finish_reason or ("tool_calls" if reply.calls else "stop")
+    called = "function_call" if reply.legacy else "tool_calls"
+    return reply.finish_reason or (called if reply.calls else "stop")
 
 
 def _usage(usage: tuple[int, int]) -> dict[str, int]:

@@ -44,6 +44,14 @@ HOMES = {
     """,
     "teams.ui": "Console UserInputManager",
     "teams.utils": "content_to_str remove_images schema_to_pydantic_model extract_json_from_str",
+    # AG2's two-agent classes
+    "teams.conversable": """
+        Agent LLMAgent ConversableAgent AssistantAgent UserProxyAgent ChatResult
+        initiate_chats a_initiate_chats register_function gather_usage_summary
+        SenderRequired SenderRequiredError InvalidCarryOverType InvalidCarryOverTypeError
+        OpenAIWrapper ModelClient IOStream AbstractCache Cache
+        filter_config config_list_from_json
+    """,
     # autogen_core
     "teams.core": """
         CancellationToken FunctionCall Image

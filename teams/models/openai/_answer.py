@@ -100,6 +100,8 @@ class Answer:
             self._refusal.append(refusal)
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
+        if call := delta.get("function_call"):  # the form before tools
+            self._add_call({"function": call})
         if logprobs := choice.get("logprobs"):
             self._logprobs += [_logprob(token) for token in logprobs.get("content") or ()]
 

@@ -200,7 +200,9 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         with self._endpoint.errors():
             completions = self._completions.with_raw_response
             async with Deadline(self._endpoint, self._deadline).limit():
-                response = cast("LegacyAPIResponse[Any]", await completions.create(**body))
+                response = cast(
+                    "LegacyAPIResponse[Any]", await completions.create(**_sdk_arguments(body))
+                )
             completion = parse_json(response.http_response.content)
             result = self._count_usage(read_completion(completion, structured=structured))
         log_call(body["messages"], completion, result)
@@ -237,7 +239,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
         streaming = self._completions.with_streaming_response
-        manager = streaming.create(**body, stream=True)
+        manager = streaming.create(**_sdk_arguments(body), stream=True)
         async with deadline.limit():
             response = await manager.__aenter__()
         body_lines = split_lines(response.iter_bytes())
@@ -263,3 +265,13 @@ def _stream_options(given: Wire | None, include_usage: bool | None) -> Wire:
             raise ValueError("include_usage and stream_options contradict each other.")
         options["include_usage"] = include_usage
     return options if options.get("include_usage") else {}
+
+
+def _sdk_arguments(body: Wire) -> Wire:
+    """The body for the SDK, which passes messages and tools by.
+
+    It walks through each of them by its type, for a tenth of a millisecond, and changes nothing.
+    """
+    whole = {key: body[key] for key in ("messages", "tools") if key in body}
+    rest = {key: value for key, value in body.items() if key not in whole}
+    return {**rest, "messages": [], "extra_body": {**whole, **(body.get("extra_body") or {})}}

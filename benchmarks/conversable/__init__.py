@@ -1,0 +1,1 @@
+"""Two-agent chats, measured against AG2 0.8.7."""

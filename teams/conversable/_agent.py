@@ -1,0 +1,123 @@
+"""ConversableAgent: talks with agents, models, people, tools and code."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, Literal
+
+from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
+from teams.conversable._code import CodeMixin
+from teams.conversable._facade import run_unsuspended
+from teams.conversable._human_input import MODES, HumanInputMode
+from teams.conversable._messages import Message, says_terminate
+from teams.conversable._mode import SYNC
+from teams.conversable._nested import SUMMARY, nested_reply
+from teams.conversable._oai_reply import ModelMixin
+from teams.conversable._protocols import Agent, LLMAgent
+from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
+from teams.conversable._replies import Reply, Trigger
+from teams.conversable._summaries import DEFAULT_SUMMARY_PROMPT
+from teams.conversable._tools import ToolsMixin
+
+
+class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
+    """An assistant, a user's proxy, or both.
+
+    It replies to each message unless the message ends the conversation. To change how, override
+    `generate_reply`, `get_human_input`, `run_code`, `execute_code_blocks` or `execute_function`,
+    or register reply functions and hooks.
+    """
+
+    DEFAULT_SUMMARY_METHOD = DEFAULT_SUMMARY_METHOD
+    DEFAULT_SUMMARY_PROMPT = DEFAULT_SUMMARY_PROMPT
+
+    def __init__(
+        self,
+        name: str,
+        system_message: str | list[Any] | None = "You are a helpful AI Assistant.",
+        is_termination_msg: Callable[[Message], Any] | None = None,
+        max_consecutive_auto_reply: int | None = None,
+        human_input_mode: HumanInputMode = "TERMINATE",
+        function_map: dict[str, Callable[..., Any]] | None = None,
+        code_execution_config: dict[str, Any] | bool = False,
+        llm_config: dict[str, Any] | Literal[False] | None = None,
+        default_auto_reply: str | Message | None = "",
+        description: str | None = None,
+        chat_messages: dict[Agent, list[Message]] | None = None,
+        silent: bool | None = None,
+        context_variables: dict[str, Any] | None = None,
+    ) -> None:
+        if human_input_mode not in MODES:
+            raise ValueError(f"human_input_mode must be one of {', '.join(MODES)}.")
+        self._name = name
+        self._oai_system_message = [{"role": "system", "content": system_message}]
+        self._description = system_message if description is None else description  # pyright: ignore[reportAttributeAccessIssue] (a list, too)
+        self._oai_messages = defaultdict(list) if chat_messages is None else chat_messages
+        self._is_termination_msg = is_termination_msg or says_terminate
+        self._default_auto_reply = default_auto_reply
+        self.human_input_mode = human_input_mode
+        self.silent = silent
+        self.context_variables = {} if context_variables is None else context_variables
+        self._finished_chats: list[ChatResult] | dict[Any, ChatResult] = []
+        self._begin_person(max_consecutive_auto_reply)
+        self._begin_models(llm_config)
+        self._begin_tools(function_map)
+        self._begin_code(code_execution_config)
+        self._begin_replies(self._built_in_steps())
+
+    def _built_in_steps(self) -> list[tuple[Callable[..., Any], Callable[..., Any], int]]:
+        """Reply functions in their order: sync form, async form, positions."""
+        agent = ConversableAgent
+        code = (agent.generate_code_execution_reply, agent.a_generate_code_execution_reply, 1)
+        return [
+            (
+                agent.check_termination_and_human_reply,
+                agent.a_check_termination_and_human_reply,
+                2,
+            ),
+            (agent.generate_function_call_reply, agent.a_generate_function_call_reply, 2),
+            (agent.generate_tool_calls_reply, agent.a_generate_tool_calls_reply, 2),
+            *([code] if self._code_execution_config is not False else []),
+            (agent.generate_oai_reply, agent.a_generate_oai_reply, 2),
+        ]
+
+    def register_nested_chats(
+        self,
+        chat_queue: ChatQueue,
+        trigger: Trigger,
+        reply_func_from_nested_chats: str | Callable[..., Any] = SUMMARY,
+        position: int = 2,
+        use_async: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Reply to some senders with the summary of other chats."""
+        both = nested_reply(chat_queue, reply_func_from_nested_chats, use_async=bool(use_async))
+        self._insert(position, Reply(trigger, *both, **kwargs))
+
+    def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
+        """Run chats in order, from this agent unless an item names another."""
+        results = run_unsuspended(run_queue(SYNC, with_sender(chat_queue, self)))
+        self._finished_chats = results
+        return results
+
+    async def a_initiate_chats(self, chat_queue: ChatQueue) -> dict[Any, ChatResult]:
+        """Run chats by their prerequisites; see `initiate_chats`."""
+        results = await a_initiate_chats(with_sender(chat_queue, self))
+        self._finished_chats = results
+        return results
+
+    def get_chat_results(self, chat_index: Any | None = None) -> Any:
+        """Results of the last queue, or one by index or chat_id."""
+        finished: Any = self._finished_chats
+        return finished if chat_index is None else finished[chat_index]
+
+    def reset(self) -> None:
+        """Forget the conversations, counters and usage; reset what reply functions were given."""
+        self.clear_history()
+        self.reset_consecutive_auto_reply_counter()
+        self.stop_reply_at_receive()
+        if self.client is not None:
+            self.client.clear_usage_summary()
+        for entry in self._replies:
+            entry.reset()

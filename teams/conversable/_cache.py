@@ -1,0 +1,78 @@
+"""Caches of models' answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+
+@runtime_checkable
+class AbstractCache(Protocol):
+    """A store of answers by key, entered and left around each access."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value under `key`, or `default`."""
+        ...
+
+    def set(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`."""
+        ...
+
+    def close(self) -> None:
+        """Release what the cache holds open."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+class Cache(AbstractCache):
+    """A cache that outlives the process."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    @staticmethod
+    def disk(cache_seed: str | int = 42, cache_path_root: str | Path = ".cache") -> Cache:
+        """The cache in the folder `cache_path_root`/`cache_seed` (extra `diskcache`).
+
+        Values are pickled: who may write into the folder may run code in your process.
+        """
+        try:
+            from diskcache import Cache as Folder  # an extra # pyright: ignore[reportMissingTypeStubs]
+        except ImportError as error:
+            raise ImportError(
+                "A cache on disk needs the extra 'diskcache': "
+                "pip install 'parley-gateway[diskcache]'."
+            ) from error
+        return Cache(Folder(str(Path(cache_path_root, str(cache_seed)))))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value under `key`, or `default`."""
+        return self._store.get(key, default)
+
+    def set(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`."""
+        self._store.set(key, value)
+
+    def close(self) -> None:
+        """Close the folder; it opens again by itself."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,139 @@
+"""The model's part of an agent: its config, client, replies and usage."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from teams._base.threads import in_daemon_thread
+from teams.conversable._cache import AbstractCache
+from teams.conversable._model_config import check_llm_config
+from teams.conversable._model_messages import clean_call_name, spread_tool_responses
+from teams.conversable._printing import IOStream
+from teams.conversable._usage import Summary
+from teams.conversable._wrapper import OpenAIWrapper
+
+Reply = tuple[bool, str | dict[str, Any] | None]
+
+_OPTIONAL = ("id", "type")
+
+
+class ModelMixin:
+    """The methods of a ConversableAgent that ask models."""
+
+    DEFAULT_CONFIG: ClassVar[dict[str, Any] | Literal[False]] = False
+    """The `llm_config` of agents that are given none."""
+
+    llm_config: dict[str, Any] | Literal[False]
+    client: OpenAIWrapper | None
+    client_cache: AbstractCache | None
+    _name: str
+    _oai_messages: dict[Any, list[dict[str, Any]]]
+    _oai_system_message: list[dict[str, Any]]
+
+    def _begin_models(self, llm_config: dict[str, Any] | Literal[False] | None) -> None:
+        """Take the constructor's argument."""
+        given = self.DEFAULT_CONFIG if llm_config is None else llm_config
+        self.llm_config = check_llm_config(given)
+        self.client = None if self.llm_config is False else OpenAIWrapper(**self.llm_config)
+        self.client_cache = None
+
+    def _update_client(self) -> None:
+        """Let the client follow a changed `llm_config`."""
+        if self.llm_config is False:
+            self.client = None
+        elif self.client is None:
+            self.client = OpenAIWrapper(**self.llm_config)
+        else:
+            self.client.reconfigure(self.llm_config)
+
+    def generate_oai_reply(
+        self,
+        messages: list[dict[str, Any]] | None = None,
+        sender: Any = None,
+        config: OpenAIWrapper | None = None,
+    ) -> Reply:
+        """The model's answer to the conversation."""
+        client = self.client if config is None else config
+        if client is None:
+            return False, None
+        response = client.create(**self._request(messages, sender))
+        return _reply(client, response)
+
+    async def a_generate_oai_reply(
+        self,
+        messages: list[dict[str, Any]] | None = None,
+        sender: Any = None,
+        config: Any = None,
+    ) -> Reply:
+        """See `generate_oai_reply`."""
+        client = self.client if config is None else config
+        if client is None:
+            return False, None
+        request = self._request(messages, sender)
+        if isinstance(client, OpenAIWrapper):
+            response = await client.a_create(**request)
+        else:
+            create = partial(client.create, **request)
+            response = await in_daemon_thread(create, name="model client")
+        return _reply(client, response)
+
+    def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
+        """Make a client for the first entry that names its class."""
+        if self.client is None:
+            raise ValueError(
+                f'Model client "{model_client_cls.__name__}" is being registered but was not found '
+                "in the config_list. The agent has no llm_config."
+            )
+        self.client.register_model_client(model_client_cls, **kwargs)
+
+    def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006
+        """Print what the agent's models have used."""
+        say = IOStream.get_default().print
+        if self.client is None:
+            say(f"No cost incurred from agent '{self._name}'.")
+        else:
+            say(f"Agent '{self._name}':")
+            self.client.print_usage_summary(mode)
+
+    def get_actual_usage(self) -> Summary | None:
+        """The usage without answers out of a cache."""
+        return None if self.client is None else self.client.actual_usage_summary
+
+    def get_total_usage(self) -> Summary | None:
+        """The usage, answers out of a cache included."""
+        return None if self.client is None else self.client.total_usage_summary
+
+    def _request(self, messages: list[dict[str, Any]] | None, sender: Any) -> dict[str, Any]:
+        """The client's arguments."""
+        given = self._oai_messages[sender] if messages is None else messages
+        return {
+            "messages": [*self._oai_system_message, *spread_tool_responses(given)],
+            "context": given[-1].get("context") if given else None,
+            "cache": self.client_cache,
+            "agent": self,
+        }
+
+
+def _reply(client: Any, response: Any) -> Reply:
+    extracted = client.extract_text_or_completion_object(response)[0]
+    if extracted is None:
+        empty = "The model's answer is empty: neither text nor calls."
+        warnings.warn(empty, UserWarning, stacklevel=3)
+        return False, None
+    return True, extracted if isinstance(extracted, str) else _clean(extracted)
+
+
+def _clean(message: Any) -> dict[str, Any]:
+    """The message or call as a dict, with names that providers take."""
+    given: dict[str, Any] = message.model_dump() if hasattr(message, "model_dump") else message
+    clean = {
+        key: value for key, value in given.items() if value is not None or key not in _OPTIONAL
+    }
+    for key in ("function", "function_call"):
+        if called := clean.get(key):
+            clean[key] = {**called, "name": clean_call_name(called["name"])}
+    if calls := clean.get("tool_calls"):
+        clean["tool_calls"] = [_clean(call) for call in calls]
+    return clean

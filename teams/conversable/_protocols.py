@@ -1,0 +1,72 @@
+"""Protocols of the agents that talk with each other."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+Message = dict[str, Any]
+"""A message as a dict, in the shape of chat completions."""
+
+Sent = dict[str, Any] | str
+"""A message as it may be sent: a text or a dict."""
+
+Flag = bool | None
+"""Yes, no, or as the agent is set."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A partner in a chat: has a name, sends, receives and replies."""
+
+    @property
+    def name(self) -> str:
+        """Name of the agent."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """Short description of the agent."""
+        ...
+
+    def send(
+        self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
+        """Send a message to another agent."""
+
+    async def a_send(
+        self, message: Sent, recipient: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
+        """Send a message to another agent, in an async chat."""
+
+    def receive(
+        self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
+        """Receive a message of another agent."""
+
+    async def a_receive(
+        self, message: Sent, sender: Agent, request_reply: Flag = None, silent: Flag = False
+    ) -> Any:
+        """Receive a message of another agent, in an async chat."""
+
+    def generate_reply(
+        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> Sent | None:
+        """Make the reply to the messages received."""
+
+    async def a_generate_reply(
+        self, messages: list[Message] | None = None, sender: Agent | None = None, **kwargs: Any
+    ) -> Sent | None:
+        """Make the reply to the messages received, in an async chat."""
+
+
+@runtime_checkable
+class LLMAgent(Agent, Protocol):
+    """An agent whose replies a model may make."""
+
+    @property
+    def system_message(self) -> str:
+        """System message of the model."""
+        ...
+
+    def update_system_message(self, system_message: str) -> None:
+        """Change the system message, from the next request on."""

@@ -1,0 +1,81 @@
+"""Arguments and results of tool calls, between JSON and Python."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import to_jsonable_python
+
+from teams._base.threads import is_async
+from teams._base.tool_call import DEEPEST, is_deeper
+from teams._tools.signature import type_hints, unwrap
+
+
+def read_arguments(given: Any) -> dict[str, Any]:
+    """Parse a call's arguments; its strings may contain raw newlines and tabs.
+
+    ValueError for anything but a JSON object, and for one that is nested too deeply.
+    """
+    text = given or "{}"
+    if isinstance(text, Mapping):  # of a custom model client
+        return {**text}
+    if is_deeper(text, DEEPEST):
+        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    arguments = json.loads(text, strict=False)
+    if not isinstance(arguments, dict):
+        raise ValueError("not an object")
+    return {**arguments}
+
+
+def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function: it takes dicts for models, and returns text."""
+    readers = {
+        name: TypeAdapter[Any](hint)
+        for name, hint in type_hints(function).items()
+        if name != "return" and _has_model(hint)
+    }
+
+    def read(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: readers[name].validate_python(value)
+            if name in readers and isinstance(value, dict)
+            else value
+            for name, value in given.items()
+        }
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> str:
+        return as_text(function(*args, **read(kwargs)))
+
+    @functools.wraps(function)
+    async def a_call(*args: Any, **kwargs: Any) -> str:
+        return as_text(await function(*args, **read(kwargs)))
+
+    return a_call if is_async(unwrap(function)) else call
+
+
+def as_text(result: Any) -> str:
+    """The result of a function, as a model reads it."""
+    match result:
+        case str():
+            return result
+        case BaseModel():
+            return result.model_dump_json()
+        case _:
+            return json.dumps(result, ensure_ascii=False, default=to_jsonable_python)
+
+
+def _has_model(hint: Any) -> bool:
+    """True for a pydantic model, described or as one of several."""
+    match get_origin(hint):
+        case None:
+            return isinstance(hint, type) and issubclass(hint, BaseModel)
+        case origin if origin is Annotated:
+            return _has_model(get_args(hint)[0])
+        case origin:
+            return origin in (Union, UnionType) and any(map(_has_model, get_args(hint)))

@@ -1,0 +1,334 @@
+"""Tools of a ConversableAgent: signatures for its model, functions, calls."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from teams._base.threads import is_async
+from teams._base.tool_call import InputRequired
+from teams._tools.signature import function_name, unwrap
+from teams.conversable._facade import run_to_end
+from teams.conversable._printing import say
+from teams.conversable._tool_schema import tool_schema
+from teams.conversable._tool_values import for_execution, read_arguments
+
+Message = dict[str, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST_NAME = 64
+_registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.WeakKeyDictionary()
+"""Name and description that decorators gave a function, for those around them."""
+
+
+class ToolsMixin:
+    """Functions and tools of a ConversableAgent."""
+
+    llm_config: Any
+    _oai_messages: Any
+    _function_map: dict[str, Callable[..., Any]]
+
+    def _begin_tools(self, function_map: Mapping[str, Callable[..., Any]] | None) -> None:
+        """Take the constructor's argument."""
+        for name in function_map or ():
+            _check_name(name)
+        self._function_map = {**(function_map or {})}
+
+    def _update_client(self) -> None:
+        """Let the model client, where there is one, follow a changed `llm_config`."""
+
+    @property
+    def function_map(self) -> dict[str, Callable[..., Any]]:
+        """The functions that the agent executes, by name."""
+        return self._function_map
+
+    def can_execute_function(self, name: list[str] | str) -> bool:
+        """True if the agent has the function, or all of them."""
+        names = [name] if isinstance(name, str) else name
+        return all(each in self._function_map for each in names)
+
+    def register_function(self, function_map: dict[str, Callable[..., Any] | None]) -> None:
+        """Add functions, or remove those whose value is None."""
+        for name in function_map:
+            _check_name(name)
+        for name, function in function_map.items():
+            if name in self._function_map:
+                _warn_overridden(name)
+            elif function is None:
+                warnings.warn(
+                    f"Function '{name}' can't be removed: it is not registered.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            if function is None:
+                self._function_map.pop(name, None)
+            else:
+                self._function_map[name] = function
+
+    def register_for_execution(self, name: str | None = None) -> Callable[[F], F]:
+        """Decorator: let the agent execute the function, which itself stays unchanged.
+
+        In calls, dicts become the pydantic models of its annotations, and its result becomes text.
+        """
+
+        def register(function: F) -> F:
+            known = _remembered(function, name=name)
+            self.register_function({known["name"]: for_execution(function)})
+            return function
+
+        return register
+
+    def update_function_signature(self, func_sig: str | Message, is_remove: bool | None) -> None:
+        """Add or replace a function's signature, or remove it by its name."""
+        self._update_signature("function", func_sig, remove=bool(is_remove))
+
+    def update_tool_signature(self, tool_sig: str | Message, is_remove: bool) -> None:
+        """Add or replace a tool's signature, or remove it by its name."""
+        self._update_signature("tool", tool_sig, remove=is_remove)
+
+    def _update_signature(
+        self, kind: Literal["function", "tool"], signature: str | Message, *, remove: bool
+    ) -> None:
+        if not self.llm_config:
+            raise AssertionError(f"To update a {kind} signature, agent must have an llm_config")
+        key = f"{kind}s"
+        known: list[Message] | None = self.llm_config.get(key)
+        if remove:
+            if known is None:
+                raise AssertionError(f"No {kind} can be removed: the llm_config has no {key!r}.")
+            kept = [each for each in known if _signature_name(each) != signature]
+        elif isinstance(signature, dict):
+            kept = [*_others(known or [], signature), signature]
+        else:
+            raise ValueError(f"The {kind} signature must be a dict, not {signature!r}.")
+        others = {name: value for name, value in self.llm_config.items() if name != key}
+        self.llm_config = {**others, key: kept} if kept else others
+        self._update_client()
+
+    def register_for_llm(
+        self,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        api_style: Literal["function", "tool"] = "tool",
+    ) -> Callable[[F], F]:
+        """Decorator: let the agent's model call the function.
+
+        Name and description may be left to the decorators nearer to the function; by default the
+        name is the function's.
+        """
+        if api_style not in ("function", "tool"):
+            raise ValueError(f"api_style must be 'function' or 'tool', not {api_style!r}.")
+
+        def register(function: F) -> F:
+            known = _remembered(function, name=name, description=description)
+            if not known.get("description"):
+                raise ValueError(
+                    f"The function {known['name']!r} needs a description: the decorator nearest to "
+                    "it must give one."
+                )
+            schema = tool_schema(function, name=known["name"], description=known["description"])
+            if api_style == "tool":
+                self.update_tool_signature(schema, is_remove=False)
+            else:
+                self.update_function_signature(schema["function"], is_remove=False)
+            return function
+
+        return register
+
+    def execute_function(self, func_call: Message, verbose: bool = False) -> tuple[bool, Message]:
+        """Execute a call; return success and the result message.
+
+        A coroutine function is called, but not awaited: see `a_execute_function`.
+        """
+        call = self._prepared(func_call)
+        if isinstance(call, str):
+            return False, _result(func_call, call)
+        say(f"\n>>>>>>>> EXECUTING FUNCTION {func_call['name']}...")
+        try:
+            outcome = True, _result(func_call, call())
+        except InputRequired:
+            raise
+        except Exception as error:
+            outcome = False, _result(func_call, f"Error: {error}")
+        if verbose:
+            say(f"\nArguments: {call.keywords}\nResult:\n{outcome[1]['content']}")
+        return outcome
+
+    async def a_execute_function(self, func_call: Message) -> tuple[bool, Message]:
+        """Execute a call of a coroutine function, or of a plain one."""
+        call = self._prepared(func_call)
+        if isinstance(call, str):
+            return False, _result(func_call, call)
+        say(f"\n>>>>>>>> EXECUTING ASYNC FUNCTION {func_call['name']}...")
+        try:
+            content = call()
+            if inspect.isawaitable(content):
+                content = await content
+            return True, _result(func_call, content)
+        except InputRequired:
+            raise
+        except Exception as error:
+            return False, _result(func_call, f"Error: {error}")
+
+    def _prepared(self, func_call: Message) -> functools.partial[Any] | str:
+        """The function with its arguments, or an error text."""
+        name = func_call.get("name", "")
+        function = self._function_map.get(name)
+        if function is None:
+            return f"Error: Function {name} not found."
+        try:
+            return functools.partial(function, **read_arguments(func_call.get("arguments")))
+        except ValueError as error:
+            return f"Error: {error}\n The argument must be in JSON format."
+
+    def _run_calls(self, asked: Sequence[Message]) -> list[Message]:
+        """Results of the calls of a message, one after the other."""
+        return [self._run_call(each.get("function") or {})[1] for each in asked]
+
+    def _run_call(self, call: Message) -> tuple[bool, Message]:
+        function = self._function_map.get(call.get("name", ""))
+        if function is not None and is_async(unwrap(function)):
+            return run_to_end(self.a_execute_function(call))
+        return self.execute_function(call)
+
+    async def _a_run_calls(self, asked: Sequence[Message]) -> list[Message]:
+        """Results of the calls of a message, which run concurrently."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(_settled(self.a_execute_function(each.get("function") or {})))
+                for each in asked
+            ]
+        outcomes = [task.result() for task in tasks]
+        if failed := next((each for each in outcomes if isinstance(each, Exception)), None):
+            raise failed
+        return [each[1] for each in outcomes if not isinstance(each, Exception)]
+
+    def generate_function_call_reply(
+        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Message | None]:
+        """The result of the last message's `function_call`."""
+        asked = self._asked("function_call", messages, sender)
+        return (True, _function_reply(self._run_calls(asked))) if asked else (False, None)
+
+    async def a_generate_function_call_reply(
+        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Message | None]:
+        """See `generate_function_call_reply`."""
+        asked = self._asked("function_call", messages, sender)
+        return (True, _function_reply(await self._a_run_calls(asked))) if asked else (False, None)
+
+    def generate_tool_calls_reply(
+        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Message | None]:
+        """The results of the last message's `tool_calls`."""
+        asked = self._asked("tool_calls", messages, sender)
+        return (True, _tool_reply(asked, self._run_calls(asked))) if asked else (False, None)
+
+    async def a_generate_tool_calls_reply(
+        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    ) -> tuple[bool, Message | None]:
+        """See `generate_tool_calls_reply`."""
+        asked = self._asked("tool_calls", messages, sender)
+        return (
+            (True, _tool_reply(asked, await self._a_run_calls(asked))) if asked else (False, None)
+        )
+
+    def _asked(self, key: str, messages: list[Message] | None, sender: Any) -> list[Message]:
+        """Calls of the last message, in the shape of `tool_calls`."""
+        given = self._oai_messages.get(sender) if messages is None else messages
+        asked = given[-1].get(key) if given else None
+        if not asked:
+            return []
+        return asked if key == "tool_calls" else [{"function": asked}]
+
+
+def register_function(
+    f: Callable[..., Any],
+    *,
+    caller: ToolsMixin,
+    executor: ToolsMixin,
+    name: str | None = None,
+    description: str,
+) -> None:
+    """Let one agent's model call a function, and another agent execute it."""
+    name = name or function_name(f)
+    caller.register_for_llm(name=name, description=description)(f)
+    executor.register_for_execution(name=name)(f)
+
+
+def _remembered(
+    function: Callable[..., Any], *, name: str | None, description: str | None = None
+) -> Message:
+    """Name and description, also those of decorators nearer to the function."""
+    known = _registered.setdefault(function, {"name": function_name(function)})
+    known |= {"name": name} if name else {}
+    known |= {"description": description} if description else {}
+    return known
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"Invalid name: {name}. Only letters, numbers, '_' and '-' are allowed.")
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(f"Invalid name: {name}. It has more than {_LONGEST_NAME} characters.")
+
+
+def _signature_name(signature: Message) -> str:
+    """The name in an entry of `functions` or `tools`."""
+    return signature.get("function", signature).get("name", "")
+
+
+def _others(known: list[Message], signature: Message) -> list[Message]:
+    """The entries of other names; replacing one warns."""
+    name = _signature_name(signature)
+    _check_name(name)
+    others = [each for each in known if _signature_name(each) != name]
+    if len(others) < len(known):
+        _warn_overridden(name)
+    return others
+
+
+def _warn_overridden(name: str) -> None:
+    warnings.warn(f"Function '{name}' is being overridden.", UserWarning, stacklevel=3)
+
+
+def _result(func_call: Message, content: Any) -> Message:
+    return {"name": func_call.get("name", ""), "role": "function", "content": content}
+
+
+async def _settled(call: Any) -> tuple[bool, Message] | Exception:
+    """The outcome of a call, or its error: the others run on."""
+    try:
+        return await call
+    except Exception as error:
+        return error
+
+
+def _function_reply(results: Sequence[Message]) -> Message:
+    return {**results[0], "content": _text(results[0])}
+
+
+def _tool_reply(asked: Sequence[Message], results: Sequence[Message]) -> Message:
+    responses = [
+        {
+            **({"tool_call_id": call["id"]} if call.get("id") is not None else {}),
+            "role": "tool",
+            "content": _text(result),
+        }
+        for call, result in zip(asked, results, strict=True)
+    ]
+    content = "\n\n".join(str(each["content"]) for each in responses)
+    return {"role": "tool", "tool_responses": responses, "content": content}
+
+
+def _text(result: Message) -> Any:
+    """The content of a result: a message without content can't be sent."""
+    return "" if result.get("content") is None else result["content"]

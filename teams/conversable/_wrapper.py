@@ -1,0 +1,217 @@
+"""Models of a config list, asked in order until one answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+from teams._base.threads import in_daemon_thread, is_async
+from teams.conversable._cache import AbstractCache, Cache
+from teams.conversable._facade import run_to_end, run_unsuspended
+from teams.conversable._model_config import ModelCall, merge_entries
+from teams.conversable._model_messages import fill_templates
+from teams.conversable._prices import parse_price
+from teams.conversable._providers import ProviderClient
+from teams.conversable._usage import COUNTED, Summary, add_usage, print_usage
+from teams.models._errors import ModelError, ModelRefused, ModelTimeout
+
+logger = logging.getLogger("teams")
+
+
+class ModelClient(Protocol):
+    """A client of one's own, named in an entry by `model_client_cls`.
+
+    Made with its entry. Responses have `choices`, each with a `message`, and `model`.
+    """
+
+    RESPONSE_USAGE_KEYS: ClassVar[Sequence[str]] = ("model", *COUNTED)
+
+    def create(self, params: dict[str, Any]) -> Any:
+        """The response to a request: its options and `model_client_cls`."""
+        ...
+
+    def message_retrieval(self, response: Any) -> list[Any]:
+        """The texts or messages of the response's choices."""
+        ...
+
+    def cost(self, response: Any) -> float:
+        """Its cost."""
+        ...
+
+    @staticmethod
+    def get_usage(response: Any) -> dict[str, Any] | None:
+        """Values by RESPONSE_USAGE_KEYS; a response without them is not counted."""
+        ...
+
+
+class _Entry:
+    """One entry of the config list and its client."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+        self.custom: str | None = settings.get("model_client_cls")
+        self.client: Any = None
+        if not self.custom:
+            provider = settings.get("api_type") or "openai"
+            self.client = ProviderClient(provider, settings.get("response_format"))
+        if (price := settings.get("price")) is not None:
+            parse_price(price)  # a wrong one is told before a model is asked
+
+    async def ask(self, call: ModelCall, *, sync: bool) -> Any:
+        """The response, its cost set."""
+        if isinstance(self.client, ProviderClient):
+            asked = self.client.ask(call)
+            return run_to_end(asked) if sync else await asked
+        create = partial(self.client.create, call.options)
+        if is_async(self.client.create):
+            response = run_to_end(create()) if sync else await create()
+        else:
+            response = create() if sync else await in_daemon_thread(create, name="model client")
+        with suppress(AttributeError, ValueError):  # a class may take no more fields
+            response.cost = self.client.cost(response)
+        return response
+
+
+class OpenAIWrapper:
+    """Asks the models of a config list, in order until one answers.
+
+    A model that fails leads to the next one; the last one's error is raised, a timeout as
+    TimeoutError, and an answer that was withheld by a content filter at once. Usage is summed up
+    without (`actual_usage_summary`) and with answers out of a cache (`total_usage_summary`).
+    """
+
+    def __init__(
+        self, *, config_list: list[dict[str, Any]] | None = None, **base_config: Any
+    ) -> None:
+        self.actual_usage_summary: Summary | None = None
+        self.total_usage_summary: Summary | None = None
+        self._entries: list[_Entry] = []
+        self.reconfigure({**base_config, "config_list": config_list})
+
+    def reconfigure(self, config: Mapping[str, Any]) -> None:
+        """Take another config; registered clients and the usage so far stay."""
+        known = [(each.custom, each.client) for each in self._entries if each.custom]
+        self._entries = [_Entry(settings) for settings in merge_entries(config)]
+        for entry in self._entries:
+            match = next((each for each in known if entry.custom == each[0]), None)
+            if match is not None:
+                known.remove(match)
+                entry.client = match[1]
+
+    def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
+        """Make the first placeholder that names the class a client: cls(entry, **kwargs)."""
+        name = model_client_cls.__name__
+        named = [entry for entry in self._entries if entry.custom == name]
+        if not named:
+            raise ValueError(
+                f'Model client "{name}" is being registered but was not found in the config_list. '
+                f'Please make sure to include an entry in the config_list with "model_client_cls": '
+                f'"{name}".'
+            )
+        for entry in named:
+            if entry.client is None:
+                entry.client = model_client_cls(dict(entry.settings), **kwargs)
+                return
+        logger.warning("All entries of the config_list for the model client %s are taken.", name)
+
+    def create(self, **config: Any) -> Any:
+        """The first answer that passes `filter_func`.
+
+        Options go over those of the entries. Ours are `context` (for templates in messages and the
+        filter), `cache`, `filter_func` and `agent`. The response gets `cost`, `config_id` and
+        `pass_filter`.
+        """
+        return run_unsuspended(self._create(config, sync=True))
+
+    async def a_create(self, **config: Any) -> Any:
+        """See `create`; a custom client's own `create` runs off the loop."""
+        return await self._create(config, sync=False)
+
+    def extract_text_or_completion_object(self, response: Any) -> list[Any]:
+        """The text of each choice, or its message if it holds calls."""
+        index: int = response.config_id
+        return self._entries[index].client.message_retrieval(response)
+
+    def print_usage_summary(self, mode: str | list[str] = ["actual", "total"]) -> None:  # noqa: B006
+        """Print the usage without and with answers out of a cache."""
+        print_usage(self.actual_usage_summary, self.total_usage_summary, mode)
+
+    def clear_usage_summary(self) -> None:
+        """Forget the usage so far."""
+        self.actual_usage_summary = self.total_usage_summary = None
+
+    async def _create(self, config: dict[str, Any], *, sync: bool) -> Any:
+        self._check_registered()
+        config = {key: value for key, value in config.items() if value is not None}
+        last = len(self._entries) - 1
+        for index, entry in enumerate(self._entries):
+            call = _call(entry, config)
+            try:
+                response = await self._answer(entry, call, sync=sync)
+            except ModelRefused:
+                raise
+            except Exception as error:
+                if not isinstance(error, ModelError) and not entry.custom:
+                    raise
+                if index == last and isinstance(error, ModelTimeout):
+                    raise TimeoutError(str(error)) from error
+                if index == last:
+                    raise
+                logger.warning("Entry %d of the config_list failed: %s", index, error)
+                continue
+            passed = _passes(call, response)
+            with suppress(AttributeError, ValueError):
+                response.config_id, response.pass_filter = index, passed
+            if passed or index == last:
+                return response
+        raise ValueError("The config_list is empty.")
+
+    async def _answer(self, entry: _Entry, call: ModelCall, *, sync: bool) -> Any:
+        """The response, out of the cache if it is there; counted."""
+        cache = _cache(call)
+        response, key = None, "" if cache is None else call.cache_key()
+        if cache is not None:
+            with cache as opened:
+                response = opened.get(key, None)
+        if response is None:
+            response = await entry.ask(call, sync=sync)
+            usage = entry.client.get_usage(response)
+            self.actual_usage_summary = add_usage(self.actual_usage_summary, usage)
+            if cache is not None:
+                with cache as opened:
+                    opened.set(key, response)
+        usage = entry.client.get_usage(response)
+        self.total_usage_summary = add_usage(self.total_usage_summary, usage)
+        return response
+
+    def _check_registered(self) -> None:
+        missing = [entry.custom for entry in self._entries if entry.client is None]
+        if missing:
+            raise RuntimeError(
+                f"Model client(s) {missing} are not activated. Please register the custom model "
+                "clients using `register_model_client` or filter them out of the config list."
+            )
+
+
+def _call(entry: _Entry, config: Mapping[str, Any]) -> ModelCall:
+    settings = {**entry.settings, **config}
+    settings["messages"] = fill_templates(
+        settings.get("messages", ()),
+        settings.get("context"),
+        texts=bool(settings.get("allow_format_str_template")),
+    )
+    return ModelCall(settings)
+
+
+def _cache(call: ModelCall) -> AbstractCache | None:
+    """The chat's cache, or that of the entry's seed."""
+    given, seed = call.settings.get("cache"), call.settings.get("cache_seed")
+    return given if given is not None or seed is None else Cache.disk(seed)
+
+
+def _passes(call: ModelCall, response: Any) -> bool:
+    passes: Callable[..., bool] | None = call.settings.get("filter_func")
+    return passes is None or passes(context=call.settings.get("context"), response=response)

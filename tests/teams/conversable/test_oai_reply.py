@@ -1,0 +1,221 @@
+"""An agent's replies by its model, and their usage."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from teams.conversable import gather_usage_summary
+from teams.conversable._oai_reply import ModelMixin
+from tests.fakes.openai_in_thread import openai_in_thread
+from tests.fakes.openai_script import Call, Reply
+from tests.fakes.openai_server import FakeOpenAI
+
+TOOL = {
+    "type": "function",
+    "function": {"name": "add", "parameters": {"type": "object", "properties": {}}},
+}
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+
+
+class Bare(ModelMixin):
+    def __init__(self, llm_config: Any, system_message: Any = "Be kind.") -> None:
+        self._name = "al"
+        self._oai_messages = defaultdict(list)
+        self._oai_system_message = [{"role": "system", "content": system_message}]
+        self._begin_models(llm_config)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    with openai_in_thread() as server:
+        yield server
+
+
+def config(server: FakeOpenAI, **settings: Any) -> dict[str, Any]:
+    connection = {"model": "gpt-4o", "api_key": "sk-of-a-test", "base_url": server.url}
+    return {**connection, "price": [1, 1], **settings}
+
+
+def answering(extracted: Any) -> Any:
+    """A client that answers with this."""
+    return SimpleNamespace(
+        create=lambda **_: None, extract_text_or_completion_object=lambda _: [extracted]
+    )
+
+
+def test_the_system_message_goes_first(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"), Reply(text=""))
+    agent = Bare(config(server), [{"type": "text", "text": ""}])
+    agent._oai_messages["bo"].append({"role": "user", "content": "Hello", "name": "bo"})
+    assert agent.generate_oai_reply(sender="bo") == (True, "hi")
+    assert agent.generate_oai_reply([{"role": "user", "content": "?"}]) == (True, "")
+    assert server.requests[0].messages == [
+        {"role": "system", "content": [{"type": "text", "text": ""}]},
+        {"role": "user", "content": "Hello", "name": "bo"},
+    ]
+
+
+async def test_the_async_form_awaits(openai_server: FakeOpenAI) -> None:
+    openai_server.script(Reply(text="hi"))
+    agent = Bare(config(openai_server))
+    asked = [{"role": "user", "content": "Hello"}]
+    assert await agent.a_generate_oai_reply(asked) == (True, "hi")
+    assert openai_server.requests[0].roles == ["system", "user"]
+
+
+async def test_without_a_client_there_is_no_reply() -> None:
+    agent = Bare(False)
+    assert agent.generate_oai_reply([]) == (False, None)
+    assert await agent.a_generate_oai_reply([]) == (False, None)
+    assert agent.get_actual_usage() is agent.get_total_usage() is None
+
+
+async def test_a_client_given_as_config_is_asked() -> None:
+    agent = Bare(False)
+    assert agent.generate_oai_reply([], config=answering("hi")) == (True, "hi")
+    assert await agent.a_generate_oai_reply([], config=answering("hi")) == (True, "hi")
+
+
+def test_tool_responses_stand_alone_and_a_persons_word_follows(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"))
+    response = {"role": "tool", "tool_call_id": "c1", "content": "5"}
+    history = [
+        {"role": "user", "content": "Add."},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "content": "5", "tool_responses": [response]},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "user", "content": "Stop.", "tool_responses": [response]},
+    ]
+    Bare(config(server)).generate_oai_reply(history)
+    assert server.requests[0].messages[1:] == [
+        history[0],
+        history[1],
+        response,
+        history[3],
+        response,
+        {"role": "user", "content": "Stop."},
+    ]
+
+
+def test_the_context_stays_in_the_message_and_is_not_sent(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"))
+    message = {"role": "user", "content": lambda context: context["a"], "context": {"a": "A"}}
+    Bare(config(server)).generate_oai_reply([message])
+    assert server.requests[0].last == {"role": "user", "content": "A"}
+    assert message["context"] == {"a": "A"}
+
+
+def test_calls_are_a_dict_with_clean_names(server: FakeOpenAI) -> None:
+    server.script(Reply(calls=[Call(name="a.b" + "c" * 70, arguments="{}", id="c1")]))
+    agent = Bare(config(server, tools=[TOOL]))
+    _, reply = agent.generate_oai_reply([{"role": "user", "content": "Add."}])
+    assert reply == {
+        "content": None,
+        "role": "assistant",
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "a_b" + "c" * 61, "arguments": "{}"},
+            }
+        ],
+    }
+
+
+def test_a_dict_is_cleaned_too() -> None:
+    function = {"name": "a b", "arguments": ""}
+    given = {"content": None, "tool_calls": [{"id": None, "type": None, "function": function}]}
+    assert Bare(False).generate_oai_reply([], config=answering(given)) == (
+        True,
+        {"content": None, "tool_calls": [{"function": {"name": "a_b", "arguments": ""}}]},
+    )
+    legacy = {"content": None, "function_call": function}
+    assert Bare(False).generate_oai_reply([], config=answering(legacy)) == (
+        True,
+        {"content": None, "function_call": {"name": "a_b", "arguments": ""}},
+    )
+
+
+def test_an_empty_answer_warns() -> None:
+    with pytest.warns(UserWarning, match="empty"):
+        assert Bare(False).generate_oai_reply([], config=answering(None)) == (False, None)
+
+
+def test_the_client_follows_a_changed_config(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"), Reply(text="hi"))
+    agent = Bare(config(server))
+    agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    assert agent.llm_config
+    agent.llm_config["tools"] = [TOOL]
+    agent._update_client()
+    agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    assert [each.tools for each in server.requests] == [[], ["add"]]
+    assert (agent.get_actual_usage() or {})["gpt-4o"]["total_tokens"] == 30
+
+
+def test_usage_is_summed_over_agents(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi", usage=(1000, 500)), Reply(text="hi", usage=(1000, 0)))
+    agents = [Bare(config(server)), Bare(config(server)), Bare(False)]
+    assert gather_usage_summary(agents)["usage_including_cached_inference"] == {"total_cost": 0}
+    for agent in agents[:2]:
+        agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    model = {"cost": 2.5, "prompt_tokens": 2000, "completion_tokens": 500, "total_tokens": 2500}
+    assert gather_usage_summary(agents) == {
+        "usage_including_cached_inference": {"total_cost": 2.5, "gpt-4o": model},
+        "usage_excluding_cached_inference": {"total_cost": 2.5, "gpt-4o": model},
+    }
+
+
+def test_usage_is_printed(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
+    server.script(Reply(text="hi", usage=(300, 200)))
+    agent = Bare(config(server))
+    agent.print_usage_summary()
+    none_yet = "Agent 'al':\nNo usage summary. Please call \"create\" first.\n"
+    assert capsys.readouterr().out == none_yet
+    agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    agent.print_usage_summary("total")
+    line = "-" * 100
+    told = (
+        "Total cost: 0.5\n"
+        "* Model 'gpt-4o': cost: 0.5, prompt_tokens: 300, completion_tokens: 200, "
+        "total_tokens: 500\n"
+    )
+    assert capsys.readouterr().out == (
+        f"Agent 'al':\n{line}\nUsage summary including cached usage: \n{told}{line}\n"
+    )
+    agent.print_usage_summary()
+    assert capsys.readouterr().out == (
+        f"Agent 'al':\n{line}\nUsage summary excluding cached usage: \n{told}"
+        "All completions are non-cached: the total cost with cached completions is the same as "
+        f"actual cost.\n{line}\n"
+    )
+    with pytest.raises(ValueError, match="Invalid mode"):
+        agent.print_usage_summary("daily")
+
+
+def test_an_agent_without_models_has_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    Bare(False).print_usage_summary()
+    assert capsys.readouterr().out == "No cost incurred from agent 'al'.\n"
+
+
+def test_clearing_forgets_the_usage(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"))
+    agent = Bare(config(server))
+    agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    assert agent.client is not None
+    agent.client.clear_usage_summary()
+    assert agent.get_total_usage() is agent.get_actual_usage() is None
+
+
+def test_a_model_client_is_registered_with_the_agent() -> None:
+    class Mine:
+        def __init__(self, config: dict[str, Any]) -> None:
+            self.config = config
+
+    agent = Bare({"model_client_cls": "Mine"})
+    agent.register_model_client(Mine)
+    with pytest.raises(ValueError, match='Model client "Mine" is being registered'):
+        Bare(False).register_model_client(Mine)
