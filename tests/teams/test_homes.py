@@ -1,6 +1,8 @@
 """Every documented name has its home, in place of AutoGen's modules."""
 
 import pickle
+import subprocess
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -123,7 +125,16 @@ HOMES = {
         GlobalDataConfig LocalDataConfig GlobalContextConfig LocalContextConfig
         MapReduceConfig SearchConfig
     """,
+    "teams.tools.http": "HttpTool HttpToolConfig",
     "teams.tools.langchain": "LangChainToolAdapter",
+    "teams.tools.mcp": """
+        McpWorkbench McpSessionActor McpServerParams create_mcp_server_session mcp_server_tools
+        StdioServerParams SseServerParams StreamableHttpServerParams
+        StdioMcpToolAdapter SseMcpToolAdapter StreamableHttpMcpToolAdapter
+        McpSessionHost Sampler ChatCompletionClientSampler ChatCompletionClientSamplerConfig
+        Elicitor StreamElicitor StdioElicitor StdioElicitorConfig
+        RootsProvider StaticRootsProvider
+    """,
     "teams.tools.semantic_kernel": "KernelFunctionFromTool KernelFunctionFromToolSchema",
 }
 
@@ -132,6 +143,24 @@ HOMES = {
 def test_documented_names_are_found_at_their_home(module: str):
     home = import_module(module)
     assert [name for name in HOMES[module].split() if not hasattr(home, name)] == []
+
+
+SDKS = (
+    "anthropic azure boto3 botocore docker genai_prices graphrag httpx httpx2 langchain_core mcp "
+    "openai semantic_kernel tiktoken"
+)
+
+
+def test_no_home_loads_a_library_of_a_provider():
+    code = (
+        "import sys\n"
+        "from importlib import import_module\n"
+        f"for home in {[*HOMES]}:\n"
+        "    import_module(home)\n"
+        f"print(*set({SDKS.split()}) & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 LOADED_WHEN_TAKEN = (

@@ -11,7 +11,12 @@ from teams.tools.mcp._adapters import (
     mcp_server_tools,
 )
 from teams.tools.mcp._connection import McpError, create_mcp_server_session
-from teams.tools.mcp._elicitors import RunElicitor, StdioElicitor, StreamElicitor
+from teams.tools.mcp._elicitors import (
+    RunElicitor,
+    StdioElicitor,
+    StdioElicitorConfig,
+    StreamElicitor,
+)
 from teams.tools.mcp._host import (
     Elicitor,
     McpSessionHost,
@@ -25,11 +30,15 @@ from teams.tools.mcp._params import (
     StdioServerParams,
     StreamableHttpServerParams,
 )
-from teams.tools.mcp._sampling import ChatCompletionClientSampler
+from teams.tools.mcp._sampling import (
+    ChatCompletionClientSampler,
+    ChatCompletionClientSamplerConfig,
+)
 from teams.tools.mcp._workbench import McpWorkbench
 
 __all__ = [
     "ChatCompletionClientSampler",
+    "ChatCompletionClientSamplerConfig",
     "Elicitor",
     "McpError",
     "McpServerParams",
@@ -43,6 +52,7 @@ __all__ = [
     "SseServerParams",
     "StaticRootsProvider",
     "StdioElicitor",
+    "StdioElicitorConfig",
     "StdioMcpToolAdapter",
     "StdioServerParams",
     "StreamElicitor",
