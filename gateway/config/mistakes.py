@@ -77,6 +77,8 @@ class Mistake:
             return remains.is_known(self.path) or remains.follows(table, self._setting.given)
         if self._kind in _FOLLOWING:
             return remains.is_known(self.path)
+        if self._kind == "union_tag_not_found":  # the key that told the kind was wrong
+            return remains.follows(self.path, tag_keys(self._expected))
         return remains.is_cause(self.path)
 
     @property

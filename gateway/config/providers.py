@@ -19,6 +19,8 @@ class Provider:
 
     client: str
     address: str = "base_url"
+    needs_scheme: bool = True
+    """False if a host and port will do as the address."""
     address_variable: str = ""
     usual_address: str = ""
     needs_address: str = ""
@@ -78,6 +80,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "ollama": Provider(
         client="teams.models.ollama:OllamaChatCompletionClient",
         address="host",
+        needs_scheme=False,
         address_variable="OLLAMA_HOST",
         usual_address="http://localhost:11434",
         key="headers",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from gateway.base.describe import describe
 from gateway.base.imports import Imports
@@ -15,7 +15,7 @@ from gateway.config.models import ModelConfig, resolve
 from gateway.config.providers import PROVIDERS, SERVER_MODEL, Provider
 from gateway.config.root import Config
 from gateway.demo.model import DEMO_MODEL, DemoChatCompletionClient
-from teams.models import ChatCompletionClient, ModelError, ModelInfo
+from teams.models import ChatCompletionClient, ModelError
 
 LOG = logging.getLogger("gateway")
 
@@ -117,7 +117,7 @@ class ModelClients:
             try:
                 made[each] = self._repeating(each)
             except Exception as error:  # without its key or its SDK it is not available either
-                if each == name and not isinstance(error, ModelError):
+                if each == name and not isinstance(error, ModelError | ImportError):
                     raise
                 LOG.warning("The model %s can't be used: %s", each, describe(error))
                 errors.append(error)
@@ -137,29 +137,21 @@ class ModelClients:
         )
 
     def _make(self, model: ModelConfig) -> ChatCompletionClient:
-        match model.provider:
-            case "demo":
-                return DemoChatCompletionClient()
-            case "openai":
-                return _openai(_arguments(model))
-            case named if named in PROVIDERS:
-                path = PROVIDERS[named].client
-            case path:
-                pass
-        return self._imports.load_callable(path)(**_arguments(model))
-
-
-def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
-    from teams.models.openai import OpenAIChatCompletionClient  # the demo starts without it
-
-    own_server = arguments.get("base_url") or os.environ.get("OPENAI_BASE_URL")
-    try:
-        return OpenAIChatCompletionClient(**arguments)
-    except ValueError:
-        if "model_info" in arguments or not own_server:
-            raise
-        # The model's name says nothing: take what such servers can do nowadays.
-        return OpenAIChatCompletionClient(**arguments, model_info=cast("ModelInfo", SERVER_MODEL))
+        if model.provider == "demo":
+            return DemoChatCompletionClient()
+        arguments = _arguments(model)
+        provider = PROVIDERS.get(model.provider)
+        if provider is None:
+            return self._imports.load_callable(model.provider)(**arguments)
+        make = self._imports.load_callable(provider.client)
+        own_server = arguments.get(provider.address) or os.environ.get(provider.address_variable)
+        try:
+            return make(**arguments)
+        except ValueError:
+            if "model_info" in arguments or not own_server:
+                raise
+            # The model's name says nothing: take what such servers can do nowadays.
+            return make(**arguments, model_info=SERVER_MODEL)
 
 
 def _arguments(model: ModelConfig) -> dict[str, Any]:

@@ -54,6 +54,9 @@ class ModelChecker:
         given = {"model": "any", **provider.usual, **model.options}
         if model.base_url:
             given[provider.address] = model.base_url
+            if provider.needs_scheme and not model.base_url.startswith(("http://", "https://")):
+                said = "expected an address that begins with http:// or https://"
+                yield Problem(path=(*path, "base_url"), text=said)
         elif provider.needs_address and provider.address not in given:
             said = f'is missing: address of the resource, such as "{provider.needs_address}"'
             yield Problem(path=(*path, "base_url"), text=said)

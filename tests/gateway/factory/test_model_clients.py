@@ -1,6 +1,7 @@
 """Clients of a config's models: their providers, fallbacks and retry rules."""
 
 import logging
+import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from gateway.config.root import Config
 from gateway.factory.model_clients import ModelClients
 from teams.models import BadCredentials, ChatCompletionClient, RateLimited, UserMessage
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from teams.testing import Say
+from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.openai_script import Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -96,6 +99,31 @@ async def test_a_model_without_a_key_is_left_out_and_the_log_says_so(tmp_path, c
             with caplog.at_level(logging.WARNING, logger="gateway"):
                 assert await answer(made.client()) == "here"
     assert "The model main can't be used: There is no API key" in caplog.text
+
+
+async def test_a_model_without_its_package_is_left_out_and_the_log_says_so(
+    tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "anthropic", None)  # as if it were not installed
+    async with FakeOpenAI(Reply(text="here")) as server:
+        main = {"provider": "anthropic", "model": "claude-sonnet-4-5", "fallback": ["other"]}
+        async with clients(tmp_path, main=main, other=at(server)) as made:
+            with caplog.at_level(logging.WARNING, logger="gateway"):
+                assert await answer(made.client()) == "here"
+    assert "The model main can't be used: ImportError: Claude models need the" in caplog.text
+
+
+async def test_an_unknown_model_on_a_server_of_claude_s_protocol_calls_tools(tmp_path):
+    async with FakeAnthropic() as server:
+        server.script(Say(text="here"))
+        glm = {"provider": "anthropic", "model": "glm-9", "base_url": server.url, "api_key": "x"}
+        async with clients(tmp_path, glm=glm) as made:
+            assert made.client().model_info["function_calling"]
+            assert await answer(made.client()) == "here"
+        del glm["base_url"]
+        async with clients(tmp_path, glm=glm) as made:
+            with pytest.raises(ValueError, match="model_info is required"):
+                made.client()
 
 
 async def test_a_chain_of_models_without_keys_fails_as_the_first_does(tmp_path):

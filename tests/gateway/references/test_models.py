@@ -55,6 +55,11 @@ def mistakes(folder: Path, text: str) -> list[tuple[str, str]]:
             "fallback.0",
             "found 'othr', expected the name of a model; did you mean 'other'?",
         ),
+        (
+            'provider = "anthropic"\nmodel = "claude-sonnet-4-5"\nbase_url = "nowhere"',
+            "base_url",
+            "expected an address that begins with http:// or https://",
+        ),
         ('model = "gpt-4o"\nfallback = ["m"]', "fallback.0", "found m -> m, expected a model that"),
     ],
 )
@@ -77,6 +82,11 @@ def test_each_circle_of_fallbacks_is_told_once(tmp_path):
 
 def test_a_right_model_of_azure_is_no_mistake(tmp_path):
     assert mistakes(tmp_path, f"[models.m]\n{AZURE}{ADDRESS}{VERSION}") == []
+
+
+def test_ollama_is_found_by_its_host_alone(tmp_path):
+    text = '[models.m]\nprovider = "ollama"\nmodel = "qwen3:8b"\nbase_url = "gpu.example:11434"\n'
+    assert mistakes(tmp_path, text) == []
 
 
 @pytest.mark.parametrize(
