@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from gateway.events import GrantKind, InputRequested, SessionEvent
+from gateway.events import GrantKind, InputRequested, RequestKind, SessionEvent
 from gateway.values import value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
@@ -93,6 +93,15 @@ class Answer:
 
     kind: AnswerKind
     text: str = ""
+
+
+CANCEL = "Cancel"
+"""The answer to a server's question that ends it."""
+
+
+def no_answer(kind: RequestKind) -> Answer:
+    """The answer where nobody gives one, and a call can't wait for it."""
+    return Answer(kind="deny") if kind == "approval" else Answer(kind="text", text=CANCEL)
 
 
 @value

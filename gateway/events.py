@@ -197,7 +197,8 @@ class InputRequested(_Event):
     whether it may be given for the rest of the thread, for arguments `below` these folders if there
     are any. `diff` is what they change. `quorum` people have to approve.
     `may_answer` are the people who may (Author.id), as far as they are known by name. It is open
-    until `expires_at`, in seconds since the epoch, if that is given.
+    until `expires_at`, in seconds since the epoch, if that is given. If `awaited`, a call waits for
+    it in its midst, and the turn goes on meanwhile.
     """
 
     kind: Literal["input_requested"] = "input_requested"
@@ -215,6 +216,7 @@ class InputRequested(_Event):
     quorum: int = 1
     may_answer: tuple[str, ...] = ()
     expires_at: float | None = None
+    awaited: bool = False
 
     @property
     def grants(self) -> tuple[tuple[GrantKind, str], ...]:

@@ -109,6 +109,8 @@ class RequestItem(_Item):
     """Arguments in whose place a diff stands."""
     grants: tuple[tuple[GrantKind, str], ...] = ()
     """Approvals for the rest of the thread, with the arguments of each."""
+    awaited: bool = False
+    """True if a call waits for it in its midst."""
     outcome: str = ""
     by: str = ""
 

@@ -138,6 +138,11 @@ class ThreadModel:
         """True while the team is done or waits for an answer."""
         return self.activity == "idle" or (self.activity == "waiting" and bool(self.requests))
 
+    @property
+    def held_up(self) -> RequestItem | None:
+        """The request that a call waits for in its midst."""
+        return next((each for each in self.requests.values() if each.awaited), None)
+
     def has_message(self, inbox: int) -> bool:
         """True if this numbered message is in a turn or queued."""
         return inbox in self.queued or f"human-{inbox}" in self.items
@@ -299,6 +304,7 @@ class ThreadModel:
                     arguments=(shown := read_call(event.arguments, event.diff)),
                     replaced=_replaced(event, shown),
                     grants=event.grants,
+                    awaited=event.awaited,
                 )
                 self.requests[request] = item
                 known = self.items.get(call)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adapters.terminal.conversation import Conversation
     from adapters.terminal.items import RequestItem
     from adapters.terminal.lines import LineTranscript
+    from adapters.terminal.model import ThreadModel
     from adapters.terminal.settings import Settings
     from gateway.client import AnswerKind, Client, ThreadInfo
 
@@ -121,12 +122,24 @@ class PlainChat:
             if not await self._handle_line(conversation, commands, text):
                 self._failed = not self._interactive
             if not self._interactive:
-                await self._wait_until(lambda: conversation.model.settled)
+                await self._wait_until(lambda: has_turn(conversation.model))
+        await self._call_off(conversation)
         if conversation.model.requests and not self._interactive and not self._quitting:
             self._print_error("The team waits for your answer. Answer later in the same thread.")
             return ExitCode.WAITING
         gave_up = self._sent and conversation.model.failed and not self._interactive
         return ExitCode.FAILED if self._failed or gave_up else ExitCode.DONE
+
+    async def _call_off(self, conversation: Conversation) -> None:
+        """Let no call wait for a line that can't come any more."""
+        from gateway.client import no_answer  # not at the start
+
+        model = conversation.model
+        while (request := model.held_up) and not (self._interactive or self._quitting):
+            answer = no_answer(request.kind)
+            if not await self._answer(conversation, request, answer.kind, answer.text):
+                return
+            await self._wait_until(lambda: has_turn(model))
 
     async def _show_notices(self) -> None:
         while True:
@@ -177,7 +190,8 @@ class PlainChat:
 
     async def _handle_line(self, conversation: Conversation, commands: Commands, text: str) -> bool:
         """Do what the line says; False when that failed."""
-        request = next(iter(conversation.model.requests.values()), None)
+        model = conversation.model
+        request = model.held_up or next(iter(model.requests.values()), None)
         try:
             if local := commands.local(text):
                 await self._run_command(conversation, commands, *local)
@@ -352,6 +366,11 @@ class PlainChat:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             self._unread = True
             self.quit()
+
+
+def has_turn(model: ThreadModel) -> bool:
+    """True if the next line of a pipe is to be read."""
+    return model.settled or model.held_up is not None
 
 
 def parse_answer(request: RequestItem, text: str) -> tuple[AnswerKind, str] | None:

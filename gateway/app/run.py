@@ -11,7 +11,7 @@ from typing import TextIO, cast
 from gateway.app.ask import Asker, question
 from gateway.app.run_output import Output
 from gateway.base.exit_codes import ExitCode
-from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo
+from gateway.client import Answer, Client, Receipt, SentFile, ThreadInfo, no_answer
 from gateway.errors import GatewayClosed, GatewayError, NotFound
 from gateway.events import (
     InputRequested,
@@ -30,6 +30,7 @@ STOP_SECONDS = 4.0
 """Time limit for stopping the turn when the run is cut short."""
 
 _KEPT = "The team waits for your answer. Give it later, with --session or in the chat."
+_CALLED_OFF = "Nobody answers, and the call can't wait for it."
 _NOT_KEPT = "The team waits for your answer. Without --session you can't give it later."
 
 
@@ -132,8 +133,7 @@ class _Run:
         mine = receipt.outcome != "queued"
         async with aclosing(self._events(self.thread.last_seq)) as events:
             async for event in events:
-                self.output.show(event)
-                self._note_request(event)
+                await self._show(event)
                 match event:
                     case TurnStarted():
                         mine = mine or any(each.inbox == receipt.inbox for each in event.messages)
@@ -161,6 +161,13 @@ class _Run:
                         pass
         raise GatewayClosed("The gateway stopped before the answer was complete.")
 
+    async def _show(self, event: SessionEvent) -> None:
+        self.output.show(event)
+        self._note_request(event)
+        if isinstance(event, InputRequested) and event.awaited:
+            self.output.pause()
+            await self._ask_within(event)
+
     def _events(self, after: int) -> AsyncGenerator[SessionEvent]:
         events = self.client.events(self.thread.id, after=after)
         return cast("AsyncGenerator[SessionEvent]", events)
@@ -186,6 +193,13 @@ class _Run:
                 self._say(f"parley: {refused}")
         return True
 
+    async def _ask_within(self, request: InputRequested) -> None:
+        """Get a question in the midst of a call answered, by nobody if need be."""
+        answer = await self._answer_of(request, _CALLED_OFF) or no_answer(request.request_kind)
+        self.answered.add(request.request)
+        if refused := await self.client.answer(request.request, answer):
+            self._say(f"parley: {refused}")
+
     async def _give_back(self, handed: WorkHandedOff) -> Receipt | None:
         """Send a person's answer to a hand-off; None if nobody answers."""
         self.handed = None
@@ -204,12 +218,12 @@ class _Run:
             return None
         return receipt
 
-    async def _answer_of(self, request: InputRequested) -> Answer | None:
+    async def _answer_of(self, request: InputRequested, without: str = "") -> Answer | None:
         """The person's answer; without one, `err` has the question."""
         with suppress(EOFError):
             if self.asker is not None:
                 return await self.asker.ask(request)
-        self._say(f"{question(request)}parley: {self.where_to_answer}")
+        self._say(f"{question(request)}parley: {without or self.where_to_answer}")
         return None
 
     def _end(self, event: TurnFinished) -> ExitCode:

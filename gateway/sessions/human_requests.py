@@ -69,6 +69,7 @@ def input_requested(request: Request, may_answer: tuple[str, ...]) -> InputReque
         quorum=request.quorum,
         may_answer=may_answer,
         expires_at=request.expires_at,
+        awaited=request.awaited,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from gateway.client import CANCEL
 from gateway.values import value
 
-DECLINE, CANCEL, SKIP = "Decline", "Cancel", "Skip"
+DECLINE, SKIP = "Decline", "Skip"
 ACCEPT, DONE, YES, NO = "Accept", "Done", "Yes", "No"
 
 MOST_FIELDS = 20

@@ -13,8 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import count
 from typing import Any
 
+from gateway.client import CANCEL
 from gateway.sessions.human_requests import HumanRequests
-from gateway.sessions.server_forms import CANCEL, DECLINE, form_of
+from gateway.sessions.server_forms import DECLINE, form_of
 from gateway.sessions.tool_gate import ToolGate
 from teams.base import InputRequired, ToolCall
 from teams.tools import TextResultContent, ToolResult

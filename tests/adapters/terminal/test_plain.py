@@ -177,6 +177,29 @@ async def test_words_that_wait_behind_an_approval_hold_up_no_line_that_gives_it(
     assert "coder: done" in out.splitlines()
 
 
+async def test_a_question_in_the_midst_of_a_call_takes_the_next_line():
+    size = replace(asked("a", "r1", "Which size?"), awaited=True)
+    client = Team([size], [said("a", "m", "Ordered."), ended()], [ended()])
+    code, out, _ = await chat(client, "go", "M", "thanks")
+    assert code == 0
+    assert client.answers == [("r1", Answer(kind="text", text="M"))]
+    assert "a: Ordered." in out.splitlines()
+    assert [text for _, text in client.sent] == ["go", "thanks"]
+
+
+async def test_a_call_that_waits_at_the_end_of_the_input_gets_no_answer():
+    size = replace(asked("a", "r1", "Which size?"), awaited=True)
+    allow = replace(approval("a", "r2", "think"), awaited=True)
+    client = Team([size], [allow], [said("a", "m", "Then not."), ended()])
+    code, out, _ = await chat(client, "go")
+    assert [(each, answer.kind, answer.text) for each, answer in client.answers] == [
+        ("r1", "text", "Cancel"),
+        ("r2", "deny", ""),
+    ]
+    assert code == 0
+    assert "a: Then not." in out.splitlines()
+
+
 async def test_a_choice_and_a_free_text_are_answered_by_lines():
     client = Team(
         [asked("a", "r1", "Which?", "red", "green"), ended("waiting")],

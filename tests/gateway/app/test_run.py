@@ -343,6 +343,38 @@ async def test_a_question_is_asked_and_the_run_goes_on():
     assert client.answers == [("r1", Answer(kind="text", text="the red one"))]
 
 
+async def test_a_question_in_the_midst_of_a_call_is_asked_before_the_turn_ends():
+    client = Answering(
+        [asked("Which size?", awaited=True)],
+        [asked("Allow it?", "r2", kind="approval", awaited=True)],
+        [said("Ordered."), ended()],
+    )
+    person = Person(Answer(kind="text", text="M"), Answer(kind="approve"))
+    done = await run(client, asker=person)
+    assert (done.code, done.out) == (ExitCode.DONE, "Ordered.\n")
+    assert person.asked == ["Which size?", "Allow it?"]
+    assert [answer.kind for _, answer in client.answers] == ["text", "approve"]
+
+
+@pytest.mark.parametrize("asker", [None, Person()], ids=["nobody-there", "nobody-willing"])
+async def test_a_call_that_waits_for_nobody_is_told_so_and_the_run_goes_on(asker):
+    client = Answering(
+        [asked("Which size?", awaited=True)],
+        [asked("Allow it?", "r2", kind="approval", awaited=True)],
+        [said("Nothing was ordered."), ended()],
+    )
+    done = await run(client, asker=asker)
+    assert (done.code, done.out) == (ExitCode.DONE, "Nothing was ordered.\n")
+    assert [answer for _, answer in client.answers] == [
+        Answer(kind="text", text="Cancel"),
+        Answer(kind="deny"),
+    ]
+    assert done.err.splitlines()[:2] == [
+        "front asks: Which size?",
+        "parley: Nobody answers, and the call can't wait for it.",
+    ]
+
+
 async def test_a_hand_off_to_people_is_asked_and_the_run_goes_on():
     client = Answering(
         [said("Which order?"), handed(), ended()], [said("It is on its way."), ended()]

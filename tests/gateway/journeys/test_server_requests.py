@@ -145,6 +145,7 @@ async def test_a_servers_form_is_asked_field_by_field_in_the_thread(desk: Open) 
         await shop.ask("order")
         size = await shop.next(InputRequested)
         assert size.prompt == "The server shop asks: Which shirt?\nsize: The size."
+        assert size.awaited
         assert size.options == ("S", "M", "Decline", "Cancel")
         await gateway.send(shop.thread, "m")
         number = await shop.next(InputRequested, size.seq)
