@@ -1,13 +1,16 @@
-"""Folders and files of a config, tried out without a trace."""
+"""Folders, files and programs of a config, tried out without a trace."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 from gateway.base.describe import describe
 from gateway.base.paths import store_folder
+from gateway.config.mcp import McpServer
 from gateway.config.root import Config
 
 
@@ -44,3 +47,11 @@ def _no_file(path: Path) -> str:
             return ""
     except OSError as error:
         return error.strerror or describe(error)
+
+
+def has_program(server: McpServer) -> bool:
+    """True if a tool server's program is on this machine."""
+    if os.sep in server.command:  # found in its working folder
+        return Path(server.cwd or ".", server.command).is_file()
+    given = server.env.get("PATH")
+    return which(server.command, path=given.get_secret_value() if given else None) is not None

@@ -139,7 +139,7 @@ class _Remarks:
 
     def show(self, event: SessionEvent, *, mid_message: bool) -> None:
         match event:
-            case Notice(level="info"):
+            case Notice(level="info") if not self._verbose:
                 self._progress.note(event.text)
             case Notice():
                 self.clear()

@@ -29,8 +29,8 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
     permissions they need, and tries whether the store's folder and the log can be written to.
 
     Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a rule is for a tool
-    that no team has, a model does not answer, a platform lacks something, or a place can't be
-    written to.
+    that no team has, a tool server's program is missing, a model does not answer, a platform lacks
+    something, or a place can't be written to.
     """
     from gateway.app.check import affected_threads, check_config
     from gateway.app.findings import table

@@ -146,6 +146,34 @@ async def test_a_place_that_can_not_be_written_to_fails_the_check(tmp_path, sett
     assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
 
 
+async def test_a_tool_server_whose_program_is_missing_fails_the_check(tmp_path):
+    (tmp_path / "here.sh").touch(mode=0o700)
+    findings = await offline(
+        tmp_path,
+        """
+        [mcp.lost]
+        command = "no-such-program"
+        [mcp.near]
+        command = "./here.sh"
+        cwd = "."
+        [mcp.remote]
+        url = "http://127.0.0.1:1/mcp"
+        [mcp.usual]
+        command = "sh"
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        agents.a.mcp = ["lost", { command = "./not-here.sh", cwd = "." }]
+        """,
+    )
+    told = [(name, good, text) for kind, name, good, text in findings if kind == "server"]
+    advice = "install it, or give its path in command"
+    assert told == [
+        ("lost", False, f"there is no program 'no-such-program'; {advice}"),
+        ("mcp", False, f"there is no program './not-here.sh'; {advice}"),
+    ]
+
+
 @pytest.mark.parametrize("installed", [True, False])
 async def test_a_config_with_a_platform_says_that_documents_are_not_read(
     tmp_path, monkeypatch, installed

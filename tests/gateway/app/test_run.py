@@ -148,6 +148,15 @@ async def test_the_answer_is_all_that_standard_output_gets():
     assert client.sent == [("t1", "Hi")]
 
 
+async def test_who_wants_to_know_more_is_told_which_model_answers_for_another():
+    note = "The model 'small' answers for now: 'large' is not available."
+    client = Answering([Notice(thread="", text=note), said("Hello"), ended()])
+    out, err = io.StringIO(), io.StringIO()
+    output = TextOutput(out, err, names=False, verbose=True)
+    await run_task(client, Task(text="Hi"), output=lambda _: output, err=err)
+    assert (out.getvalue(), err.getvalue()) == ("Hello\n", f"parley: {note}\n")
+
+
 async def test_several_agents_are_named():
     done = await run(Answering([said("Hello"), said("Bye", "back"), ended()]), names=True)
     assert done.out == "front:\nHello\n\nback:\nBye\n"
