@@ -14,10 +14,10 @@ from contextlib import suppress
 _ANYIO = ("anyio.abc", "anyio.lowlevel", "anyio._backends._asyncio")
 
 LATER: Mapping[str, tuple[str, ...]] = {
-    "teams": ("teams._snapshot.snapshot",),
-    "openai": ("jiter",),
     "httpx": (*_ANYIO, "httpcore._backends.anyio"),
     "httpx2": (*_ANYIO, "httpcore2._backends.anyio"),
+    "openai": ("jiter",),
+    "teams": ("teams._snapshot.snapshot",),
     "mcp": ("mcp.client.session", "mcp.client.stdio"),
 }
 """Modules by the package that uses them later, if at all; what is used first stands first."""
