@@ -100,7 +100,7 @@ CANCEL = "Cancel"
 
 
 def no_answer(kind: RequestKind) -> Answer:
-    """The answer where nobody gives one, and a call can't wait for it."""
+    """The answer for a call that waits where nobody gives one."""
     return Answer(kind="deny") if kind == "approval" else Answer(kind="text", text=CANCEL)
 
 

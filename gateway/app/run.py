@@ -194,7 +194,7 @@ class _Run:
         return True
 
     async def _ask_within(self, request: InputRequested) -> None:
-        """Get a question in the midst of a call answered, by nobody if need be."""
+        """Get a question answered while its call waits."""
         answer = await self._answer_of(request, _CALLED_OFF) or no_answer(request.request_kind)
         self.answered.add(request.request)
         if refused := await self.client.answer(request.request, answer):

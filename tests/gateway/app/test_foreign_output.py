@@ -43,7 +43,7 @@ PAYS = 'pay = { action = "allow", output = "trusted" }'
 CASE = 'cases = [{ teams = ["t"], action = "allow" }]'
 WITH_CASE = f'pay = {{ action = "ask", output = "trusted", {CASE} }}'
 DENIED = 'find = "deny"'
-SERVER = ', mcp = [{ command = "server" }]'
+SERVER = ', mcp = [{ command = "sh" }]'
 
 
 async def notes(folder: Path, tools: str, policies: str, more: str = "") -> list[str]:
