@@ -45,22 +45,26 @@ def spread_tool_responses(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
 def fill_templates(
     messages: Iterable[ChatMessage], context: Mapping[str, Any] | None, *, texts: bool
 ) -> list[ChatMessage]:
-    """The messages without their contexts, which are filled into contents."""
+    """The messages without their contexts, which are filled into contents.
+
+    The request's context, that of its last message, goes over a message's own.
+    """
     filled: list[ChatMessage] = []
     for message in messages:
         content = message.get("content")
         if texts or callable(content) or "context" in message:
-            content = fill_template(content, message.get("context", context), texts=texts)
+            known = {**message.get("context", {}), **(context or {})}
+            content = fill_template(content, known, texts=texts)
             message = {**message, "content": content}
             message.pop("context", None)
         filled.append(message)
     return filled
 
 
-def fill_template(content: Any, context: Mapping[str, Any] | None, *, texts: bool) -> Any:
+def fill_template(content: Any, context: Mapping[str, Any], *, texts: bool) -> Any:
     """The content with the context in it; with `texts`, also in texts."""
     if callable(content):
-        return content(context or {})
+        return content(context)
     return content.format(**context) if texts and context and isinstance(content, str) else content
 
 

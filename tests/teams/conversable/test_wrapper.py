@@ -244,7 +244,7 @@ def test_templates_are_filled_with_the_context(server: FakeOpenAI) -> None:
         context={"who": "al"},
     )
     sent = [[message["content"] for message in each.messages] for each in server.requests]
-    assert sent == [["To al", "{who}?"], ["To al", "bo?"]]
+    assert sent == [["To al", "{who}?"], ["To al", "al?"]]
     assert all("context" not in message for each in server.requests for message in each.messages)
 
 
