@@ -162,8 +162,8 @@ def test_usage_is_summed_over_agents(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi", usage=(1000, 500)), Reply(text="hi", usage=(1000, 0)))
     agents = [Bare(config(server)), Bare(config(server)), Bare(False)]
     assert gather_usage_summary(agents)["usage_including_cached_inference"] == {"total_cost": 0}
-    for agent in agents[:2]:
-        agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    for each in agents[:2]:
+        each.generate_oai_reply([{"role": "user", "content": "?"}])
     model = {"cost": 2.5, "prompt_tokens": 2000, "completion_tokens": 500, "total_tokens": 2500}
     assert gather_usage_summary(agents) == {
         "usage_including_cached_inference": {"total_cost": 2.5, "gpt-4o": model},
