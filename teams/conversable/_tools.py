@@ -17,10 +17,11 @@ from teams._tools.signature import function_name, unwrap
 from teams.conversable._facade import run_to_end
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
+from teams.conversable._protocols import Message
+from teams.conversable._state import AgentState
 from teams.conversable._tool_schema import tool_schema
 from teams.conversable._tool_values import for_execution, read_arguments
 
-Message = dict[str, Any]
 Messages = list[Message] | None
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,11 +31,9 @@ _registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.We
 """Name and description that decorators gave a function, for those around them."""
 
 
-class ToolsMixin:
+class ToolsMixin(AgentState):
     """Functions and tools of a ConversableAgent."""
 
-    llm_config: Any
-    _oai_messages: Any
     _function_map: dict[str, Callable[..., Any]]
 
     def _begin_tools(self, function_map: Mapping[str, Callable[..., Any]] | None) -> None:

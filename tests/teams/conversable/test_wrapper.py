@@ -273,6 +273,12 @@ def test_one_wrapper_serves_several_loops(server: FakeOpenAI) -> None:
     assert len(server.requests) == 3
 
 
+def test_without_messages_the_provider_refuses(server: FakeOpenAI) -> None:
+    for config in ({"messages": []}, {"messages": None}):
+        with pytest.raises(BadRequest):
+            said(wrapper(server), **config)
+
+
 def test_without_a_model_nothing_is_asked(server: FakeOpenAI) -> None:
     with pytest.raises(ValueError, match="No model is named"):
         said(wrapper(server, {"model": None}))
