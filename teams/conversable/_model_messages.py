@@ -52,7 +52,7 @@ def fill_templates(
     for message in messages:
         content = message.get("content")
         if texts or callable(content) or "context" in message:
-            known = {**message.get("context", {}), **(context or {})}
+            known: dict[str, Any] = {**(message.get("context") or {}), **(context or {})}
             content = fill_template(content, known, texts=texts)
             message = {**message, "content": content}
             message.pop("context", None)

@@ -32,8 +32,8 @@ class ModelMixin(AgentState):
         """Take the constructor's argument."""
         given = self.DEFAULT_CONFIG if llm_config is None else llm_config
         self.llm_config = check_llm_config(given)
-        self.client = None if self.llm_config is False else OpenAIWrapper(**self.llm_config)
-        self.client_cache = None
+        self.client = self.client_cache = None
+        self._update_client()
 
     def _update_client(self) -> None:
         """Let the client follow a changed `llm_config`."""

@@ -22,7 +22,7 @@ _registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.We
 
 
 class SignaturesMixin(AgentState):
-    """What the model of a ConversableAgent may call."""
+    """The calls that the model of a ConversableAgent is told of."""
 
     def _update_client(self) -> None:
         """Let the model client, where there is one, follow a changed `llm_config`."""

@@ -1,4 +1,4 @@
-"""Signatures of functions and tools, given to models by hand or by decorators."""
+"""Signatures of functions and tools, by hand or by decorators."""
 
 from __future__ import annotations
 
