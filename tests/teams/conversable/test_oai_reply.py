@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from teams.conversable import Cache, gather_usage_summary
+from teams.conversable import gather_usage_summary
 from teams.conversable._oai_reply import ModelMixin
 from teams.models import ModelError
 from tests.fakes.openai_in_thread import openai_in_thread
@@ -242,7 +242,7 @@ def test_the_client_gets_the_chat_s_cache_and_the_agent() -> None:
         extract_text_or_completion_object=lambda _: ["x"],
     )
     agent, message = Bare(False), {"role": "user", "content": "?", "context": {"a": 1}}
-    agent.client_cache = cache = Cache(None)
+    agent.client_cache = cache = cast("Any", object())
     agent.generate_oai_reply([message], config=client)
     assert asked == [
         {

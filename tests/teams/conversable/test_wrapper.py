@@ -477,6 +477,7 @@ def test_a_seed_keeps_answers_on_disk(
 
 def test_a_disk_cache_is_a_context(tmp_path: Any) -> None:
     with Cache.disk(3, str(tmp_path)) as cache:
+        assert isinstance(cache, AbstractCache)
         cache.set("a", 1)
     with cache as again:
         assert (again.get("a"), again.get("b"), again.get("b", 2)) == (1, None, 2)
