@@ -2,6 +2,7 @@
 
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._cache import AbstractCache, Cache
+from teams.conversable._chat_client import ChatCompletionModel
 from teams.conversable._chats import ChatResult
 from teams.conversable._errors import (
     InvalidCarryOverType,
@@ -23,6 +24,7 @@ __all__ = [
     "Agent",
     "AssistantAgent",
     "Cache",
+    "ChatCompletionModel",
     "ChatResult",
     "ConversableAgent",
     "IOConsole",
