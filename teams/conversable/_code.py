@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from teams._base.cancellation import CancellationToken
@@ -25,6 +26,7 @@ from teams.conversable._code_blocks import (
 )
 from teams.conversable._executors import Executor, executor_of, run_script
 from teams.conversable._facade import run_to_end
+from teams.conversable._gate import check_ungated, run_code
 from teams.conversable._printing import say
 
 Message = dict[str, Any]
@@ -155,7 +157,10 @@ class CodeMixin:
     ) -> tuple[bool, str | None]:
         """The result of the newest code in the last messages."""
         found = self._find_code(messages, sender, config)
-        return (False, None) if found is None else (True, _reply(*self._run_found(found)))
+        if found is None:
+            return False, None
+        check_ungated(self)
+        return True, _reply(*self._run_found(found))
 
     async def a_generate_code_execution_reply(
         self,
@@ -165,7 +170,11 @@ class CodeMixin:
     ) -> tuple[bool, str | None]:
         """See `generate_code_execution_reply`; cancelling it ends the code."""
         found = self._find_code(messages, sender, config)
-        return (False, None) if found is None else (True, _reply(*await self._a_run_found(found)))
+        if found is None:
+            return False, None
+        given = self._oai_messages.get(sender, []) if messages is None else messages
+        work = partial(self._a_run_found, found)
+        return True, _reply(*await run_code(self, found.blocks, given, work))
 
     def _find_code(
         self,
