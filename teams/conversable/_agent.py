@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
@@ -66,6 +66,9 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         self.human_input_mode = human_input_mode
         self.silent = silent
         self.context_variables = {} if context_variables is None else context_variables
+        self._participant: Any = None
+        self.unfinished_chat: Any = None
+        """ConversableChat of the last stream, which goes on with `run_stream()`."""
         self._finished_chats: list[ChatResult] | dict[Any, ChatResult] = []
         self._begin_person(max_consecutive_auto_reply)
         self._begin_models(llm_config)
@@ -104,6 +107,25 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         partners = partners_in(with_sender(chat_queue, self)) if own else ()
         self._insert(position, Reply(trigger, *both, partners=partners, **kwargs))
 
+    def a_initiate_chat_stream(
+        self, recipient: Agent, *, message: Any = None, **arguments: Any
+    ) -> AsyncGenerator[Any]:
+        """As `a_initiate_chat`, but yield what happens as teams do, a ChatTaskResult last.
+
+        A stream that is left, or waits for a person, goes on with `unfinished_chat`.
+        """
+        from teams.conversable._teams import ConversableChat  # most chats are not streamed
+
+        self.unfinished_chat = ConversableChat(self, recipient, **arguments)
+        return self.unfinished_chat.begin_stream(message)
+
+    def a_initiate_chats_stream(self, chat_queue: ChatQueue) -> AsyncGenerator[Any]:
+        """As `a_initiate_chats`, but yield what happens; see `a_initiate_chat_stream`."""
+        from teams.conversable._teams import ConversableQueue  # as above
+
+        self.unfinished_chat = ConversableQueue(chat_queue, self)
+        return self.unfinished_chat.begin_stream(None)
+
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
         """Run chats in order, from this agent unless an item names another."""
         results = run_unsuspended(run_queue(SYNC, with_sender(chat_queue, self)))
@@ -120,6 +142,14 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         """Results of the last queue, or one by index or chat_id."""
         finished: Any = self._finished_chats
         return finished if chat_index is None else finished[chat_index]
+
+    def as_chat_agent(self) -> Any:
+        """The participant of a team that this agent is."""
+        from teams.conversable._bridge import ConversableParticipant  # most agents are in no team
+
+        if self._participant is None:
+            self._participant = ConversableParticipant(self)
+        return self._participant
 
     async def save_state(self) -> dict[str, Any]:
         """State as JSON data; ValueError or TypeError if it is none."""

@@ -12,7 +12,7 @@ but a call that had begun follows the rule of `ToolCall.begun`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -251,11 +251,10 @@ def joined_messages(mode: Mode) -> list[Message]:
     return journal.record(path, taken)
 
 
-def saved_run(journal: Journal, begin: Mapping[str, Any]) -> dict[str, Any]:
+def saved_run(journal: Journal) -> dict[str, Any]:
     """The run as JSON data."""
     return {
         "id": journal.id,
-        "begin": dict(begin),
         "entries": list(journal.entries),
         "joined": [*journal.joined],
     }
