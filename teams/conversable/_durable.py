@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class DurableRun:
         outcome: list[Any] = []
 
         async def job(emit: Emit[Item]) -> None:
-            journal.emit = emit
+            journal.emit, journal.turn = emit, asyncio.Lock()
             CHUNKS.set(journal.chunk)
             with IOStream.set_default(_Quiet()):
                 outcome.append(await run_program(journal, program))

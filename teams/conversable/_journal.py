@@ -51,6 +51,9 @@ class Journal:
     emit: Callable[[Item], Awaitable[None]] | None = None
     """Hands an item to the consumer; None while nothing new may happen."""
     loop: asyncio.AbstractEventLoop | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while an item is out: what is not handed out is not recorded as if it were."""
+
     message_ids: dict[str, str] = field(default_factory=dict[str, str])
     """By speaker: the id that the next message is known by."""
     begun: set[str] = field(default_factory=set[str])
@@ -224,8 +227,9 @@ async def show_item(scope: Scope, item: Item) -> None:
         return
     if journal.emit is None:
         raise Halted
-    journal.record(path, None)
-    await journal.emit(item)
+    async with journal.turn:
+        journal.record(path, None)
+        await journal.emit(item)
 
 
 async def announce_question(mode: Mode, agent: Agent) -> str:

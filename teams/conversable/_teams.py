@@ -14,6 +14,7 @@ from teams._base.malformed import malformed_is_value_error
 from teams._contract.team import Task, TaskResult, Team, task_messages
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
+from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.run import RunScope, RunStream
@@ -57,6 +58,8 @@ class _ChatTeam(Team):
         """There was a chat before: its history stays."""
         self._joined: list[Message] = []
         """What was said outside of a run."""
+        self._echoes = False
+        """The first text of the run says the task again, and is not handed out."""
         self._running = False
         self._writer: SnapshotWriter | None = None
 
@@ -108,7 +111,7 @@ class _ChatTeam(Team):
         """Run with a first message of any kind that a chat takes."""
 
         async def opening() -> None:
-            self._message = message
+            self._message, self._echoes = message, False
             self._run.start()
 
         return RunStream(
@@ -121,6 +124,7 @@ class _ChatTeam(Team):
         if self._run.journal is None and self._joined:
             taken, self._joined = self._joined, []
             self._message = "\n\n".join(each["content"] for each in taken)
+            self._echoes = True
             self._run.start()
 
     def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
@@ -155,6 +159,11 @@ class _ChatTeam(Team):
                             yield item.outcome.model_copy(update={"messages": shown})
                         case ModelClientStreamingChunkEvent():
                             yield item
+                        case TextMessage(content=text) if self._echoes:
+                            self._echoes = False
+                            if text != self._message:
+                                shown.append(item)
+                                yield item
                         case _:
                             shown.append(item)
                             yield item
@@ -199,7 +208,12 @@ class _ChatTeam(Team):
 
     def _standing(self) -> dict[str, Any]:
         message = json_copy(self._message, f"first message of {self.name!r}")
-        return {"message": message, "continues": self._continues, "joined": [*self._joined]}
+        return {
+            "message": message,
+            "continues": self._continues,
+            "echoes": self._echoes,
+            "joined": [*self._joined],
+        }
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         with malformed_is_value_error(f"team {self.name!r}"):
@@ -214,7 +228,7 @@ class _ChatTeam(Team):
 
     def _load_standing(self, run: Mapping[str, Any]) -> None:
         self._message, self._continues = run.get("message"), run.get("continues", False)
-        self._joined = [*run.get("joined", ())]
+        self._joined, self._echoes = [*run.get("joined", ())], run.get("echoes", False)
 
     async def save_snapshot(self) -> bytes:
         """The whole state in the compact format; `save_delta` then adds to it."""
