@@ -87,6 +87,10 @@ class ConversableParticipant(StreamingChatAgent):
             yield Response(chat_message=message)
 
     async def _answer(self) -> dict[str, Any]:
+        with inside(ASYNC, self.name):  # chats within are nested ones
+            return await self._reply()
+
+    async def _reply(self) -> dict[str, Any]:
         """One reply, after the calls that it takes."""
         agent, team = self._agent, self._team
         conversation, last = agent._conversation(team), ""

@@ -74,7 +74,7 @@ class DurableRun:
     def start(self) -> None:
         """Begin a run, with the agents as they are."""
         self.begin = self._states()
-        self.journal = Journal(dict(self.agents))
+        self.journal = Journal(dict(self.agents), self._partners)
 
     def _states(self) -> dict[str, Any]:
         return {name: save_agent(agent) for name, agent in self.agents.items()}
@@ -143,7 +143,7 @@ class DurableRun:
         self.journal, self.begin, self._is_current = None, {}, run is None
         if run is not None:
             self.begin = {name: agents[name] for name in self.agents}
-            self.journal = Journal(dict(self.agents), id=run["id"], joined=[*run["joined"]])
+            self.journal = Journal(dict(self.agents), self._partners, id=run["id"], joined=[*run["joined"]])
             self.journal.load(run["entries"])
 
     def write(self, path: str, writer: SnapshotWriter) -> None:

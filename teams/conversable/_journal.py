@@ -44,6 +44,7 @@ class Journal:
     """Steps of one run."""
 
     agents: dict[str, PersonMixin]
+    partners: Sequence[Agent]
     id: str = field(default_factory=new_id)
     entries: History[Entry] = field(default_factory=History[Entry])
     joined: list[Message] = field(default_factory=list[Message])
@@ -97,7 +98,7 @@ class Journal:
         """Put the agents where the step left them; its outcome."""
         for name, standing in entry.get("agents", {}).items():
             self._known[name] = standing
-            load_standing(self.agents[name], standing, self.agents.values())
+            load_standing(self.agents[name], standing, self.partners)
         return json_copy(entry["outcome"], "outcome")
 
     async def chunk(self, text: str) -> None:

@@ -87,7 +87,7 @@ def _load_table(
 
 def _by_name(agent: PersonMixin, key: str) -> dict[str, Any]:
     table: Mapping[Agent | None, Any] = getattr(agent, _TABLES[key])
-    named = dict(agent._unmet.get(_TABLES[key], {}))
+    named: dict[str, Any] = {}
     for partner, value in table.items():
         name = "" if partner is None else partner.name
         if name in named:
@@ -96,7 +96,7 @@ def _by_name(agent: PersonMixin, key: str) -> dict[str, Any]:
                 "its state can't tell them apart."
             )
         named[name] = value
-    return named
+    return {**agent._unmet.get(_TABLES[key], {}), **named}
 
 
 def json_copy(value: Any, what: str) -> Any:
