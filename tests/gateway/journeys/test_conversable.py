@@ -98,7 +98,11 @@ agents.joe = {}
 agents.cathy = {}
 """
 
-ALLOWED = "[policies.tools]\ndefault = 'allow'\n"
+ALLOWED = """
+[policies.tools]
+held = "allow"
+weather = { action = "allow", output = "trusted" }
+"""
 
 ALWAYS = """
 [teams.t]
@@ -254,7 +258,7 @@ async def test_code_is_denied_unless_the_policy_says_otherwise(folder):
     async with gateway(folder, allowed, "```sh\nls\n```", "Done") as running:
         events = await turn(running, (await running.create_thread()).id, "go")
     assert [event.failed for event in of(ToolFinished, events)] == [False]
-    assert parts().RAN == ["ls\n"]
+    assert parts().RAN == ["ls"]
 
 
 NESTED = """
@@ -313,6 +317,9 @@ async def test_after_a_kill_no_reply_is_made_twice_and_no_call_is_repeated(folde
     async with gateway(folder, text, "Enough.", "Bye.") as running:
         events = await until(running, thread, ends)
     assert parts().RAN == ["weather", "held"]
-    assert len(parts().ASKED) - 2 <= 2  # noqa: PLR2004
+    first, second, third = parts().ASKED
+    assert first == "go"
+    assert "rain" in second
+    assert "its effect is unknown" in third
     assert [event.tool for event in of(ToolStarted, events)].count("weather") == 1
-    assert ("cathy", "Enough.") in said(events)
+    assert said(events) == [("cathy", "Enough.")]
