@@ -14,6 +14,7 @@ from teams.conversable._presets import AssistantAgent, UserProxyAgent
 from teams.conversable._printing import IOConsole, IOStream
 from teams.conversable._protocols import Agent, LLMAgent
 from teams.conversable._queues import a_initiate_chats, initiate_chats
+from teams.conversable._teams import ChatTaskResult, ConversableChat, ConversableQueue
 from teams.conversable._tools import register_function
 from teams.conversable._usage import gather_usage_summary
 from teams.conversable._wrapper import ModelClient, OpenAIWrapper
@@ -24,7 +25,10 @@ __all__ = [
     "AssistantAgent",
     "Cache",
     "ChatResult",
+    "ChatTaskResult",
     "ConversableAgent",
+    "ConversableChat",
+    "ConversableQueue",
     "IOConsole",
     "IOStream",
     "InvalidCarryOverType",

@@ -27,6 +27,7 @@ from teams.conversable._code_blocks import (
 from teams.conversable._executors import Executor, executor_of, run_script
 from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_code
+from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
 
 Message = dict[str, Any]
@@ -149,32 +150,30 @@ class CodeMixin:
         exit_code, output, _ = self.run_code(code, lang=language, **options)
         return exit_code, output
 
-    def generate_code_execution_reply(
+    async def _generate_code_execution_reply(
         self,
+        mode: Mode,
         messages: list[Message] | None = None,
         sender: Any = None,
         config: dict[str, Any] | Literal[False] | None = None,
     ) -> tuple[bool, str | None]:
-        """The result of the newest code in the last messages."""
-        found = self._find_code(messages, sender, config)
-        if found is None:
-            return False, None
-        check_ungated(self)
-        return True, _reply(*self._run_found(found))
+        """The result of the newest code in the last messages.
 
-    async def a_generate_code_execution_reply(
-        self,
-        messages: list[Message] | None = None,
-        sender: Any = None,
-        config: dict[str, Any] | Literal[False] | None = None,
-    ) -> tuple[bool, str | None]:
-        """See `generate_code_execution_reply`; cancelling it ends the code."""
+        Cancelling the async form ends the code.
+        """
         found = self._find_code(messages, sender, config)
         if found is None:
             return False, None
+        if not mode.is_async:
+            check_ungated(self)
         given = self._oai_messages.get(sender, []) if messages is None else messages
         work = partial(self._a_run_found, found)
-        return True, _reply(*await run_code(self, found.blocks, given, work))
+        gated = partial(run_code, self, found.blocks, given, work)
+        return True, _reply(*await mode.call(partial(self._run_found, found), gated))
+
+    generate_code_execution_reply, a_generate_code_execution_reply = forms(
+        _generate_code_execution_reply
+    )
 
     def _find_code(
         self,

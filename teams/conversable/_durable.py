@@ -143,7 +143,9 @@ class DurableRun:
         self.journal, self.begin, self._is_current = None, {}, run is None
         if run is not None:
             self.begin = {name: agents[name] for name in self.agents}
-            self.journal = Journal(dict(self.agents), self._partners, id=run["id"], joined=[*run["joined"]])
+            self.journal = Journal(
+                dict(self.agents), self._partners, id=run["id"], joined=[*run["joined"]]
+            )
             self.journal.load(run["entries"])
 
     def write(self, path: str, writer: SnapshotWriter) -> None:

@@ -180,7 +180,10 @@ def all_done(outcomes: list[Any]) -> list[Any]:
         if not isinstance(error, InputRequired):
             raise error
     asked: list[PendingInput] = [
-        request for error in errors if isinstance(error, InputRequired) for request in error.requests
+        request
+        for error in errors
+        if isinstance(error, InputRequired)
+        for request in error.requests
     ]
     if asked:
         raise InputRequired(requests=list(dict.fromkeys(asked)))

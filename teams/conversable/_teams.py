@@ -204,7 +204,11 @@ class _ChatTeam(Team):
             name: {"type": "ChatAgentContainerState", "agent_state": saved, "message_buffer": []}
             for name, saved in state["agents"].items()
         }
-        return {"type": "TeamState", "version": "1.0.0", "agent_states": {**places, MANAGER: manager}}
+        return {
+            "type": "TeamState",
+            "version": "1.0.0",
+            "agent_states": {**places, MANAGER: manager},
+        }
 
     def _standing(self) -> dict[str, Any]:
         message = json_copy(self._message, f"first message of {self.name!r}")

@@ -15,11 +15,13 @@ from teams._base.tool_call import InputRequired
 from teams._tools.signature import function_name, unwrap
 from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_calls
+from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
 from teams.conversable._tool_schema import tool_schema
 from teams.conversable._tool_values import for_execution, read_arguments
 
 Message = dict[str, Any]
+Messages = list[Message] | None
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -204,37 +206,31 @@ class ToolsMixin:
         """Results of the calls of a message, which run concurrently."""
         return await run_calls(self, asked)
 
-    def generate_function_call_reply(
-        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    async def _generate_function_call_reply(
+        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """The result of the last message's `function_call`."""
         asked = self._asked("function_call", messages, sender)
-        return (True, _function_reply(self._run_calls(asked))) if asked else (False, None)
+        if not asked:
+            return False, None
+        return True, _function_reply(await mode.call(self._run_calls, self._a_run_calls, asked))
 
-    async def a_generate_function_call_reply(
-        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
-    ) -> tuple[bool, Message | None]:
-        """See `generate_function_call_reply`."""
-        asked = self._asked("function_call", messages, sender)
-        return (True, _function_reply(await self._a_run_calls(asked))) if asked else (False, None)
+    generate_function_call_reply, a_generate_function_call_reply = forms(
+        _generate_function_call_reply
+    )
 
-    def generate_tool_calls_reply(
-        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
+    async def _generate_tool_calls_reply(
+        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
     ) -> tuple[bool, Message | None]:
         """The results of the last message's `tool_calls`."""
         asked = self._asked("tool_calls", messages, sender)
-        return (True, _tool_reply(asked, self._run_calls(asked))) if asked else (False, None)
+        if not asked:
+            return False, None
+        return True, _tool_reply(asked, await mode.call(self._run_calls, self._a_run_calls, asked))
 
-    async def a_generate_tool_calls_reply(
-        self, messages: list[Message] | None = None, sender: Any = None, config: Any = None
-    ) -> tuple[bool, Message | None]:
-        """See `generate_tool_calls_reply`."""
-        asked = self._asked("tool_calls", messages, sender)
-        return (
-            (True, _tool_reply(asked, await self._a_run_calls(asked))) if asked else (False, None)
-        )
+    generate_tool_calls_reply, a_generate_tool_calls_reply = forms(_generate_tool_calls_reply)
 
-    def _asked(self, key: str, messages: list[Message] | None, sender: Any) -> list[Message]:
+    def _asked(self, key: str, messages: Messages, sender: Any) -> list[Message]:
         """Calls of the last message, in the shape of `tool_calls`."""
         given = self._oai_messages.get(sender) if messages is None else messages
         asked = given[-1].get(key) if given else None

@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from teams.base import TaskResult, ToolCall, run_hooks
-from teams.conversable import ConversableAgent
-from teams.conversable._teams import ChatTaskResult, ConversableChat, ConversableQueue
+from teams.base import ToolCall, run_hooks
+from teams.conversable import ChatTaskResult, ConversableAgent, ConversableChat, ConversableQueue
 from teams.core import CancellationToken
 from teams.messages import (
     ModelClientStreamingChunkEvent,
     TextMessage,
     ToolCallExecutionEvent,
-    ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
 from teams.tools import ToolResult
@@ -75,7 +73,12 @@ def _last(one: ConversableAgent, other: ConversableAgent) -> Any:
 
 
 ANSWERS = (
-    Reply(calls=(Call(name="count", arguments={"what": "a"}), Call(name="count", arguments={"what": "b"}))),
+    Reply(
+        calls=(
+            Call(name="count", arguments={"what": "a"}),
+            Call(name="count", arguments={"what": "b"}),
+        )
+    ),
     Reply(text="TERMINATE"),
     Reply(text="too long"),
     Reply(text="TERMINATE"),
@@ -350,5 +353,3 @@ async def test_an_agent_remembers_partners_that_it_meets_later():
     await again.load_state(state)
     await again.a_initiate_chat(partner, message="more", clear_history=False)
     assert contents(again.chat_messages[partner]) == ["hi", "one", "more", "two"]
-
-
