@@ -36,7 +36,7 @@ def items_of(
 
 
 def _calls(message: Message) -> list[FunctionCall]:
-    asked = [
+    asked: list[tuple[str, Message]] = [
         (each.get("id") or "", each.get("function") or {})
         for each in message.get("tool_calls") or ()
     ]

@@ -26,7 +26,7 @@ from tests.teams.conversable.pairs import agent, contents, saying
 
 
 class World:
-    """What happens outside of the agents, however often they are made anew."""
+    """Server and counters outside of the agents."""
 
     def __init__(self, server: FakeOpenAI) -> None:
         self.server = server
@@ -284,12 +284,15 @@ async def test_a_cancelled_chat_ends_at_once_and_leaves_no_task():
     bo.register_reply([ConversableAgent], never)
     token = CancellationToken()
     before = asyncio.all_tasks()
-    run = asyncio.create_task(ConversableChat(al, bo).run(task="hi", cancellation_token=token))
-    await started.wait()
-    token.cancel()
-    async with asyncio.timeout(1):
+
+    async def cancel() -> None:
+        await started.wait()
+        token.cancel()
+
+    async with asyncio.timeout(1), asyncio.TaskGroup() as group:
+        group.create_task(cancel())
         with pytest.raises(asyncio.CancelledError):
-            await run
+            await ConversableChat(al, bo).run(task="hi", cancellation_token=token)
     assert asyncio.all_tasks() <= before
     assert contents(al.chat_messages[bo]) == ["hi"]
 
