@@ -107,7 +107,7 @@ class DurableRun:
             load_agent(self.agents[name], state, self._partners)
 
     async def abandon(self, program: Program) -> None:
-        """Give up the run; what was said so far stays in the conversations."""
+        """Give up the run; the conversations stay."""
         journal, self.journal = self.journal, None
         if journal is None:
             return
@@ -147,7 +147,7 @@ class DurableRun:
             self.journal.load(run["entries"])
 
     def write(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the state in the compact format; a run grows by what happened."""
+        """Write the state in the compact format."""
         state = self.save()
         run = state["run"] and {**state["run"], "entries": None}
         writer.value(path + "agents", state["agents"])
@@ -164,6 +164,6 @@ class DurableRun:
 
 
 def _drop_open_calls(messages: list[Message]) -> None:
-    """Take away calls at the end that have no result, for no model accepts them."""
+    """Take away calls at the end that have no result."""
     while messages and (messages[-1].get("tool_calls") or messages[-1].get("function_call")):
         del messages[-1]

@@ -44,7 +44,7 @@ class ChatTaskResult(TaskResult):
 
 
 class _ChatTeam(Team):
-    """A program of chats that is run, saved and continued as a team."""
+    """Chats that are run, saved and continued as a team."""
 
     component_provider_override = None
 
@@ -273,7 +273,9 @@ class _ChatTeam(Team):
 
 
 class ConversableChat(_ChatTeam):
-    """A chat of two agents as a team: the task is the first message.
+    """A chat of two agents as a team.
+
+    The task is the first message.
 
     Args:
         starter: says the task.

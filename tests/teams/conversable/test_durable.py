@@ -1,4 +1,4 @@
-"""Chats that are cut off at every item and go on in fresh objects."""
+"""Chats that are cut off and go on in fresh objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class World:
         return {"config_list": [entry]}
 
     def agents(self) -> tuple[ConversableAgent, ConversableAgent]:
-        """A person with tools, and an assistant with a model and a nested critic."""
+        """A person with tools, and an assistant with a critic."""
         user = agent("user", human_input_mode="TERMINATE", max_consecutive_auto_reply=3)
         writer = agent("writer", llm_config=self.config())
         critic = agent("critic", llm_config=self.config())
@@ -356,3 +356,27 @@ async def test_an_agent_remembers_partners_that_it_meets_later():
     await again.load_state(state)
     await again.a_initiate_chat(partner, message="more", clear_history=False)
     assert contents(again.chat_messages[partner]) == ["hi", "one", "more", "two"]
+
+
+async def test_a_call_that_was_cut_off_does_not_run_again():
+    saved: list[Any] = []
+
+    def make() -> tuple[ConversableChat, ConversableAgent]:
+        async def pay() -> str:
+            saved.append(json.dumps(await team.save_state()))
+            return "paid"
+
+        call = {"id": "c1", "function": {"name": "pay", "arguments": "{}"}}
+        al = saying("al", {"tool_calls": [call], "content": None})
+        bo = agent("bo", function_map={"pay": pay}, default_auto_reply="hm")
+        team = ConversableChat(al, bo, max_turns=2)
+        return team, al
+
+    first, _ = make()
+    await first.run(task="go")
+    again, al = make()
+    await again.load_state(json.loads(saved[0]))
+    await again.run()
+    assert len(saved) == 1
+    (conversation,) = al.chat_messages.values()
+    assert "unknown" in conversation[-1]["content"]
