@@ -293,9 +293,9 @@ class Participant:
 
 
 def as_member(participant: Any) -> Any:
-    """The agent that stands for a participant of another kind, which offers it."""
-    offers = not isinstance(participant, ChatAgent | Team) and hasattr(participant, "as_chat_agent")
-    return participant.as_chat_agent() if offers else participant
+    """The agent that a participant of another kind offers."""
+    offered = getattr(participant, "as_chat_agent", None)
+    return participant if offered is None else offered()
 
 
 def check_agents(participants: Sequence[object], team: str) -> None:

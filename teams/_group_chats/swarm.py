@@ -76,7 +76,9 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         )
         first = self._participants[0]
         if not isinstance(first, ChatAgent) or HandoffMessage not in first.produced_message_types:
-            raise ValueError(f"{first.name!r} is the first participant of a Swarm: it must hand off.")
+            raise ValueError(
+                f"{first.name!r} is the first participant of a Swarm: it must hand off."
+            )
         self._current_speaker = first.name
         self._scanned = 0
         self._handoff_target: str | None = None

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from teams.conversable._bridge import ConversableParticipant
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
 from teams.conversable._code import CodeMixin
 from teams.conversable._facade import run_unsuspended
@@ -25,6 +26,7 @@ from teams.conversable._queues import (
 from teams.conversable._replies import Reply, Trigger
 from teams.conversable._saving import json_copy, load_agent, save_agent
 from teams.conversable._summaries import DEFAULT_SUMMARY_PROMPT
+from teams.conversable._teams import ConversableChat, ConversableQueue
 from teams.conversable._tools import ToolsMixin
 
 
@@ -69,7 +71,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         self._participant: Any = None
         self.unfinished_chat: Any = None
         """ConversableChat of the last stream, which goes on with `run_stream()`."""
-        self._finished_chats: list[ChatResult] | dict[Any, ChatResult] = []
+        self._finished_chats = []
         self._begin_person(max_consecutive_auto_reply)
         self._begin_models(llm_config)
         self._begin_tools(function_map)
@@ -114,15 +116,11 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
 
         A stream that is left, or waits for a person, goes on with `unfinished_chat`.
         """
-        from teams.conversable._teams import ConversableChat  # most chats are not streamed
-
         self.unfinished_chat = ConversableChat(self, recipient, **arguments)
         return self.unfinished_chat.begin_stream(message)
 
     def a_initiate_chats_stream(self, chat_queue: ChatQueue) -> AsyncGenerator[Any]:
         """As `a_initiate_chats`, but yield what happens; see `a_initiate_chat_stream`."""
-        from teams.conversable._teams import ConversableQueue  # as above
-
         self.unfinished_chat = ConversableQueue(chat_queue, self)
         return self.unfinished_chat.begin_stream(None)
 
@@ -145,8 +143,6 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
 
     def as_chat_agent(self) -> Any:
         """The participant of a team that this agent is."""
-        from teams.conversable._bridge import ConversableParticipant  # most agents are in no team
-
         if self._participant is None:
             self._participant = ConversableParticipant(self)
         return self._participant
@@ -160,7 +156,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         return {**save_agent(self), "finished_chats": saved, "finished_by_id": by_id}
 
     async def load_state(self, state: Mapping[str, Any], partners: Sequence[Agent] = ()) -> None:
-        """Load a saved state; partners that are not given are met later, by name."""
+        """Load a saved state; partners not given are met later."""
         load_agent(self, state, partners)
         finished = [ChatResult(**chat) for chat in state.get("finished_chats", ())]
         by_id = state.get("finished_by_id")

@@ -20,7 +20,6 @@ from teams.conversable._protocols import Message
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
-    from teams.conversable._agent import ConversableAgent
 
 
 class TheTeam:
@@ -49,7 +48,7 @@ class ConversableParticipant(StreamingChatAgent):
 
     component_provider_override = None
 
-    def __init__(self, agent: ConversableAgent) -> None:
+    def __init__(self, agent: Any) -> None:
         super().__init__(agent.name, str(agent.description))
         self._agent = agent
         self._team = TheTeam()

@@ -74,6 +74,12 @@ def _driving(turn: _Turn) -> Generator[_Turn]:
 class ChatsMixin(RepliesMixin, PersonMixin):
     """Sending, receiving, and chats with another agent."""
 
+    _finished_chats: list[ChatResult] | dict[Any, ChatResult]
+
+    def note_finished(self, results: dict[Any, ChatResult]) -> None:
+        """Keep the results of a queue."""
+        self._finished_chats = results
+
     async def _send(
         self,
         mode: Mode,

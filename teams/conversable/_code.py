@@ -164,13 +164,12 @@ class CodeMixin:
         found = self._find_code(messages, sender, config)
         if found is None:
             return False, None
+        if not mode.is_async:
+            check_ungated(self)
         given = self._oai_messages.get(sender, []) if messages is None else messages
         work = partial(self._a_run_found, found)
-        return True, _reply(
-            *await mode.call(
-                partial(self._run_at_once, found), partial(run_code, self, found.blocks, given, work)
-            )
-        )
+        gated = partial(run_code, self, found.blocks, given, work)
+        return True, _reply(*await mode.call(partial(self._run_found, found), gated))
 
     generate_code_execution_reply, a_generate_code_execution_reply = forms(
         _generate_code_execution_reply
@@ -195,10 +194,6 @@ class CodeMixin:
             recent_messages(given, config.get("last_n_messages", "auto")), _extractor(executor)
         )
         return FoundCode([*blocks], executor) if blocks else None
-
-    def _run_at_once(self, found: FoundCode) -> tuple[int, str]:
-        check_ungated(self)
-        return self._run_found(found)
 
     def _run_found(self, found: FoundCode) -> tuple[int, str]:
         match found.executor:

@@ -1,4 +1,4 @@
-"""A run of a chat that can stop at any item, and go on from there in another process."""
+"""Runs of chats that can stop at any item and go on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from teams.conversable._printing import IOConsole, IOStream
 from teams.conversable._protocols import Agent, Message
 from teams.conversable._providers import CHUNKS
 from teams.conversable._saving import load_agent, save_agent
+from teams.conversable._state import AgentState
 
 if TYPE_CHECKING:
     from teams._snapshot.snapshot import SnapshotReader, SnapshotWriter
-    from teams.conversable._chats import ChatsMixin
 
 Program = Callable[[], Awaitable[Any]]
 
@@ -40,14 +40,14 @@ class _Quiet(IOConsole):
 
 
 class DurableRun:
-    """The agents of a chat, and the unfinished run of it if there is one.
+    """The agents of a chat, and its unfinished run.
 
     Its state is that of the agents, while a run is on before it, with the journal. Raises
     ValueError for two agents of one name.
     """
 
     def __init__(self, agents: Iterable[Agent], strangers: Iterable[Agent] = ()) -> None:
-        self.agents: dict[str, ChatsMixin] = {}
+        self.agents: dict[str, AgentState] = {}
         self._partners = list(strangers)
         for agent in agents:
             self._add(agent)
@@ -58,16 +58,14 @@ class DurableRun:
         """The agents stand where the journal ends."""
 
     def _add(self, agent: Agent) -> None:
-        from teams.conversable._chats import ChatsMixin  # which offers the streams made of this
-
         if any(each is agent for each in self._partners):
             return
         if any(each.name == agent.name for each in self._partners):
             raise ValueError(f"Two agents are named {agent.name!r}: their states need two names.")
         self._partners.append(agent)
-        if isinstance(agent, ChatsMixin):
+        if isinstance(agent, AgentState):
             self.agents[agent.name] = agent
-            for entry in agent._replies:
+            for entry in getattr(agent, "_replies", ()):
                 for partner in entry.partners:
                     self._add(partner)
 
@@ -80,7 +78,7 @@ class DurableRun:
         return {name: save_agent(agent) for name, agent in self.agents.items()}
 
     async def stream(self, program: Program) -> AsyncGenerator[Item | Suspension | Done]:
-        """What happens from where the run stands; a Suspension or the end comes last."""
+        """Items from where the run stands; a Suspension or Done comes last."""
         journal = self.journal
         assert journal is not None
         if journal.entries:
@@ -109,7 +107,7 @@ class DurableRun:
             load_agent(self.agents[name], state, self._partners)
 
     async def abandon(self, program: Program) -> None:
-        """Give up the run; what was said so far stays in the conversations."""
+        """Give up the run; the conversations stay."""
         journal, self.journal = self.journal, None
         if journal is None:
             return
@@ -143,11 +141,13 @@ class DurableRun:
         self.journal, self.begin, self._is_current = None, {}, run is None
         if run is not None:
             self.begin = {name: agents[name] for name in self.agents}
-            self.journal = Journal(dict(self.agents), self._partners, id=run["id"], joined=[*run["joined"]])
+            self.journal = Journal(
+                dict(self.agents), self._partners, id=run["id"], joined=[*run["joined"]]
+            )
             self.journal.load(run["entries"])
 
     def write(self, path: str, writer: SnapshotWriter) -> None:
-        """Write the state in the compact format; a run grows by what happened."""
+        """Write the state in the compact format."""
         state = self.save()
         run = state["run"] and {**state["run"], "entries": None}
         writer.value(path + "agents", state["agents"])
@@ -164,6 +164,6 @@ class DurableRun:
 
 
 def _drop_open_calls(messages: list[Message]) -> None:
-    """Take away calls at the end that have no result, for no model accepts them."""
+    """Take away calls at the end that have no result."""
     while messages and (messages[-1].get("tool_calls") or messages[-1].get("function_call")):
         del messages[-1]

@@ -1,4 +1,4 @@
-"""Calls and code of a chat, through the hooks of the run and into the journal."""
+"""Calls and code of a chat, through the run's hooks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Gated:
     traits: ToolTraits = NO_TRAITS
 
     async def outcome(self) -> tuple[Any, ToolResult]:
-        """What the chat gets if it was done and let pass as it is, else None; and the result."""
+        """Result for the gate; before it the chat's own, if let pass."""
         scope, path = current_scope(ASYNC), (*AGENT_PATH.get(), self.agent.name)
         key = new_id() if scope is None else scope.journal.id + scope.path
         begun = scope is not None and scope.path in scope.journal.begun
@@ -88,7 +88,7 @@ class _Gated:
 
 
 async def run_calls(agent: Any, calls: Sequence[Message]) -> list[Message]:
-    """Results of the calls of a message, which run concurrently, in their order."""
+    """Results of the calls of a message, which run concurrently."""
     barrier = ApprovalBarrier(len(calls))
     async with asyncio.TaskGroup() as group:
         tasks = [
@@ -99,7 +99,7 @@ async def run_calls(agent: Any, calls: Sequence[Message]) -> list[Message]:
 
 
 async def _run_call(agent: Any, call: Message, barrier: ApprovalBarrier) -> Any:
-    function = call.get("function") or {}
+    function: Message = call.get("function") or {}
     judged = False
 
     async def run(allowed: ToolCall) -> tuple[Any, ToolResult]:
@@ -175,7 +175,7 @@ def check_ungated(agent: Any) -> None:
 
 
 async def settled(work: Coroutine[Any, Any, Any]) -> Any:
-    """The outcome of some work, or its error, so that what runs beside it ends first."""
+    """The outcome of some work, or its error."""
     try:
         return await work
     except Exception as error:
@@ -183,13 +183,19 @@ async def settled(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 def all_done(outcomes: list[Any]) -> list[Any]:
-    """The outcomes; raises their first error, or one InputRequired with all questions."""
+    """The outcomes.
+
+    Raises their first error, or one InputRequired with all questions.
+    """
     errors = [each for each in outcomes if isinstance(each, Exception)]
     for error in errors:
         if not isinstance(error, InputRequired):
             raise error
     asked: list[PendingInput] = [
-        request for error in errors if isinstance(error, InputRequired) for request in error.requests
+        request
+        for error in errors
+        if isinstance(error, InputRequired)
+        for request in error.requests
     ]
     if asked:
         raise InputRequired(requests=list(dict.fromkeys(asked)))

@@ -17,7 +17,7 @@ from teams.models._types import FunctionExecutionResult
 def items_of(
     message: Message, *, source: str, metadata: dict[str, str], id: str | None = None
 ) -> list[Item]:
-    """Text, calls and results of a message; an empty text is not shown."""
+    """Text, if any, calls and results of a message."""
     about: dict[str, Any] = {"source": source, "metadata": metadata}
     known: dict[str, Any] = {**about, "id": id or new_id()}
     results = _results(message)
@@ -36,7 +36,7 @@ def items_of(
 
 
 def _calls(message: Message) -> list[FunctionCall]:
-    asked = [
+    asked: list[tuple[str, Message]] = [
         (each.get("id") or "", each.get("function") or {})
         for each in message.get("tool_calls") or ()
     ]

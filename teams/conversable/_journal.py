@@ -1,12 +1,12 @@
 """Durable steps of an async chat, by replay.
 
-A chat is a program that does the same again when it is run again, but for its steps: what a model,
-a person, a tool, a user's own function answers. Each step has a path (its place in the program; what
-runs beside others counts for itself), and its outcome is recorded once, with what it changed of the
+A chat is a program that does the same when it is run again, but for its steps: what a model, a
+person, a tool, a user's own function answers. Each step has a path, its place in the program (what
+runs beside others counts for itself). Its outcome is recorded once, with what it changed of the
 agents that took part. A chat that was cut off begins again from the state before it: recorded steps
-return their outcome at once, and nothing is asked, called or shown twice. This replaces the stack of
-frames that would name a place in every loop; a step that was cut off runs again from its own start,
-but a call that had begun follows the rule of `ToolCall.begun`.
+return their outcome at once, and nothing is asked, called or shown twice. This replaces a stack of
+frames, which would name a place in every loop. A step that was cut off runs again from its own
+start, but a call that had begun follows the rule of `ToolCall.begun`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable,
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from teams._base.construct import new_id
 from teams._base.history import History
@@ -26,9 +26,7 @@ from teams.conversable._items import items_of
 from teams.conversable._mode import Mode
 from teams.conversable._protocols import Agent, Message
 from teams.conversable._saving import json_copy, load_standing, save_standing
-
-if TYPE_CHECKING:
-    from teams.conversable._person import PersonMixin
+from teams.conversable._state import AgentState
 
 T = TypeVar("T")
 Entry = dict[str, Any]
@@ -36,14 +34,14 @@ Entry = dict[str, Any]
 
 
 class Halted(BaseException):
-    """A replay has come to its end, and may not go on."""
+    """End of a replay that may not go on."""
 
 
 @dataclass(slots=True, eq=False)
 class Journal:
     """Steps of one run."""
 
-    agents: dict[str, PersonMixin]
+    agents: dict[str, AgentState]
     partners: Sequence[Agent]
     id: str = field(default_factory=new_id)
     entries: History[Entry] = field(default_factory=History[Entry])
@@ -102,7 +100,7 @@ class Journal:
         return json_copy(entry["outcome"], "outcome")
 
     async def chunk(self, text: str) -> None:
-        """Hand on a piece of what a model says; summaries are not shown."""
+        """Hand on a piece of a model's text, but of no summary."""
         scope = _SCOPE.get()
         if self.emit is not None and scope is not None and scope.speaker:
             told = ModelClientStreamingChunkEvent(
@@ -132,7 +130,7 @@ _SCOPE: ContextVar[Scope | None] = ContextVar("teams_conversable_scope", default
 
 
 def current_scope(mode: Mode) -> Scope | None:
-    """The place where the caller stands; None outside of a run. Sync chats have none."""
+    """The caller's place; None outside of a run and in sync chats."""
     scope = _SCOPE.get() if mode.is_async else None
     if scope is None or scope.journal.loop is not asyncio.get_running_loop():
         return None
@@ -157,7 +155,7 @@ async def run_program(journal: Journal, program: Callable[[], Awaitable[T]]) -> 
 
 @contextmanager
 def inside(mode: Mode, chat: str = "") -> Generator[None]:
-    """A place of its own for a part of the program, which is run again in each replay."""
+    """A place of its own for a part of the program."""
     scope = current_scope(mode)
     if scope is None:
         yield
@@ -190,9 +188,9 @@ async def step(
     *,
     speaker: str = "",
 ) -> Any:
-    """Outcome of a piece of work that is done once; `agents` are those that it may change.
+    """Outcome of a piece of work that is done once.
 
-    Raises TypeError for an outcome that is not JSON data.
+    `agents` are those that it may change. Raises TypeError for an outcome that is not JSON data.
     """
     scope = current_scope(mode)
     if scope is None:
@@ -233,17 +231,17 @@ async def show_item(scope: Scope, item: Item) -> None:
         await journal.emit(item)
 
 
-async def announce_question(mode: Mode, agent: Agent) -> str:
+async def announce_question(mode: Mode, agent: str) -> str:
     """Tell that a person is about to be asked; the request's id."""
     if (scope := current_scope(mode)) is None:
         return ""
     request_id = f"{scope.journal.id}{scope.path}/{scope.count + 1}"
-    await show_item(scope, UserInputRequestedEvent(request_id=request_id, source=agent.name))
+    await show_item(scope, UserInputRequestedEvent(request_id=request_id, source=agent))
     return request_id
 
 
 def joined_messages(mode: Mode) -> list[Message]:
-    """Messages to add here, at the next reply of the outermost chat."""
+    """Messages to add before a reply of the outermost chat."""
     scope = current_scope(mode)
     if scope is None or len(scope.chats) != 1:
         return []

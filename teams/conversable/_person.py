@@ -25,10 +25,6 @@ class PersonMixin(AgentState):
     MAX_CONSECUTIVE_AUTO_REPLY = 100
     """Limit of automatic replies in a row where none is given."""
 
-    _counters: defaultdict[Agent | None, int]
-    _limit: int
-    _limits: dict[Agent, int]
-
     def _begin_person(self, limit: int | None) -> None:
         self._counters = defaultdict(int)
         self._limit = self.MAX_CONSECUTIVE_AUTO_REPLY if limit is None else limit
@@ -75,7 +71,7 @@ class PersonMixin(AgentState):
         return answer
 
     async def a_get_human_input(self, prompt: str) -> str:
-        """Ask the person for a text, while the loop goes on; in a run, as its `ask` hook does."""
+        """Ask the person for a text, through the hook of a run."""
         own = getattr(self.get_human_input, "__func__", None)
         ask = current_hooks().ask if own is PersonMixin.get_human_input else None
         if ask is not None:
@@ -123,7 +119,7 @@ class PersonMixin(AgentState):
 
     async def _ask(self, mode: Mode, prompt: str) -> str:
         """Ask the person, once and for all."""
-        request_id = await announce_question(mode, self)
+        request_id = await announce_question(mode, self.name)
 
         async def asked() -> str:
             if not request_id:

@@ -145,7 +145,7 @@ async def _overlapping(ordered: Iterable[dict[str, Any]]) -> dict[Any, ChatResul
 
 
 async def _asking_last(chat: Coroutine[Any, Any, ChatResult]) -> ChatResult | InputRequired:
-    """A chat that waits for a person lets those beside it go on."""
+    """Let the chats beside one that waits for a person go on."""
     try:
         return await chat
     except InputRequired as required:

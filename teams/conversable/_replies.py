@@ -175,7 +175,7 @@ class RepliesMixin(AgentState):
     async def _outcome(
         self, mode: Mode, entry: Reply, sender: Agent | None, reply: Callable[[], Any]
     ) -> Any:
-        """What a function has to say; PASSED_OVER if the trigger does not match."""
+        """Outcome of a function; PASSED_OVER without a match."""
 
         def made() -> Any:
             if entry.trigger is ANYONE or triggers(entry.trigger, sender):

@@ -1,16 +1,16 @@
-"""The state of an agent as JSON data; partners are matched by name."""
+"""State of agents as JSON data, partners by name."""
+
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from teams._base.malformed import malformed_is_value_error
 from teams.conversable._protocols import Agent
-
-if TYPE_CHECKING:
-    from teams.conversable._person import PersonMixin
+from teams.conversable._state import AgentState
 
 TYPE = "ConversableAgentState"
 _TABLES = {
@@ -22,7 +22,7 @@ _TABLES = {
 """Key in the state, and the attribute: a dict by partner."""
 
 
-def save_agent(agent: PersonMixin) -> dict[str, Any]:
+def save_agent(agent: AgentState) -> dict[str, Any]:
     """The whole state of an agent.
 
     Raises ValueError for two partners of one name, TypeError for what is not JSON data.
@@ -32,7 +32,7 @@ def save_agent(agent: PersonMixin) -> dict[str, Any]:
     return json_copy(state, f"state of agent {agent.name!r}")
 
 
-def save_standing(agent: PersonMixin) -> dict[str, Any]:
+def save_standing(agent: AgentState) -> dict[str, Any]:
     """The state without the conversations."""
     client = agent.client
     usage = client and [client.actual_usage_summary, client.total_usage_summary]
@@ -46,15 +46,15 @@ def save_standing(agent: PersonMixin) -> dict[str, Any]:
     }
 
 
-def load_agent(agent: PersonMixin, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
-    """Take over a state; what it has of partners that are not given waits until they are met."""
+def load_agent(agent: AgentState, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
+    """Take over a state; partners not given are met later."""
     with malformed_is_value_error(f"agent {agent.name!r}"):
         if state["type"] != TYPE:
             raise ValueError(f"The type is {state['type']!r}, not {TYPE!r}.")
         load_standing(agent, state, partners)
 
 
-def load_standing(agent: PersonMixin, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
+def load_standing(agent: AgentState, state: Mapping[str, Any], partners: Iterable[Agent]) -> None:
     """Take over what `save_standing` returned, or the whole state."""
     known: dict[str, Agent | None] = {each.name: each for each in partners}
     known[""] = None
@@ -71,7 +71,7 @@ def load_standing(agent: PersonMixin, state: Mapping[str, Any], partners: Iterab
 
 
 def _load_table(
-    agent: PersonMixin, key: str, saved: dict[str, Any], known: Mapping[str, Agent | None]
+    agent: AgentState, key: str, saved: dict[str, Any], known: Mapping[str, Agent | None]
 ) -> None:
     table: dict[Any, Any] = getattr(agent, _TABLES[key])
     before = dict(table)
@@ -85,7 +85,7 @@ def _load_table(
     agent._unmet[_TABLES[key]] = saved
 
 
-def _by_name(agent: PersonMixin, key: str) -> dict[str, Any]:
+def _by_name(agent: AgentState, key: str) -> dict[str, Any]:
     table: Mapping[Agent | None, Any] = getattr(agent, _TABLES[key])
     named: dict[str, Any] = {}
     for partner, value in table.items():

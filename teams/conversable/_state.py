@@ -27,6 +27,9 @@ class AgentState:
     _oai_messages: dict[Agent, list[Message]]
     _is_termination_msg: Callable[[Message], Any]
     _human_input: list[str]
+    _counters: defaultdict[Agent | None, int]
+    _limit: int
+    _limits: dict[Agent, int]
     _unmet: dict[str, dict[str, Any]]
     """By attribute, what a loaded state has of partners not met yet."""
 

@@ -18,8 +18,7 @@ from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.run import RunScope, RunStream
-from teams.conversable._agent import ConversableAgent
-from teams.conversable._chats import ChatResult
+from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._durable import Done, DurableRun
 from teams.conversable._protocols import Agent, Message
 from teams.conversable._queues import ChatQueue, a_initiate_chats, partners_in, with_sender
@@ -45,7 +44,7 @@ class ChatTaskResult(TaskResult):
 
 
 class _ChatTeam(Team):
-    """A program of chats that is run, saved and continued as a team."""
+    """Chats that are run, saved and continued as a team."""
 
     component_provider_override = None
 
@@ -57,9 +56,9 @@ class _ChatTeam(Team):
         self._continues = False
         """There was a chat before: its history stays."""
         self._joined: list[Message] = []
-        """What was said outside of a run."""
+        """Messages from outside of a run."""
         self._echoes = False
-        """The first text of the run says the task again, and is not handed out."""
+        """The first text is the task again, and is not shown."""
         self._running = False
         self._writer: SnapshotWriter | None = None
 
@@ -119,7 +118,7 @@ class _ChatTeam(Team):
         )
 
     def begin(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Start a run with these messages, or let them join the unfinished one."""
+        """Start a run with these messages, or extend the unfinished one."""
         self.add_messages(messages)
         if self._run.journal is None and self._joined:
             taken, self._joined = self._joined, []
@@ -128,7 +127,7 @@ class _ChatTeam(Team):
             self._run.start()
 
     def add_messages(self, messages: Sequence[BaseChatMessage]) -> None:
-        """Let messages join the conversation, before the next reply of the outermost chat."""
+        """Let messages join the outermost chat before its next reply."""
         said = [{"content": each.to_model_text(), "name": each.source} for each in messages]
         (self._joined if self._run.journal is None else self._run.journal.joined).extend(said)
 
@@ -183,8 +182,9 @@ class _ChatTeam(Team):
         self._run.journal, self._message, self._continues = None, None, False
         self._joined.clear()
         for agent in self._run.agents.values():
-            if isinstance(agent, ConversableAgent):
-                agent.reset()
+            forget: Any = getattr(agent, "reset", None)
+            if forget is not None:
+                forget()
 
     async def pause(self) -> None:
         """Nothing to do: a chat rests while its consumer holds an item."""
@@ -194,17 +194,21 @@ class _ChatTeam(Team):
 
     async def save_state(self) -> Mapping[str, Any]:
         state = self._run.save()
-        manager = {
+        manager: dict[str, Any] = {
             "type": "ConversableChatManagerState",
             "version": "1.0.0",
             "message_thread": [],
             "run": {**self._standing(), "chat": state["run"]},
         }
-        places = {
+        places: dict[str, Any] = {
             name: {"type": "ChatAgentContainerState", "agent_state": saved, "message_buffer": []}
             for name, saved in state["agents"].items()
         }
-        return {"type": "TeamState", "version": "1.0.0", "agent_states": {**places, MANAGER: manager}}
+        return {
+            "type": "TeamState",
+            "version": "1.0.0",
+            "agent_states": {**places, MANAGER: manager},
+        }
 
     def _standing(self) -> dict[str, Any]:
         message = json_copy(self._message, f"first message of {self.name!r}")
@@ -219,7 +223,7 @@ class _ChatTeam(Team):
         with malformed_is_value_error(f"team {self.name!r}"):
             states = dict(state["agent_states"])
             manager = states.pop(MANAGER)
-            run = manager.get("run") or {}
+            run: dict[str, Any] = manager.get("run") or {}
             agents = {name: place["agent_state"] for name, place in states.items()}
             self._run.load(agents, run.get("chat"))
             self._load_standing(run)
@@ -239,7 +243,7 @@ class _ChatTeam(Team):
         return self._writer.finish()
 
     async def save_delta(self) -> bytes:
-        """Save all changes since the last part: during a run, its new steps."""
+        """Save all changes since the last part."""
         if self._writer is None:
             raise RuntimeError(f"Team {self.name!r} has no snapshot: call save_snapshot first.")
         await self.write_state("", self._writer)
@@ -269,7 +273,9 @@ class _ChatTeam(Team):
 
 
 class ConversableChat(_ChatTeam):
-    """A chat of two agents as a team: the task is the first message.
+    """A chat of two agents as a team.
+
+    The task is the first message.
 
     Args:
         starter: says the task.
@@ -281,7 +287,7 @@ class ConversableChat(_ChatTeam):
 
     def __init__(
         self,
-        starter: ConversableAgent,
+        starter: ChatsMixin,
         recipient: Agent,
         *,
         name: str = "ConversableChat",
@@ -327,15 +333,15 @@ class ConversableQueue(_ChatTeam):
             if self._message is not None and each.get("message") is None:
                 each["message"] = self._message
             elif self._message is not None and number == 0:
-                own = each.get("carryover") or []
+                own: Any = each.get("carryover") or []
                 each["carryover"] = [*(own if isinstance(own, list) else [own]), self._message]
             if self._continues:
                 each["clear_history"] = False
             if all(other.get("chat_id") is None for other in self._chats):
                 each |= {"chat_id": number, "prerequisites": list(range(number))}
         results = await a_initiate_chats(queue)
-        if isinstance(self._sender, ConversableAgent):
-            self._sender._finished_chats = results
+        if isinstance(self._sender, ChatsMixin):
+            self._sender.note_finished(results)
         last = results[queue[-1]["chat_id"]] if results else None
         return ChatTaskResult(
             messages=[], stop_reason="The queue has ended.", chat=last, chats=results

@@ -1,4 +1,4 @@
-"""Chats that are cut off at every item and go on in fresh objects."""
+"""Chats that are cut off and go on in fresh objects."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 
-from teams.base import TaskResult, ToolCall, run_hooks
-from teams.conversable import ConversableAgent
-from teams.conversable._teams import ChatTaskResult, ConversableChat, ConversableQueue
+from teams.base import ToolCall, run_hooks
+from teams.conversable import ChatTaskResult, ConversableAgent, ConversableChat, ConversableQueue
 from teams.core import CancellationToken
 from teams.messages import (
     ModelClientStreamingChunkEvent,
     TextMessage,
     ToolCallExecutionEvent,
-    ToolCallRequestEvent,
     UserInputRequestedEvent,
 )
 from teams.tools import ToolResult
@@ -28,7 +26,7 @@ from tests.teams.conversable.pairs import agent, contents, saying
 
 
 class World:
-    """What happens outside of the agents, however often they are made anew."""
+    """Server and counters outside of the agents."""
 
     def __init__(self, server: FakeOpenAI) -> None:
         self.server = server
@@ -39,7 +37,7 @@ class World:
         return {"config_list": [entry]}
 
     def agents(self) -> tuple[ConversableAgent, ConversableAgent]:
-        """A person with tools, and an assistant with a model and a nested critic."""
+        """A person with tools, and an assistant with a critic."""
         user = agent("user", human_input_mode="TERMINATE", max_consecutive_auto_reply=3)
         writer = agent("writer", llm_config=self.config())
         critic = agent("critic", llm_config=self.config())
@@ -75,7 +73,12 @@ def _last(one: ConversableAgent, other: ConversableAgent) -> Any:
 
 
 ANSWERS = (
-    Reply(calls=(Call(name="count", arguments={"what": "a"}), Call(name="count", arguments={"what": "b"}))),
+    Reply(
+        calls=(
+            Call(name="count", arguments={"what": "a"}),
+            Call(name="count", arguments={"what": "b"}),
+        )
+    ),
     Reply(text="TERMINATE"),
     Reply(text="too long"),
     Reply(text="TERMINATE"),
@@ -281,12 +284,15 @@ async def test_a_cancelled_chat_ends_at_once_and_leaves_no_task():
     bo.register_reply([ConversableAgent], never)
     token = CancellationToken()
     before = asyncio.all_tasks()
-    run = asyncio.create_task(ConversableChat(al, bo).run(task="hi", cancellation_token=token))
-    await started.wait()
-    token.cancel()
-    async with asyncio.timeout(1):
+
+    async def cancel() -> None:
+        await started.wait()
+        token.cancel()
+
+    async with asyncio.timeout(1), asyncio.TaskGroup() as group:
+        group.create_task(cancel())
         with pytest.raises(asyncio.CancelledError):
-            await run
+            await ConversableChat(al, bo).run(task="hi", cancellation_token=token)
     assert asyncio.all_tasks() <= before
     assert contents(al.chat_messages[bo]) == ["hi"]
 
@@ -352,3 +358,25 @@ async def test_an_agent_remembers_partners_that_it_meets_later():
     assert contents(again.chat_messages[partner]) == ["hi", "one", "more", "two"]
 
 
+async def test_a_call_that_was_cut_off_does_not_run_again():
+    saved: list[Any] = []
+
+    def make() -> tuple[ConversableChat, ConversableAgent]:
+        async def pay() -> str:
+            saved.append(json.dumps(await team.save_state()))
+            return "paid"
+
+        call = {"id": "c1", "function": {"name": "pay", "arguments": "{}"}}
+        al = saying("al", {"tool_calls": [call], "content": None})
+        bo = agent("bo", function_map={"pay": pay}, default_auto_reply="hm")
+        team = ConversableChat(al, bo, max_turns=2)
+        return team, al
+
+    first, _ = make()
+    await first.run(task="go")
+    again, al = make()
+    await again.load_state(json.loads(saved[0]))
+    await again.run()
+    assert len(saved) == 1
+    (conversation,) = al.chat_messages.values()
+    assert "unknown" in conversation[-1]["content"]
