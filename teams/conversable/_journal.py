@@ -231,12 +231,17 @@ async def show_item(scope: Scope, item: Item) -> None:
         await journal.emit(item)
 
 
-async def announce_question(mode: Mode, agent: str) -> str:
-    """Tell that a person is about to be asked; the request's id."""
+async def announce_question(mode: Mode, agent: str, options: Sequence[str]) -> str:
+    """Tell that a person is about to be asked; the request's id.
+
+    `options` are answers to choose from, each a line of the event's metadata `options`.
+    """
     if (scope := current_scope(mode)) is None:
         return ""
     request_id = f"{scope.journal.id}{scope.path}/{scope.count + 1}"
-    await show_item(scope, UserInputRequestedEvent(request_id=request_id, source=agent))
+    metadata = {"options": "\n".join(options)} if options else {}
+    asked = UserInputRequestedEvent(request_id=request_id, source=agent, metadata=metadata)
+    await show_item(scope, asked)
     return request_id
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,10 @@ from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import IOStream, say
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
+
+
+SKIP, EXIT = "skip", "exit"
+"""Answers to choose from where a person can't answer with an empty text."""
 
 
 class PersonMixin(AgentState):
@@ -76,6 +81,7 @@ class PersonMixin(AgentState):
         ask = current_hooks().ask if own is PersonMixin.get_human_input else None
         if ask is not None:
             answer = await ask(prompt, None)
+            answer = "" if answer == SKIP else answer
             self._human_input.append(answer)
             return answer
         name = f"input of {self.name}"
@@ -101,7 +107,7 @@ class PersonMixin(AgentState):
         asker = "the sender" if sender is None else sender.name
         act = question(standing, me=self.name, sender=asker)
         if not isinstance(act, Act):
-            answer = await self._ask(mode, act)
+            answer = await self._ask(mode, act, (EXIT,) if standing.ended else (SKIP, EXIT))
             if not answer:
                 say("\n>>>>>>>> NO HUMAN INPUT RECEIVED.")
             act = outcome(answer, standing, last)
@@ -117,9 +123,9 @@ class PersonMixin(AgentState):
         _check_termination_and_human_reply
     )
 
-    async def _ask(self, mode: Mode, prompt: str) -> str:
+    async def _ask(self, mode: Mode, prompt: str, options: Sequence[str] = ()) -> str:
         """Ask the person, once and for all."""
-        request_id = await announce_question(mode, self.name)
+        request_id = await announce_question(mode, self.name, options)
 
         async def asked() -> str:
             if not request_id:

@@ -200,6 +200,16 @@ async def test_a_person_is_asked_only_at_the_end_with_terminate(folder):
         assert parts().ASKED == ["Write.", "Go on.", "One more."]
 
 
+async def test_a_person_can_skip_a_reply_which_is_then_made_for_them(folder):
+    text = ALWAYS + 'agents.user = { preset = "user_proxy", default_auto_reply = "Go on." }\n'
+    async with gateway(folder, text, "One.", "Two.") as running:
+        events = await turn(running, (await running.create_thread()).id, "Write.")
+        [asked] = of(InputRequested, events)
+        assert (asked.request_kind, asked.options) == ("choice", ("skip", "exit"))
+        assert said(await answered(running, asked, "skip")) == [("writer", "Two.")]
+        assert parts().ASKED == ["Write.", "Go on."]
+
+
 async def test_nobody_is_asked_with_never(folder):
     text = """
     [teams.t]
