@@ -85,7 +85,7 @@ class QueuedChatConfig(ChatConfig):
 
 
 class NestedChatsConfig(Section):
-    """Chats that an agent has before it replies; the last one's summary is its reply."""
+    """Chats before a reply; the last one's summary is the reply."""
 
     trigger: list[str] = Field(min_length=1)
     """Agents to which it replies so."""
@@ -158,7 +158,7 @@ class AssistantPreset(_ConversableAgent):
 
 
 class UserProxyPreset(_ConversableAgent):
-    """An agent that asks the person, and runs code and tools for others."""
+    """An agent that asks the person, and runs code and tools."""
 
     preset: Literal["user_proxy"]
     """Kind of agent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from gateway.base.imports import Imports
 from gateway.config.agent_parts import ToolConfig
@@ -71,7 +71,7 @@ class ConversableFactory:
                 self._register(tool, agents[caller], [agents[each] for each in names])
             for nested in agent.nested:
                 self._nest(nested, agents[caller], agents)
-        given = {"name": name}
+        given: dict[str, Any] = {"name": name}
         if config.description:
             given["description"] = config.description
         if config.chats:
@@ -117,7 +117,10 @@ class ConversableFactory:
     def _model(self, name: str | None) -> Any:
         if name is None:
             return False
-        entry = {"model": self._models.label(name), "model_client_cls": ChatCompletionModel.__name__}
+        entry = {
+            "model": self._models.label(name),
+            "model_client_cls": ChatCompletionModel.__name__,
+        }
         return {"config_list": [entry]}
 
     def _code(self, config: ConversableConfig) -> Any:
@@ -182,5 +185,7 @@ class ConversableFactory:
 
 def _text(content: Any) -> str:
     """The text of a message's content."""
-    parts: list[Any] = content if isinstance(content, list) else [{"text": content or ""}]
+    if not isinstance(content, list):
+        return content or ""
+    parts = cast("list[dict[str, Any]]", content)
     return "\n".join(str(part.get("text", "")) for part in parts)

@@ -33,6 +33,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.conversable import ConversableTeam
 from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
@@ -176,6 +177,9 @@ class AgentChecker:
             text = f"found {name!r}, expected a name of letters, digits, _ and - for the model"
             yield Problem(path=(*path, "name"), text=text)
         team = self._lookup.config.teams.get(tool.team)
+        if isinstance(team, ConversableTeam):
+            text = f"found {tool.team!r}, a chat of two agents, expected a team of another type"
+            yield Problem(path=path, text=text)
         if team and not tool.description and not getattr(team, "description", ""):
             text = "is missing: tell the model what the team is for, here or in the team's table"
             yield Problem(path=(*path, "description"), text=text)

@@ -126,4 +126,3 @@ class ConversableChecker:
     def _function(self, path: KeyPath, text: str | None) -> Iterator[Problem]:
         if is_function(text):
             yield from self._lookup.function(path, text)
-

@@ -19,7 +19,6 @@ from teams.conversable._printing import IOStream, say
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
 
-
 SKIP, EXIT = "skip", "exit"
 """Answers to choose from where a person can't answer with an empty text."""
 

@@ -14,13 +14,13 @@ from gateway.config.root import Config
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
-PARTS = '''
+PARTS = """
 def search(query: str) -> str:
     "Search."
     return query
 def is_over(message): ...
 def begin(sender, recipient, context): ...
-'''
+"""
 
 MODELS = '[models.auto]\nprovider = "demo"\n'
 
@@ -45,7 +45,7 @@ def team(folder: Path, text: str) -> ConversableTeam:
     return found
 
 
-TWO = '''
+TWO = """
 [teams.t]
 type = "conversable"
 starter = "joe"
@@ -53,7 +53,7 @@ recipient = "cathy"
 max_turns = 2
 agents.joe = {}
 agents.cathy = {}
-'''
+"""
 
 
 def test_the_person_in_the_thread_begins_unless_another_agent_does(tmp_path):
@@ -121,7 +121,7 @@ def test_every_setting_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("text", "path", "said"),
     [
-        ('agents.a = {}\n', "teams.t.recipient", "is missing: name the agent that answers"),
+        ("agents.a = {}\n", "teams.t.recipient", "is missing: name the agent that answers"),
         ('recipient = "b"\nagents.a = {}\n', "teams.t.recipient", "expected an agent of this team"),
         (
             'starter = "x"\nrecipient = "a"\nagents.a = {}\n',
@@ -268,3 +268,10 @@ def test_a_rule_for_a_tool_of_such_a_team_is_known(tmp_path):
     text = TWO.replace("cathy = {}", 'cathy = { tools = ["parts:search"] }')
     assert "policies.tools.serch" in mistakes(tmp_path, text + rule.format("serch"))
     load(tmp_path, text + rule.format("search"))
+
+
+def test_such_a_team_is_no_tool_of_an_agent(tmp_path):
+    text = TWO + '[teams.o]\ntype = "round_robin"\nmax_turns = 1\n'
+    text += 'agents.x = { tools = [{ team = "t", description = "Jokes" }] }\n'
+    found = mistakes(tmp_path, 'default_team = "o"\n' + text)
+    assert list(found) == ["teams.o.agents.x.tools[0]"]

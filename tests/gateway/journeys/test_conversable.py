@@ -1,4 +1,4 @@
-"""A thread as a chat of two agents: people, tools, nested chats, queues, crashes."""
+"""A thread as a chat of two agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from gateway.app.load import load_config
 from gateway.client import Answer
 from gateway.errors import LeaseLost
-from gateway.events import InputRequested, MessageFinished, SessionEvent, ToolFinished, ToolStarted
+from gateway.events import InputRequested, MessageFinished, ToolFinished, ToolStarted
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -130,18 +130,18 @@ def parts() -> Any:
     return sys.modules["parts"]
 
 
-def said(events: list[SessionEvent]) -> list[tuple[str, str]]:
+def said(events: list[Any]) -> list[tuple[str, str]]:
     return [(event.agent, event.text) for event in of(MessageFinished, events)]
 
 
-async def first_turn(folder: Path, text: str, *answers: str) -> list[SessionEvent]:
+async def first_turn(folder: Path, text: str, *answers: str) -> list[Any]:
     async with gateway(folder, text, *answers) as running:
         return await turn(running, (await running.create_thread()).id, "go")
 
 
 async def answered(
     running: Gateway, asked: InputRequested, text: str, kind: Any = "text"
-) -> list[SessionEvent]:
+) -> list[Any]:
     after = (await running.thread(asked.thread)).last_seq
     await running.answer(asked.request, Answer(kind=kind, text=text))
     return await until(running, asked.thread, ends, after)

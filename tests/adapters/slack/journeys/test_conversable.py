@@ -1,4 +1,4 @@
-"""A chat with a writer on Slack: the person is asked before each reply."""
+"""A chat on Slack: the person is asked before each reply."""
 
 from __future__ import annotations
 
