@@ -41,10 +41,10 @@ DOCUMENTED := .ci adapters benchmarks docs gateway requirements teams tests
 CLIENTS := tests/clients
 
 .PHONY: clients
-clients: .venv/dev ## Drive the simulators with @slack/bolt and discord.js, where Node.js is
+clients: .venv/dev ## Drive the simulators with @slack/bolt and discord.js, and the reference server of MCP, where Node.js is
 	@if command -v npm >/dev/null; then \
 		$(MAKE) -s $(CLIENTS)/node_modules/.package-lock.json && $(BIN)/pytest $(CLIENTS) $(ARGS); \
-	else echo "SKIPPED: @slack/bolt and discord.js need Node.js 20 and npm, which are not here."; fi
+	else echo "SKIPPED: @slack/bolt, discord.js and the reference server of MCP need Node.js 20 and npm, which are not here."; fi
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
 	npm ci --prefix $(CLIENTS)

@@ -27,7 +27,6 @@ from gateway.config.agent_parts import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
-    McpConfig,
     MemoryEntry,
     OwnContextConfig,
     OwnExecutorConfig,
@@ -55,8 +54,10 @@ from gateway.config.allowances import (
 )
 from gateway.config.budgets import Budget, Price
 from gateway.config.descriptions import described_fields
-from gateway.config.models import ModelConfig, ModelInfoConfig
-from gateway.config.policies import Policies, ToolCase, ToolPolicies, ToolPolicy
+from gateway.config.http_tool import HttpConfig
+from gateway.config.mcp import McpConfig, McpReference, McpServer
+from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
+from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
 from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
 from gateway.config.settings import (
@@ -90,6 +91,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("At the top of the file", [Config]),
     ("`[models.NAME]`", [ModelConfig]),
     ("`[models.NAME.model_info]`", [ModelInfoConfig]),
+    ("`[models.NAME.retry]`", [RetryConfig]),
     ("`[teams.NAME]`, in TOML: all types", [GroupTeam]),
     ('`type = "round_robin"` and `"swarm"`', [RoundRobinTeam, SwarmTeam]),
     ('`type = "selector"`', [SelectorTeam]),
@@ -110,7 +112,9 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `tools`: an agent", [AgentToolConfig]),
     ("An entry of `tools`: a team", [TeamToolConfig]),
     ("An entry of `tools`: code", [CodeToolConfig]),
-    ("An entry of `mcp`", [McpConfig]),
+    ("An entry of `tools`: a web service", [HttpConfig]),
+    ("`[mcp.NAME]`", [McpServer]),
+    ("An entry of `mcp`", [McpReference, McpConfig]),
     ("An entry of `handoffs`", [HandoffConfig]),
     ("An entry of `memory`: contents", [ListMemoryConfig]),
     ("An entry of `contents`", [MemoryEntry]),
@@ -137,6 +141,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[[routes]]`", [Route]),
     ("`limits` of a route", [RouteLimits]),
     ("`[policies]`", [Policies]),
+    ("`[policies.http]`", [HttpPolicy]),
     ("`[policies.tools]`", [ToolPolicies]),
     ("`[policies.tools.TOOL]`", [ToolPolicy]),
     ("An entry of a tool's `cases`", [ToolCase]),
@@ -153,8 +158,8 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[logging]`", [LoggingConfig]),
 ]
 SUBTABLES = {
-    *("models", "teams", "adapters", "routes", "policies", "limits", "store", "terminal"),
-    *("health", "network", "logging", "tools", "budgets", "prices", "attachments"),
+    *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
+    *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
 }
 
 

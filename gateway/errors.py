@@ -176,6 +176,12 @@ def log_incident(error: BaseException, failed: str) -> str:
     return incident
 
 
+def kind_of_failure(kind: type[BaseException]) -> str:
+    """A model's failure in words, such as "the model's rate limit"."""
+    failures = _model_failures().items()
+    return next((told.kind for each, told in failures if issubclass(kind, each)), "an error")
+
+
 def causes(error: BaseException) -> Iterator[BaseException]:
     """The error and its causes, each once; of a group, all members."""
     seen: set[int] = set()

@@ -643,6 +643,7 @@ class Gateway:
                 for name, (state, ago) in self.vitals.connections().items()
             },
             ignored=dict(self.vitals.ignored),
+            substitutions=self.vitals.answers_of_others,
             remarks=self.vitals.remarks,
             troubles=await self.troubles(),
         )

@@ -5,8 +5,8 @@ Nothing happens if it is installed already.
     python requirements/install.py [--check] VENV SET
 
 SET is runtime, dev (a superset of runtime), lock (the tool that writes the lock files) or
-extras/NAME. All but lock also install this project in editable mode. `--check` changes nothing and exits 1 if there
-is something to do. Used by the Makefile; needs nothing but the standard library.
+extras/NAME. All but lock also install this project in editable mode. `--check` changes nothing and
+exits 1 if there is something to do. Used by the Makefile; needs nothing but the standard library.
 """
 
 from __future__ import annotations

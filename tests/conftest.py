@@ -9,11 +9,11 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
 
 from tests import collection_progress, folders_in_memory, time_limits
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Keys and settings of the machine must not decide a test.
 FOREIGN_SETTINGS = (
     "ANTHROPIC_",
+    "AWS_",
     "AZURE_",
     "DISCORD_",
     "OLLAMA_",
@@ -42,9 +43,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-hypothesis.settings.register_profile("quick", max_examples=30)
-"""Tries of a property that sets no number of its own; `tests/fuzz` makes many more."""
-hypothesis.settings.load_profile("quick")
+with suppress(ModuleNotFoundError):  # an extra's environment has only what its tests need
+    import hypothesis
+
+    # Tries of a property that sets no number of its own; `tests/fuzz` makes many more.
+    hypothesis.settings.register_profile("quick", max_examples=30)
+    hypothesis.settings.load_profile("quick")
 
 
 def pytest_collection_finish() -> None:

@@ -4,6 +4,7 @@ The Python blocks of a page run in order, in one module, with the scripted serve
 a thread of its own, so that sync code may wait for it. In a page's source,
 
 - `<!-- answers: [...] -->` is what the model answers next (see `parse_script`),
+- `<!-- ollama: [...] -->` is the same for the scripted Ollama (see `Say`),
 - a block of `text` right after one of Python is what it prints,
 - a block marked `python no-run` is not executed.
 """
@@ -19,7 +20,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,16 +32,19 @@ from opentelemetry.util._once import Once
 
 from docs import gallery
 from docs.gallery_scenes import SCENES
+from teams.testing import Say
+from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_in_thread import openai_in_thread
 from tests.fakes.openai_script import parse_script
 from tests.fakes.openai_server import FakeOpenAI
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [*sorted((DOCS / "tutorial").glob("*.md")), DOCS / "migrate-from-autogen.md"]
-MODELS = ("gpt-4o-mini", "gpt-4o", "o3-mini")
+MODELS = ("gpt-4o-mini", "gpt-4o", "o3-mini", "local")
 
 FENCE = re.compile(r"^```(\w*) ?([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANSWERS = re.compile(r"<!-- answers: (.*?) -->", re.DOTALL)
+OLLAMA = re.compile(r"<!-- ollama: (.*?) -->", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -51,6 +55,7 @@ class Step:
     line: int
     code: str
     answers: list[dict[str, object]]
+    ollama: list[Say]
     output: str | None
 
 
@@ -62,11 +67,14 @@ def steps(path: Path) -> Iterator[Step]:
         language, mark, code = fence.groups()
         if language != "python" or mark == "no-run":
             continue
-        answers = [
-            entry
-            for found in ANSWERS.finditer(page, begin, fence.start())
-            for entry in json.loads(found[1])
-        ]
+        answers, ollama = (
+            [
+                entry
+                for found in kind.finditer(page, begin, fence.start())
+                for entry in json.loads(found[1])
+            ]
+            for kind in (ANSWERS, OLLAMA)
+        )
         begin = fence.end()
         following = fences[index + 1] if index + 1 < len(fences) else None
         shown = (
@@ -75,7 +83,15 @@ def steps(path: Path) -> Iterator[Step]:
             and not page[fence.end() : following.start()].strip()
         )
         output = following[3] if following is not None and shown else None
-        yield Step(page.count("\n", 0, fence.start(3)), code, answers, output)
+        said = [Say(**entry) for entry in ollama]
+        yield Step(page.count("\n", 0, fence.start(3)), code, answers, said, output)
+
+
+@pytest.fixture
+async def ollama(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeOllama]:
+    async with FakeOllama(models={"qwen3:8b": {}}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
 
 
 @pytest.fixture
@@ -89,6 +105,7 @@ def openai_server() -> Iterator[FakeOpenAI]:
 async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
     page: Path,
     openai_server: FakeOpenAI,
+    ollama: FakeOllama,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ):
@@ -105,12 +122,14 @@ async def test_the_code_of_a_page_runs_and_prints_what_is_shown(
         ordered, rules = parse_script(step.answers, openai_server.gate)
         openai_server.script(*ordered)
         openai_server.rule(*rules)
+        ollama.script(*step.ollama)
         printed = io.StringIO()
         with redirect_stdout(printed):
             await execute(step, page, module)
         where = f"{page.name}:{step.line + 1}"
         assert step.output is None or printed.getvalue() == step.output, where
         assert not openai_server._answers, f"{where}: more answers than questions"
+        assert not ollama._answers, f"{where}: more answers than questions"
         assert [request.refused for request in openai_server.requests if request.refused] == []
 
 

@@ -15,7 +15,9 @@ from typing import Any
 
 from autogen_core import ComponentLoader, ComponentModel
 
-os.environ |= {"OPENAI_API_KEY": "sk-none", "AZURE_OPENAI_API_KEY": "sk-none"}
+os.environ |= dict.fromkeys(
+    ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "sk-none"
+)
 warnings.simplefilter("ignore")
 
 

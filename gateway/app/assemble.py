@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -31,7 +30,9 @@ from gateway.base.proxy import (
     tidy_no_proxy,
     use_proxy,
 )
+from gateway.budgets.price_list import PriceList
 from gateway.client import Client, SentFile, ThreadInfo
+from gateway.config.models import model_address, resolve
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.root import Config
 from gateway.content.attachments import MB
@@ -99,11 +100,9 @@ def begin_network(loaded: LoadedConfig) -> list[str]:
 
 def model_addresses(config: Config) -> Iterator[str]:
     """Addresses of the models' servers."""
-    from gateway.factory.parts import resolve  # it loads the engine
-
     for model in map(resolve, config.models.values()):
         if model.provider != "demo":
-            yield model.base_url or os.environ.get("OPENAI_BASE_URL") or ANYWHERE
+            yield model_address(model) or ANYWHERE
 
 
 def all_addresses(loaded: LoadedConfig) -> Iterator[str]:
@@ -190,7 +189,7 @@ def limits_of(config: Config) -> Limits:
         requests_expire=config.policies.expires_hours * HOUR or None,
         attachments=config.attachments,
         budgets=tuple(config.budgets),
-        prices=config.prices,
+        prices=PriceList(config),
         timezone=config.policies.timezone,
     )
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +19,10 @@ from gateway.app.assemble import (
     team_factory,
 )
 from gateway.app.config_names import unknown_team
+from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
+from gateway.app.models import probe_models, unpriced_models
 from gateway.app.places import unusable_places
 from gateway.app.threads import owner_of
 from gateway.base.paths import store_folder
@@ -33,6 +34,7 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.allowances import covers, toml_entry
+from gateway.config.mcp import McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.policies import Policies
 from gateway.config.problems import toml_path
@@ -43,20 +45,16 @@ from gateway.config.toml import KeyPath, locate
 from gateway.content.documents import EXTRA, can_read
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
-from gateway.factory.advice import advise
 from gateway.factory.component_files import needs_of, read_component
 from gateway.factory.ownership import tools_of
-from gateway.factory.parts import ModelClients, make_tool, resolve
+from gateway.factory.parts import make_tool
 from gateway.factory.teams import TeamFactory
 from gateway.references.routes import hidden_routes
 from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from teams.base import Team
-from teams.models import UserMessage
 from teams.tools import FunctionTool
-
-PROBE_SECONDS = 30.0
 
 NO_ROUTE = (
     "warning: no [[routes]] is for {name}, so that only operators may write there; add one with "
@@ -69,16 +67,6 @@ HIDDEN_ROUTE = (
 NO_DOCUMENTS = (
     f"note: teams can't read PDF and Office files; pip install '{EXTRA}' lets them read the text"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Result of checking one team, model or chat platform."""
-
-    kind: str
-    name: str
-    good: bool
-    text: str
 
 
 async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
@@ -105,8 +93,9 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     if loaded.adapters and not can_read():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     findings += await _check_health(loaded)
+    findings += unpriced_models(loaded.config)
     if not offline:
-        findings += await _check_models(loaded)
+        findings += await probe_models(loaded)
         for settings in loaded.adapters.values():
             if settings.check is not None:
                 findings += await _check_adapter(
@@ -236,48 +225,6 @@ async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Te
         return built.team
 
 
-async def _check_models(loaded: LoadedConfig) -> list[Finding]:
-    models = ModelClients(loaded.config, loaded.imports)
-    try:
-        async with asyncio.TaskGroup() as group:
-            probes = [
-                group.create_task(_check_model(models, loaded, name), name=f"probe {name}")
-                for name in loaded.config.models
-            ]
-    finally:
-        await models.aclose()
-    return [probe.result() for probe in probes]
-
-
-async def _check_model(models: ModelClients, loaded: LoadedConfig, name: str) -> Finding:
-    if resolve(loaded.config.models[name]).provider == "demo":
-        text = "the built-in demo model; set OPENAI_API_KEY for a real one"
-        return Finding(kind="model", name=name, good=True, text=text)
-    started = time.monotonic()
-    try:
-        async with asyncio.timeout(PROBE_SECONDS):
-            question = UserMessage(content="Answer with the word ok.", source="user")
-            await models.client(name).create([question])
-    except TimeoutError:
-        text = f"no answer within {PROBE_SECONDS:.0f} seconds"
-        return Finding(kind="model", name=name, good=False, text=text)
-    except Exception as error:  # a client class of the user's may raise anything
-        text = advise(error, {name: loaded.config.models[name]})
-        return Finding(kind="model", name=name, good=False, text=text)
-    text = f"{models.label(name)} answered in {time.monotonic() - started:.1f} s"
-    return Finding(kind="model", name=name, good=True, text=text)
-
-
-def table(findings: Sequence[Finding]) -> str:
-    """The findings in columns."""
-    width = max(len(each.name) for each in findings)
-    return "\n".join(
-        f"{each.kind:6}  {each.name:{width}}  {'ok    ' if each.good else 'FAILED'}  "
-        f"{' '.join(sanitize(each.text).split())}"
-        for each in findings
-    )
-
-
 async def affected_threads(loaded: LoadedConfig) -> str:
     """Threads whose team has another definition than when they last used it.
 
@@ -404,8 +351,11 @@ def _of_agent(path: KeyPath, agent: AgentConfig) -> Iterator[KeyPath]:
                 if isinstance(tool, ToolConfig) and tool.strict:
                     yield (*path, "tools", at, "strict")
             for at, server in enumerate(agent.mcp):
-                if "name" in server.model_fields_set:
-                    yield (*path, "mcp", at, "name")
+                if isinstance(server, McpReference):
+                    yield (*path, "mcp", at)
+                else:
+                    given = server.model_fields_set & {"name", "prompts", "resources"}
+                    yield from ((*path, "mcp", at, key) for key in sorted(given))
         case UserProxyConfig() if agent.input_func:
             yield (*path, "input_func")
         case _:

@@ -13,6 +13,7 @@ from gateway.errors import NotFound
 
 BUILT_IN_TEAM = "demo"
 """The team without a config."""
+BUILT_IN_MODEL = "auto"
 
 
 class UnknownTeam(NotFound):
@@ -44,6 +45,12 @@ def team_names(source: Path | None) -> list[str]:
     """The teams of the config at this path (None: the built-in one)."""
     teams = read_plain(source).get("teams") if source else None
     return [*cast("dict[str, Any]", teams)] if isinstance(teams, dict) else [BUILT_IN_TEAM]
+
+
+def model_names(source: Path | None) -> list[str]:
+    """The models of the config at this path (None: the built-in one)."""
+    models = read_plain(source).get("models") if source else None
+    return [*cast("dict[str, Any]", models)] if isinstance(models, dict) else [BUILT_IN_MODEL]
 
 
 def tool_names(source: Path | None) -> list[str]:

@@ -11,18 +11,16 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
+_ANYIO = ("anyio.abc", "anyio.lowlevel", "anyio._backends._asyncio")
+
 LATER: Mapping[str, tuple[str, ...]] = {
+    "httpx": (*_ANYIO, "httpcore._backends.anyio"),
+    "httpx2": (*_ANYIO, "httpcore2._backends.anyio"),
     "openai": ("jiter",),
-    "httpx": (
-        "anyio.abc",
-        "anyio.lowlevel",
-        "anyio._backends._asyncio",
-        "httpcore._backends.anyio",
-    ),
-    "mcp": ("mcp.client.session", "mcp.client.stdio"),
     "teams": ("teams._snapshot.snapshot",),
+    "mcp": ("mcp.client.session", "mcp.client.stdio"),
 }
-"""Modules by the package that uses them later, if it is used at all."""
+"""Modules by the package that uses them later, if at all; what is used first stands first."""
 
 
 def import_later_modules() -> None:

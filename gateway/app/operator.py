@@ -140,13 +140,15 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
     status = await owner.status()
     since = local_time(status.since, zone)
     ignored = f"\nIgnored events{_listed(status.ignored)}." if status.ignored else ""
+    others = f"\nAnswers of other models{_listed(status.substitutions)}."
+    substituted = others if status.substitutions else ""
     remarks = "".join(f"\n{said} ({age(ago)})" for said, ago in status.remarks.items())
     troubles = "".join(f"Degraded: {trouble}\n" for trouble in status.troubles)
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{number(status.running, 'turn')} running.\n"
         f"{_platforms(status.platforms, zone)}{troubles}{_counts(status.counts)}"
-        f"{_missed(status.missed)}{ignored}{sanitize(remarks)}"
+        f"{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )
 
 

@@ -58,6 +58,8 @@ class Metrics:
         """Tokens that models read ("input") and wrote ("output")."""
         self.cost = 0.0
         """Their cost by the config's prices."""
+        self.substitutions: Counter[tuple[str, str, str]] = Counter()
+        """Answers of another model: the one that was missed, the one that answered, and why."""
         self.stalls = 0
         """Times that the event loop stood still."""
         self.stalled_seconds = 0.0
@@ -82,6 +84,11 @@ class Metrics:
         self.tokens["output"] += written
         self.cost += cost
 
+    def substituted(self, missed: str, answered: str, because: str) -> None:
+        """Another model has answered in place of one that is not available."""
+        self.substitutions[missed, answered, because] += 1
+        self.remark(f"model {missed}", f"{answered} answers in its place ({because})")
+
     def stalled(self, seconds: float) -> None:
         """The event loop stood still for so many seconds."""
         self.stalls += 1
@@ -102,13 +109,21 @@ class Metrics:
         if pulse.open != is_open:
             pulse.open, pulse.changed_at = is_open, self._clock()
 
-    def remark(self, adapter: str, text: str) -> None:
-        """Tell the operator about a platform's refusal, without words of people."""
-        said = f"{adapter}: {text}"
+    def remark(self, origin: str, text: str) -> None:
+        """Tell the operator about a refusal, without words of people."""
+        said = f"{origin}: {text}"
         self._remarks.pop(said, None)
         self._remarks[said] = self._clock()
         if len(self._remarks) > MOST_REMARKS:
             del self._remarks[next(iter(self._remarks))]
+
+    @property
+    def answers_of_others(self) -> dict[str, int]:
+        """The number of answers of one model in the place of another."""
+        counts: Counter[str] = Counter()
+        for (missed, answered, _), count in self.substitutions.items():
+            counts[f"{answered} for {missed}"] += count
+        return dict(counts)
 
     @property
     def remarks(self) -> dict[str, float]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.base.metrics import Metrics
 from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, scope_names
-from gateway.budgets.messages import nearly_used_notice, used_up_notice
+from gateway.budgets.messages import nearly_used_notice, substitution_notice, used_up_notice
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
@@ -30,6 +30,7 @@ from gateway.store.turn_records import ClaimedTurn
 if TYPE_CHECKING:
     from teams.base import ModelRequest
     from teams.models import ChatCompletionClient, RequestUsage
+    from teams.models.fallback import Substitution
 
 LOG = logging.getLogger("gateway")
 
@@ -74,8 +75,10 @@ class Ledger:
         """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, UsageSum] = OrderedDict()
         self._unpriced: set[str] = set()
+        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        """Threads that know which model answers in the place of which."""
         self._longest: dict[str, int] = {}
-        self.use(budgets, prices or {}, zone)
+        self.use(budgets, {} if prices is None else prices, zone)
 
     def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
         """Hold turns that begin from now on to these budgets."""
@@ -127,6 +130,21 @@ class Ledger:
         self._vitals.used(read, written, cost)
         return cost
 
+    def substituted(self, substitution: Substitution, thread: str) -> bool:
+        """Count an answer of another model.
+
+        True if the thread was not told of it before.
+        """
+        missed, answered = substitution.missed, substitution.answered
+        self._vitals.substituted(missed, answered, substitution.because.__name__)
+        key = (thread, missed, answered)
+        known = key in self._told
+        self._told[key] = None
+        self._told.move_to_end(key)
+        while len(self._told) > KEPT:
+            self._told.popitem(last=False)
+        return not known
+
     def expects(self, request: ModelRequest) -> tuple[int, float]:
         """Most tokens that a request may take, and their cost."""
         model = model_label(request.client)
@@ -141,7 +159,7 @@ class Ledger:
         if price is None:
             if self._prices and model not in self._unpriced:
                 self._unpriced.add(model)
-                LOG.warning("[prices] has no price for the model %r: it counts as free", model)
+                LOG.warning("There is no price for the model %r: it counts as free", model)
             return 0.0
         return (read * price.input + written * price.output) / 1_000_000
 
@@ -216,6 +234,12 @@ class Meter:
         self._settle(request)
         if written is not None:
             self._count(request.client, _prompt_tokens(request), written)
+
+    def after_substitution(self, substitution: Substitution) -> None:
+        """Tell the thread, once, that another model answers."""
+        thread = self._thread
+        if self._ledger.substituted(substitution, thread.id):
+            self._notices.append(substitution_notice(substitution))
 
     def _settle(self, request: ModelRequest) -> None:
         for held in self._limited:

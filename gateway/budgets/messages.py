@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateway.base.calendar import local_time
 from gateway.budgets.allowance import amounts
 from gateway.content.task import plain_name
+from gateway.errors import kind_of_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.config.budgets import Budget, Window
     from gateway.conversation import Author
     from gateway.store.records import UsageTotals
+    from teams.models.fallback import Substitution
 
 KEPT = "The conversation is kept: your next message{} continues from here."
 
@@ -33,6 +35,15 @@ def used_up_notice(held: Allowance, what: str, limit: float, asker: Author) -> s
     goes_on = KEPT.format("" if what == "seconds" else ", or /retry,")
     return (
         f"{said} ({_amount(what, limit)}). {_whole_again(budget, held.ends, held.zone)} {goes_on}"
+    )
+
+
+def substitution_notice(substitution: Substitution) -> str:
+    """Why another model answers than people may expect."""
+    why = kind_of_failure(substitution.because)
+    return (
+        f"The model {substitution.answered!r} answers for now: {substitution.missed!r} is not "
+        f"available ({why})."
     )
 
 

@@ -14,6 +14,7 @@ from gateway.cli.completion import completion
 from gateway.cli.group import global_parameters
 from gateway.cli.log import log
 from gateway.cli.migrate import migrate
+from gateway.cli.models import models
 from gateway.cli.people import pair
 from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
@@ -38,6 +39,7 @@ __all__ = ["main"]
         init,
         sessions,
         teams,
+        models,
         status,
         reload,
         log,

@@ -32,7 +32,8 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
     that no team has, a model does not answer, a platform lacks something, or a place can't be
     written to.
     """
-    from gateway.app.check import affected_threads, check_config, table
+    from gateway.app.check import affected_threads, check_config
+    from gateway.app.findings import table
     from gateway.app.load import load_config
 
     loaded = load_config(config)

@@ -1,4 +1,4 @@
-"""Values that a shell completes: teams, threads, platforms and tools.
+"""Values that a shell completes: teams, models, threads, platforms and tools.
 
 They are read from the text of the config and from the store; nothing that the config names is
 imported. What can't be read is not offered, since there is nobody to tell.
@@ -29,6 +29,13 @@ def complete_teams(ctx: click.Context, _: click.Parameter, typed: str) -> list[C
     from gateway.app.config_names import team_names  # here as below: start-up counts
 
     return _items(((name, "") for name in team_names(_source(ctx))), typed)
+
+
+def complete_models(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The models of the config."""
+    from gateway.app.config_names import model_names
+
+    return _items(((name, "") for name in model_names(_source(ctx))), typed)
 
 
 def complete_tools(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:

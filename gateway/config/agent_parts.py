@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
-from gateway.config.table import ConfigPath, Section, setting_error, shorthand, tag_by
+from gateway.config.http_tool import HttpConfig
+from gateway.config.table import ConfigPath, Section, shorthand, tag_by
 
 CODE_SECONDS = 60
-
-Secret = Annotated[SecretStr, Field()]
-"""The value of a table whose names are free."""
 
 
 class InitialMessage(Section):
@@ -174,48 +172,6 @@ class LocalExecutorConfig(_Executor):
     """Folder of the virtual environment for the code; created if missing."""
 
 
-class McpConfig(Section):
-    """An MCP server (Model Context Protocol) whose tools the agent can call.
-
-    It needs Parley's extra `mcp`.
-    """
-
-    name: str = Field(default="mcp", pattern=r"^[A-Za-z0-9_-]+$")
-    """Name in the tool policy: "NAME/TOOL" is the rule for a tool of this server."""
-
-    command: str = ""
-    """The program to start, once for each thread; or give `url`."""
-
-    args: list[str] = Field(default_factory=list)
-    """Arguments of the program."""
-
-    env: dict[str, Secret] = Field(default_factory=dict)
-    """Environment variables for it; it gets few of Parley's own."""
-
-    cwd: ConfigPath | None = None
-    """Working folder of the program; Parley's own if not given."""
-
-    url: str = ""
-    """The address of a server that runs already."""
-
-    transport: Literal["http", "sse"] = "http"
-    """Protocol for a server with a `url`."""
-
-    headers: dict[str, Secret] = Field(default_factory=dict)
-    """Headers of each request to it, such as Authorization."""
-
-    timeout: float = Field(default=60, gt=0)
-    """Seconds an answer may take."""
-
-    @model_validator(mode="after")
-    def _check_one_way(self) -> Self:
-        if bool(self.command) == bool(self.url):
-            found = "a command and a url" if self.url else "neither a command nor a url"
-            said = f"found {found}, expected one of the two"
-            raise setting_error("command", said, given=("command", "url"))
-        return self
-
-
 class DockerExecutorConfig(_Executor):
     """Code runs in a container of the thread's own.
 
@@ -364,8 +320,9 @@ AnyToolConfig = Annotated[
     Annotated[ToolConfig, Tag("path")]
     | Annotated[AgentToolConfig, Tag("agent")]
     | Annotated[TeamToolConfig, Tag("team")]
-    | Annotated[CodeToolConfig, Tag("executor")],
-    Discriminator(tag_by("path", "agent", "team", "executor")),
+    | Annotated[CodeToolConfig, Tag("executor")]
+    | Annotated[HttpConfig, Tag("http")],
+    Discriminator(tag_by("path", "agent", "team", "executor", "http")),
 ]
 
 

@@ -13,10 +13,10 @@ from gateway.config.agent_parts import (
     DockerExecutorConfig,
     ExecutorConfig,
     HandoffConfig,
-    McpConfig,
     MemoryConfig,
     ModelContextConfig,
 )
+from gateway.config.mcp import McpEntry, server_name
 from gateway.config.table import Section, setting_error, shorthand, tag_of
 
 DEFAULT_TOOL_ROUNDS = 10
@@ -48,8 +48,8 @@ class AssistantConfig(_Agent):
     Each is called once per thread.
     """
 
-    mcp: list[McpConfig] = Field(default_factory=list)
-    """MCP servers whose tools it can call, too."""
+    mcp: list[McpEntry] = Field(default_factory=list)
+    """MCP servers whose tools it can call, too: names in [mcp], or tables."""
 
     handoffs: list[Annotated[HandoffConfig, shorthand("target")]] = Field(default_factory=list)
     """Agents that it may hand over to: names, or tables."""
@@ -91,7 +91,7 @@ class AssistantConfig(_Agent):
     def _check_tools(self) -> Self:
         if self.tools and self.workbench:
             raise ValueError("found tools and a workbench, expected one of the two")
-        names = [server.name for server in self.mcp]
+        names = [server_name(each) for each in self.mcp]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise setting_error(
                 "mcp",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from pydantic import AfterValidator, Discriminator, Field, SecretStr, Tag
 
 from gateway.base.redaction import names_secret
-from gateway.config.agent_parts import Secret
+from gateway.config.mcp import Secret
 from gateway.config.table import Section, tag_by
 
 

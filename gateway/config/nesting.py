@@ -12,7 +12,9 @@ from gateway.config.agents import (
     AssistantConfig,
     MessageFilterConfig,
     SocietyOfMindConfig,
+    behind_filters,
 )
+from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.problems import Problem
 from gateway.config.teams import GroupTeam, TeamConfig
 from gateway.config.toml import KeyPath
@@ -36,6 +38,14 @@ def teams_inside(team: TeamConfig) -> Iterator[str]:
         for name, agent in team.agents.items():
             uses += _of_agent((), "", agent, name)
         yield from dict.fromkeys(use.node[0] for use in uses if len(use.node) == 1)
+
+
+def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
+    """The MCP servers of a team's own agents."""
+    for agent in team.agents.values():
+        inner = behind_filters(agent)
+        if isinstance(inner, AssistantConfig):
+            yield from inner.mcp
 
 
 def cycles(teams: Mapping[str, TeamConfig]) -> Iterator[Problem]:

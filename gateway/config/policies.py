@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_v
 from pydantic_core import Url
 
 from gateway.base.patterns import check_pattern
+from gateway.config.http_tool import Method
 from gateway.config.table import Section, SettingMistake, setting_errors, shorthand
 
 ToolAction: TypeAlias = Literal["allow", "ask", "deny"]
@@ -76,6 +77,7 @@ def _place(text: str) -> str:
     return text
 
 
+HostName = Annotated[str, AfterValidator(_linked)]
 PersonId = Annotated[str, AfterValidator(_person)]
 Approver = Annotated[str, AfterValidator(_approver)]
 ChannelId = Annotated[str, AfterValidator(_place)]
@@ -228,6 +230,29 @@ class ToolPolicies(Section):
         return dict(self.__pydantic_extra__)
 
 
+class HttpPolicy(Section):
+    """Bounds of all HTTP tools.
+
+    Of those of this file, of component files and of Python.
+    """
+
+    hosts: list[HostName] | None = None
+    """Hosts that they may reach.
+
+    Such as "api.example.com"; ".example.com" stands for that host and all below it. If not given,
+    each tool reaches the host that it names.
+    """
+
+    methods: list[Method] | None = None
+    """Methods that they may use, such as ["GET"]; all if not given."""
+
+    private_hosts: list[HostName] = Field(default_factory=list)
+    """Hosts whose names may lead to addresses of a private network, or of this machine.
+
+    For all others, such an address is refused when a request is made.
+    """
+
+
 class Policies(Section):
     """Operators, approvals and tools."""
 
@@ -274,7 +299,7 @@ class Policies(Section):
     Such code runs on this machine, outside of a container.
     """
 
-    live_links: list[Annotated[str, AfterValidator(_linked)]] = Field(default_factory=list)
+    live_links: list[HostName] = Field(default_factory=list)
     """Hosts whose links work while an answer is being written.
 
     Such as "docs.example.com"; ".example.com" stands for that host and all below it, "*" for every
@@ -283,6 +308,9 @@ class Policies(Section):
 
     tools: ToolPolicies = ToolPolicies()
     """Rules for tools."""
+
+    http: HttpPolicy = HttpPolicy()
+    """Bounds of HTTP tools."""
 
     @model_validator(mode="after")
     def _check_sense(self) -> Self:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, cast
 
+from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
 
 Kind: TypeAlias = Literal["Python", "command", "code", "folder", "address", "variable", "secret"]
@@ -19,14 +20,7 @@ BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
 """Variables that the built-in config reads, too."""
 BUILT_IN_ADDRESS = "https://api.openai.com/v1"
 
-PROVIDER_KEYS = {
-    "gemini-": "GEMINI_API_KEY",
-    "claude-": "ANTHROPIC_API_KEY",
-    "Llama-": "LLAMA_API_KEY",
-}
-"""Beginnings of models' names that lead to other servers than OpenAI's, with their keys."""
-
-FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount"}
+FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount", "roots"}
 STATE = {("store", "folder"), ("logging", "file")}
 """Places that Parley writes to itself: inside the config's own folder they are no power."""
 
@@ -67,7 +61,7 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
     match path:
         case ("adapters", str(platform)):
             yield Power("address", f"the platform {platform}")
-        case ("teams", *_):
+        case ("teams" | "mcp", *_):
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
             for kind in (table.get("type"), table.get("executor")):
@@ -84,7 +78,7 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
 
 def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if path[0] in ("models", "teams"):
+    if path[0] in ("models", "teams", "mcp"):
         if _is_import_path(text) or key == "trusted_modules":
             yield Power("Python", text)
         if key in FOLDERS:
@@ -109,9 +103,11 @@ def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:
     if key.endswith("_env") or (key == "env" and "allow" in path):
         yield text
     if path[0] == "models" and key == "model":
-        for beginning, variable in PROVIDER_KEYS.items():
+        for beginning, variable in OF_MODEL_NAMES.items():
             if text.startswith(beginning):
                 yield variable
+    if path[0] == "models" and key == "provider" and (named := PROVIDERS.get(text)):
+        yield from filter(None, (named.key_variable, named.address_variable))
 
 
 def _is_import_path(text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from gateway.config.budgets import Budget, Price
+from gateway.config.mcp import McpServer
 from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
 from gateway.config.routes import Route
@@ -50,6 +51,9 @@ class Config(Section):
 
     teams: dict[str, TeamConfig] = Field(default_factory=_built_in_teams, min_length=1)
     """The teams, each as [teams.NAME]."""
+
+    mcp: dict[str, McpServer] = Field(default_factory=dict)
+    """MCP servers that agents name in their `mcp`, each as [mcp.NAME]."""
 
     adapters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """The chat platforms that `parley serve` connects to, each as [adapters.NAME]."""

@@ -210,6 +210,13 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
     yield from _family("turn_seconds_total", "counter", "Seconds in turns.", vitals.turn_seconds)
     yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")
     yield from _family("cost_total", "counter", "Cost of these tokens by [prices].", vitals.cost)
+    yield from _family(
+        "model_substitutions_total",
+        "counter",
+        "Answers of one model in the place of another.",
+        vitals.substitutions,
+        "model by because",
+    )
     yield from _family("loop_stalls_total", "counter", "Stalls of the loop.", vitals.stalls)
     yield from _family(
         "loop_stalled_seconds_total", "counter", "Seconds of stalls.", vitals.stalled_seconds
@@ -244,12 +251,30 @@ def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
 
 
 def _family(
-    name: str, kind: str, text: str, values: float | Mapping[str, float], label: str = ""
+    name: str,
+    kind: str,
+    text: str,
+    values: float | Mapping[str, float] | Mapping[tuple[str, ...], float],
+    labels: str = "",
 ) -> Iterator[str]:
+    """Lines of a metric.
+
+    Keys of several `labels` have a part for each.
+    """
     yield f"# HELP parley_{name} {text}"
     yield f"# TYPE parley_{name} {kind}"
     if isinstance(values, Mapping):
-        for value, figure in sorted(values.items()):
-            yield f'parley_{name}{{{label}="{value}"}} {figure:g}'
+        for key, figure in sorted(values.items()):
+            parts = (key,) if isinstance(key, str) else key
+            said = ",".join(
+                f'{label}="{_escaped(part)}"'
+                for label, part in zip(labels.split(), parts, strict=True)
+            )
+            yield f"parley_{name}{{{said}}} {figure:g}"
     else:
         yield f"parley_{name} {values:g}"
+
+
+def _escaped(label: str) -> str:
+    """A label's value in Prometheus' format."""
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

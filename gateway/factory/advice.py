@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from gateway.base.describe import describe
 from gateway.base.redaction import REDACTION
-from gateway.config.models import ModelConfig
+from gateway.config.models import ModelConfig, model_address, resolve
+from gateway.config.providers import PROVIDERS, key_variable
 from gateway.errors import TeamUnusable, ToolFailed, causes
-from gateway.factory.parts import resolve
 from teams.base import TeamError
 from teams.models import (
     BadAnswer,
@@ -65,14 +65,16 @@ def _setting_in(table: str, error: ModelError, model: ModelConfig) -> str:
     match error:
         case BadCredentials() if model.api_key:
             said = f"Here the key comes from {table}: api_key_env or api_key_file or api_key."
-        case BadCredentials():
+        case BadCredentials() if os.environ.get(variable := _variable_of_key(model)):
+            said = f"Here the key comes from the variable {variable}; {table} can name another."
+        case BadCredentials() if _takes_key(model):
             said = f"Or set api_key_env in {table}."
         case UnknownModel():
             said = _place("model", table, _variable_of_model(model))
         case ModelTimeout():
             said = f"The setting is timeout in {table}."
         case ModelUnreachable() | BadAnswer() if not isinstance(error, ModelDisconnected):
-            said = _place("base_url", table, "" if model.base_url else "OPENAI_BASE_URL")
+            said = _place("base_url", table, "" if model.base_url else _variable_of_address(model))
         case BadRequest():
             said = f"The settings are options and model_info in {table}."
         case _:
@@ -86,6 +88,21 @@ def _place(setting: str, table: str, variable: str) -> str:
     return f"The setting is {setting} in {table}."
 
 
+def _variable_of_key(model: ModelConfig) -> str:
+    used = resolve(model)
+    return key_variable(used.provider, used.model)
+
+
+def _variable_of_address(model: ModelConfig) -> str:
+    provider = PROVIDERS.get(resolve(model).provider)
+    return provider.address_variable if provider else ""
+
+
+def _takes_key(model: ModelConfig) -> bool:
+    provider = PROVIDERS.get(resolve(model).provider)
+    return provider is None or bool(provider.key)
+
+
 def _variable_of_model(model: ModelConfig) -> str:
     """The variable that names the model instead, or ""."""
     usual = ("PARLEY_MODEL", "OPENAI_MODEL") if model.provider == "auto" else ()
@@ -97,9 +114,15 @@ def _tables(error: ModelError, models: Mapping[str, ModelConfig]) -> Iterator[st
     for name, model in models.items():
         used = resolve(model)
         if used.provider != "demo" and error.model in ("", used.model):
-            address = used.base_url or os.environ.get("OPENAI_BASE_URL")
-            if not (address and error.endpoint) or _bare(address) == _bare(error.endpoint):
+            address = model_address(used)
+            if not (address and error.endpoint) or _is_below(error.endpoint, address):
                 yield name
+
+
+def _is_below(endpoint: str, address: str) -> bool:
+    """True for an endpoint at or below the address."""
+    (host, path), (here, start) = _bare(endpoint), _bare(address)
+    return host == here and (path == start or path.startswith(f"{start}/"))
 
 
 def _bare(address: str) -> tuple[str, str]:

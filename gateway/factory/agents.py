@@ -22,6 +22,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.http_tool import HttpConfig
 from gateway.config.table import Section
 from gateway.config.teams import (
     AnyGroup,
@@ -33,7 +34,10 @@ from gateway.config.teams import (
     SwarmTeam,
 )
 from gateway.factory.conditions import build_condition
-from gateway.factory.parts import ModelClients, PartFactory, make_tool
+from gateway.factory.http_tools import make_http_tool
+from gateway.factory.model_clients import ModelClients
+from gateway.factory.parts import PartFactory, make_tool
+from gateway.factory.servers import ServerFactory
 from teams import (
     BaseGroupChat,
     DiGraph,
@@ -85,7 +89,8 @@ _SELECTOR = (
 class AgentFactory:
     """Maker of one team's agents; only their model clients are shared.
 
-    `agents` are the tables of the team's agents, and `team` makes another team by its name.
+    `agents` are the tables of the team's agents, `servers` makes their workbenches of MCP servers,
+    and `team` makes another team by its name.
     """
 
     def __init__(
@@ -94,12 +99,14 @@ class AgentFactory:
         imports: Imports,
         parts: PartFactory,
         *,
+        servers: ServerFactory,
         agents: Mapping[str, AgentConfig],
         team: Callable[[str], Awaitable[Team]],
     ) -> None:
         self._models = models
         self._imports = imports
         self._parts = parts
+        self._servers = servers
         self._agents = agents
         self._team = team
 
@@ -147,7 +154,7 @@ class AgentFactory:
             given["output_content_type"] = self._parts.content_type(config.output_content_type)
         tools = [await self._tool(each) for each in config.tools]
         workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
-        servers = [self._parts.mcp(each) for each in config.mcp]
+        servers = [self._servers.workbench(each, config.model) for each in config.mcp]
         if servers and tools:  # an agent takes one or the other, so the tools get a bench, too
             workbenches.append(StaticStreamWorkbench(tools))
         return AssistantAgent(
@@ -188,6 +195,8 @@ class AgentFactory:
                 return await self._team_tool(config)
             case CodeToolConfig():
                 return PythonCodeExecutionTool(self._parts.executor(config.executor))
+            case HttpConfig():
+                return make_http_tool(config)
             case _:
                 assert_never(config)
 

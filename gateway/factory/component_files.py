@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from urllib.request import url2pathname
 
 from pydantic import BaseModel
 
@@ -31,6 +33,7 @@ from gateway.config.allowances import (
 from gateway.config.teams import ComponentTeam
 from teams.core import component_class, trust_component_prefix
 
+ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com/v1"
 
 Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
@@ -44,6 +47,21 @@ _HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_modu
     *("auto_remove", "stop_container", "delete_tmp_files", "work_mb")
 }
 """Settings of a container that give no power, or that are mounts."""
+
+
+_OPENAI = (
+    "openai.resources.chat.chat",
+    "openai.resources.chat.completions.completions",
+    "openai.resources.chat.completions.messages",
+    "httpcore2",  # below openai 3
+)
+_SDKS: Mapping[str, Sequence[str]] = {
+    "OpenAIChatCompletionClient": _OPENAI,
+    "AzureOpenAIChatCompletionClient": _OPENAI,
+    "BaseAnthropicChatCompletionClient": ("anthropic.resources.messages",),
+    "OllamaChatCompletionClient": ("httpx", "httpcore"),
+}
+"""The slow parts of each client's SDK."""
 
 
 class ComponentNotAllowed(ValueError):
@@ -75,11 +93,10 @@ def import_classes(data: Any) -> None:
     """Import the classes in the data, and the SDKs of its models."""
     for node in _components(data):
         kind = _class_of(node)
-        if kind and _names(kind) & {
-            "OpenAIChatCompletionClient",
-            "AzureOpenAIChatCompletionClient",
-        }:
-            import_module("openai.resources.chat")
+        for name in _SDKS.keys() & (_names(kind) if kind else set[str]()):
+            for module in _SDKS[name]:
+                with suppress(ImportError):  # whoever makes the client is told of the extra
+                    import_module(module)
 
 
 def set_limits(data: Any, *, work_mb: float) -> None:
@@ -174,6 +191,14 @@ def _server(config: Any) -> Iterator[Allowance]:
     )
 
 
+def _roots(config: Any) -> Iterator[Allowance]:
+    """Folders of this machine that a server is told of."""
+    for root in config.roots:
+        scheme, _, path = str(root.get("uri", "")).partition("://")
+        if scheme == "file":
+            yield AllowedMount(mount=url2pathname(path), read_only=True)
+
+
 def _http(config: Any) -> Iterator[Allowance]:
     yield AllowedAddress(base_url=origin_of(config.address))
 
@@ -192,7 +217,42 @@ def _azure(config: Any) -> Iterator[Allowance]:
         variables += _set(key) if others else [key]
     if not config.given_token:
         variables += _set("AZURE_OPENAI_AD_TOKEN")
+    if config.azure_ad_token_provider:
+        variables.append("AZURE_CLIENT_SECRET")  # for the operator's identity, wherever it is from
     yield from _client(config.azure_endpoint, variables)
+
+
+def _anthropic(config: Any) -> Iterator[Allowance]:
+    address = config.base_url or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    variables = [] if config.given_key else ["ANTHROPIC_API_KEY"]
+    yield from _client(address, [*variables, *_set("ANTHROPIC_CUSTOM_HEADERS")])
+
+
+def _bedrock(config: Any) -> Iterator[Allowance]:
+    account, setting = config.bedrock_info, os.environ.get
+    region = account.aws_region or setting("AWS_REGION") or setting("AWS_DEFAULT_REGION")
+    own = f"https://bedrock-runtime.{region}.amazonaws.com"
+    variables = _set("ANTHROPIC_CUSTOM_HEADERS")
+    if not account.credentials():
+        variables += ["AWS_ACCESS_KEY_ID", *_set("AWS_BEARER_TOKEN_BEDROCK")]
+    yield from _client(config.base_url or setting("ANTHROPIC_BEDROCK_BASE_URL") or own, variables)
+
+
+def _azure_search(config: Any) -> Iterator[Allowance]:
+    """The service, and the provider that makes vectors."""
+    # The machine's own identity is a secret, too.
+    variables = {"": ["AZURE_SEARCH_API_KEY"], None: ["AZURE_CLIENT_SECRET"]}
+    yield from _client(config.endpoint, variables.get(config.given_key, []))
+    if provider := config.embedding_provider:
+        key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
+        address = config.openai_endpoint or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        own = [] if config.openai_api_key else [key]
+        yield from _client(address, [*own, *_set("OPENAI_CUSTOM_HEADERS")])
+
+
+def _ollama(config: Any) -> Iterator[Allowance]:
+    own = "authorization" in map(str.lower, config.headers or {})
+    yield from _client(config.address, [] if own else _set("OLLAMA_API_KEY"))
 
 
 def _set(variable: str) -> list[str]:
@@ -242,9 +302,15 @@ READERS: Mapping[str, Reader] = {
     "StdioMcpToolAdapter": _server,
     "SseMcpToolAdapter": _server,
     "StreamableHttpMcpToolAdapter": _server,
+    "McpSessionActor": _server,
+    "StaticRootsProvider": _roots,
     "HttpTool": _http,
+    "AnthropicChatCompletionClient": _anthropic,
+    "AnthropicBedrockChatCompletionClient": _bedrock,
+    "AzureAISearchTool": _azure_search,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
+    "OllamaChatCompletionClient": _ollama,
     "DockerCommandLineCodeExecutor": _docker,
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,

@@ -15,7 +15,7 @@ from gateway.config.agents import AgentConfig, AssistantConfig, MessageFilterCon
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
-from gateway.factory.parts import ModelClients
+from gateway.factory.model_clients import ModelClients
 from gateway.registry import ModelChoice
 
 BY_FILE = "the models of {team!r} stand in its component file"

@@ -137,7 +137,8 @@ def _is_own(kind: type) -> bool:
 def _closed_by(kind: type) -> str:
     """The method that releases such a part; "" if there is none."""
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
-        return "stop"
+        # One that was never needed refuses to be stopped.
+        return "close" if hasattr(kind, "close") else "stop"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
     return "close" if own_agent else ""
 

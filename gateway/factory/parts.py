@@ -1,16 +1,14 @@
-"""Parts of agents from config.toml: models, tools, memories, contexts, executors."""
+"""Parts of agents from config.toml: tools, memories, contexts, executors."""
 
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, assert_never, cast
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agent_parts import (
@@ -21,7 +19,6 @@ from gateway.config.agent_parts import (
     InitialMessage,
     ListMemoryConfig,
     LocalExecutorConfig,
-    McpConfig,
     MemoryConfig,
     ModelContextConfig,
     OwnContextConfig,
@@ -31,9 +28,7 @@ from gateway.config.agent_parts import (
     ToolConfig,
     UnboundedContextConfig,
 )
-from gateway.config.models import ModelConfig
-from gateway.config.root import Config
-from gateway.demo.model import DemoChatCompletionClient
+from gateway.factory.model_clients import ModelClients
 from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
@@ -46,89 +41,13 @@ from teams.model_context import (
 )
 from teams.models import (
     AssistantMessage,
-    ChatCompletionClient,
     LLMMessage,
-    ModelInfo,
     SystemMessage,
     UserMessage,
 )
-from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits, Workbench
+from teams.tools import BaseTool, FunctionTool, ToolSchema, ToolTraits
 
 T = TypeVar("T")
-
-DEMO_MODEL = "demo"
-
-_UNKNOWN_SERVER_MODEL = ModelInfo(
-    vision=False,
-    function_calling=True,
-    json_output=True,
-    family="unknown",
-    structured_output=False,
-)
-
-
-class ModelClients:
-    """Clients by the name of their [models] entry.
-
-    Making one reaches no network. It raises what the client's class raises for its settings.
-    """
-
-    def __init__(self, config: Config, imports: Imports) -> None:
-        self._config = config
-        self._imports = imports
-        self._clients: dict[str, ChatCompletionClient] = {}
-        self._default = config.model_name()
-        self._only = ""
-
-    def client(self, name: str = "") -> ChatCompletionClient:
-        """The client of this name, or of the default model."""
-        name = self._only or name or self._default
-        if name not in self._clients:
-            self._clients[name] = self._make(resolve(self._config.models[name]))
-        return self._clients[name]
-
-    def only(self, name: str) -> ModelClients:
-        """The same clients, all replaced by this one; "" for none."""
-        if not name:
-            return self
-        chosen = copy(self)
-        chosen._only = name
-        return chosen
-
-    def calls_functions(self, name: str) -> bool | None:
-        """True if the model calls functions; None while that is not known."""
-        declared = self._config.models[name].model_info
-        if declared is not None:
-            return declared.function_calling
-        made = self._clients.get(name)
-        return None if made is None else made.model_info["function_calling"]
-
-    def make_slow(self, name: str = "") -> None:
-        """Make the client now if that imports an SDK; in any thread."""
-        name = name or self._default
-        model = resolve(self._config.models[name])
-        if model.provider == "openai" and name not in self._clients:
-            self._clients[name] = self._make(model)
-
-    def label(self, name: str = "") -> str:
-        """The model's name for people: at the provider, or "demo"."""
-        model = resolve(self._config.models[name or self._default])
-        return DEMO_MODEL if model.provider == "demo" else model.model or model.provider
-
-    async def aclose(self) -> None:
-        """Close every client that was made."""
-        while self._clients:
-            _, client = self._clients.popitem()
-            await client.close()
-
-    def _make(self, model: ModelConfig) -> ChatCompletionClient:
-        match model.provider:
-            case "demo":
-                return DemoChatCompletionClient()
-            case "openai":
-                return _openai(_arguments(model))
-            case path:
-                return self._imports.load_callable(path)(**_arguments(model))
 
 
 class PartFactory:
@@ -221,48 +140,12 @@ class PartFactory:
             case _:
                 assert_never(config)
 
-    def mcp(self, config: McpConfig) -> Workbench:
-        """Tools of a server, which is reached at their first use."""
-        from teams.tools.mcp import (  # few need it
-            McpWorkbench,
-            SseServerParams,
-            StdioServerParams,
-            StreamableHttpServerParams,
-        )
-
-        if config.command:
-            return McpWorkbench(
-                StdioServerParams(
-                    command=config.command,
-                    args=config.args,
-                    env=_revealed(config.env),
-                    cwd=config.cwd,
-                    read_timeout_seconds=config.timeout,
-                ),
-                name=config.name,
-            )
-        kind = SseServerParams if config.transport == "sse" else StreamableHttpServerParams
-        headers = _revealed(config.headers)
-        params = kind(url=config.url, headers=headers, sse_read_timeout=config.timeout)
-        return McpWorkbench(params, name=config.name)
-
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})
         given["work_dir"] = config.work_dir or self._folder
         given["work_mb"] = self._work_mb
         given["functions"] = [self._imports.load_callable(path) for path in config.functions]
         return given
-
-
-def resolve(model: ModelConfig) -> ModelConfig:
-    """The settings as they are meant in this environment: without "auto"."""
-    if model.provider != "auto":
-        return model
-    reached = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-    if not (model.api_key or model.base_url or any(map(os.environ.get, reached))):
-        return ModelConfig(provider="demo")
-    name = os.environ.get("PARLEY_MODEL") or os.environ.get("OPENAI_MODEL") or model.model
-    return model.model_copy(update={"provider": "openai", "model": name})
 
 
 def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
@@ -292,10 +175,6 @@ def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:
     )
 
 
-def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
-    return {name: secret.get_secret_value() for name, secret in secrets.items()}
-
-
 def _messages(configs: Sequence[InitialMessage]) -> list[LLMMessage] | None:
     return [_message(each) for each in configs] or None
 
@@ -316,29 +195,3 @@ def _environment(folder: Path | None) -> SimpleNamespace | None:
     from venv import EnvBuilder  # few need it
 
     return EnvBuilder().ensure_directories(folder)
-
-
-def _openai(arguments: dict[str, Any]) -> ChatCompletionClient:
-    from teams.models.openai import OpenAIChatCompletionClient  # the demo starts without it
-
-    own_server = arguments.get("base_url") or os.environ.get("OPENAI_BASE_URL")
-    try:
-        return OpenAIChatCompletionClient(**arguments)
-    except ValueError:
-        if "model_info" in arguments or not own_server:
-            raise
-        # The model's name says nothing: take what such servers can do nowadays.
-        return OpenAIChatCompletionClient(**arguments, model_info=_UNKNOWN_SERVER_MODEL)
-
-
-def _arguments(model: ModelConfig) -> dict[str, Any]:
-    """The client's arguments, without those that are not set."""
-    given = {
-        "model": model.model or None,
-        "base_url": model.base_url,
-        "api_key": model.api_key and model.api_key.get_secret_value(),
-        "timeout": model.timeout,
-        "max_retries": model.max_retries,
-        "model_info": model.model_info and model.model_info.model_dump(exclude_none=True),
-    }
-    return {name: value for name, value in given.items() if value is not None} | model.options

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 from typing import Any, cast
 
 from gateway.base.background import giving_way
-from gateway.config.agent_parts import McpConfig
+from gateway.config.http_tool import HttpConfig
+from gateway.config.mcp import McpConfig, McpReference
+from gateway.config.models import resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
-from gateway.factory.parts import ModelClients
+from gateway.factory.model_clients import ModelClients
 
+PRICES = ("genai_prices.data", "genai_prices.data_units")
+"""The catalog of prices, which the end of the first turn looks into; an extra."""
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
 
@@ -64,14 +68,24 @@ class Preparation:
         if isinstance(section, ComponentTeam):
             with suppress(Exception):
                 import_classes(read_component(section))
-        if isinstance(section, McpConfig):
-            for module in MCP:
-                with suppress(ImportError):
-                    import_module(module)
+        if isinstance(section, HttpConfig):
+            import_module("httpx")
+        if isinstance(section, McpConfig | McpReference):
+            _import(MCP)
 
     def _make(self, model: str) -> None:
         with suppress(Exception):
             self._models.make_slow(model)
+            name = model or self._config.model_name()
+            if resolve(self._config.models[name]).provider != "demo":
+                _import(PRICES)
+
+
+def _import(modules: Iterable[str]) -> None:
+    """Import the modules that are there."""
+    for module in modules:
+        with suppress(ImportError):
+            import_module(module)
 
 
 def _tables(value: object) -> Iterator[Section]:

@@ -21,7 +21,8 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
-from gateway.config.nesting import teams_inside
+from gateway.config.mcp import McpReference
+from gateway.config.nesting import servers_of, teams_inside
 from gateway.config.root import Config
 from gateway.config.teams import (
     AnyGroup,
@@ -37,10 +38,13 @@ from gateway.errors import NOT_YOURS, GatewayError, TeamUnusable
 from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
+from gateway.factory.http_tools import apply_http_policy
 from gateway.factory.model_choice import ModelChoices
+from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
-from gateway.factory.parts import ModelClients, PartFactory
+from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
+from gateway.factory.servers import ServerFactory
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from teams.base import ChatAgent, Team, ToolCall
 from teams.models import ModelError
@@ -158,6 +162,7 @@ class TeamFactory:
         )
         try:
             team = await self._build(name, config, given)
+            apply_http_policy(team, self._config.policies.http)
         except Exception as error:  # a factory of the user's may raise anything
             raise TeamBuildError(f"The team {name!r} can't be built: {_sentence(error)}") from error
         if isinstance(config, ComponentTeam | FactoryTeam) and not (model and name in self._seen):
@@ -206,7 +211,10 @@ class TeamFactory:
         parts = PartFactory(
             models, self._imports, given.code, work_mb=self._config.attachments.work_mb
         )
-        agents = AgentFactory(models, self._imports, parts, agents=config.agents, team=inner)
+        servers = ServerFactory(models, self._config.mcp)
+        agents = AgentFactory(
+            models, self._imports, parts, servers=servers, agents=config.agents, team=inner
+        )
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
@@ -295,6 +303,9 @@ class TeamFactory:
         text = config.model_dump_json(exclude={"allow"})  # it says what may run, not what is built
         if isinstance(config, ComponentTeam):
             text += config.component.read_text(encoding="utf-8")
+        named = servers_of(config) if isinstance(config, GroupTeam) else ()
+        servers = [each.server for each in named if isinstance(each, McpReference)]
+        text += "".join(self._config.mcp[name].model_dump_json() for name in servers)
         text += "".join(map(self._definition, teams_inside(config)))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -155,6 +155,8 @@ class AgentTables(ABC):
             case "PythonCodeExecutionTool":
                 executor = self.parts.executor(fields.component("executor"), fields.at("executor"))
                 return {"executor": executor} if executor else None
+            case "HttpTool":
+                return self.parts.web_tool(form, path)
             case _:
                 self.report.lose(path, f"no tool like {form['provider']}")
                 return None

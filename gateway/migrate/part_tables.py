@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from gateway.config.providers import PROVIDERS
 from gateway.migrate.fields import (
     Fields,
     Report,
@@ -20,14 +21,24 @@ from gateway.migrate.toml_text import plain
 
 Form = Mapping[str, Any]
 
-_AZURE = "teams.models.openai:AzureOpenAIChatCompletionClient"
+_PROVIDERS = {
+    provider.client.rpartition(":")[2]: name
+    for name, provider in PROVIDERS.items()
+    if name != "azure_ai"  # it has no component form
+}
 _REPLAY = "teams.models.replay:ReplayChatCompletionClient"
-_SECRET = ("azure_ad_token", "azure_ad_token_provider", "default_headers", "organization")
+_SECRET = (
+    *("azure_ad_token", "azure_ad_token_provider", "default_headers", "organization"),
+    *("bedrock_info", "headers"),
+)
 _OPTIONS = (
+    *("top_k", "stop_sequences", "metadata", "thinking"),
+    *("repeat_penalty", "mirostat", "mirostat_eta", "mirostat_tau", "num_ctx", "num_predict"),
+    *("num_gpu", "tfs_z", "typical_p", "options", "format", "keep_alive", "follow_redirects"),
     *("frequency_penalty", "logit_bias", "max_tokens", "max_completion_tokens", "n"),
     *("presence_penalty", "response_format", "seed", "stop", "temperature", "top_p", "user"),
     *("stream_options", "parallel_tool_calls", "reasoning_effort", "add_name_prefixes"),
-    *("include_name_in_message", "azure_endpoint", "azure_deployment", "api_version"),
+    *("include_name_in_message", "azure_deployment", "api_version"),
 )
 _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}
 
@@ -62,22 +73,20 @@ class PartTables:
 
     def _model(self, form: Form, path: str) -> dict[str, Any] | None:
         fields = Fields(form, path, self.report)
-        match class_of(form):
-            case "OpenAIChatCompletionClient":
-                table: dict[str, Any] = {"provider": "openai"}
-            case "AzureOpenAIChatCompletionClient":
-                table = {"provider": _AZURE}
-            case "ReplayChatCompletionClient":
-                return self._replay(fields)
-            case _:
-                said = f"no model client like {form['provider']}; the default model is used"
-                self.report.lose(path, said)
-                return None
+        kind = class_of(form)
+        if kind == "ReplayChatCompletionClient":
+            return self._replay(fields)
+        if (name := _PROVIDERS.get(kind)) is None:
+            said = f"no model client like {form['provider']}; the default model is used"
+            self.report.lose(path, said)
+            return None
+        table: dict[str, Any] = {"provider": name}
         table |= fields.copy("model", "timeout", "max_retries", "model_info")
-        if address := fields.take("base_url"):
+        key = PROVIDERS[name].address
+        if address := fields.take(key):
             table["base_url"] = plain(without_password(address))
             if table["base_url"] != plain(address):
-                self.report.lose(fields.at("base_url"), "the password in it")
+                self.report.lose(fields.at(key), "the password in it")
         for name in _SECRET:
             if fields.take(name):
                 said = "it may hold a secret: write it in `options` with ${VARIABLE}"
@@ -90,12 +99,15 @@ class PartTables:
 
     def _key(self, name: str, form: Form, table: dict[str, Any]) -> None:
         """Name a variable instead of the key."""
-        if not form["config"].get("api_key"):
+        provider = PROVIDERS.get(table["provider"])
+        if not (provider and provider.key and form["config"].get("api_key")):
             return
-        usual = table["provider"] == "openai" and "base_url" not in table
-        used = {each.get("api_key_env") for each in self.models.values()}
+        usual, used = (
+            provider.key_variable,
+            {each.get("api_key_env") for each in self.models.values()},
+        )
         own = variable(name, "API_KEY")
-        env = own if not usual or "OPENAI_API_KEY" in used else "OPENAI_API_KEY"
+        env = own if "base_url" in table or usual in used else usual
         table["api_key_env"] = env
         self.report.todo.append(f"put the key of [models.{name}] into the variable {env}")
 
@@ -210,11 +222,32 @@ class PartTables:
             table["timeout"] = seconds
         return table
 
-    def _variables(self, key: str, given: Mapping[str, Any], before: str) -> dict[str, Any]:
+    def web_tool(self, form: Form, path: str) -> dict[str, Any] | None:
+        """A web service as a tool; headers become variables."""
+        fields = Fields(form, path, self.report)
+        name, host = str(fields.take("name", "")), str(fields.take("host", ""))
+        if not (name and host):
+            self.report.lose(path, "an HTTP tool without a name or a host")
+            return None
+        port = f":{fields.take('port')}" if fields.take("port") else ""
+        way = str(fields.take("path", "/"))
+        address = f"{fields.take('scheme', 'http')}://{host}{port}/{way.removeprefix('/')}"
+        table: dict[str, Any] = {"http": plain(address), "name": name}
+        table["description"] = plain(str(fields.take("description", "HTTP tool")))
+        table["method"] = fields.take("method", "POST")
+        table["parameters"] = plain_value(fields.take("json_schema", {}))
+        headers = self._variables("headers", fields.take("headers", {}), name, "the HTTP tool")
+        table |= headers | fields.copy("return_type", "timeout")
+        fields.rest()
+        return table
+
+    def _variables(
+        self, key: str, given: Mapping[str, Any], before: str, whose: str = "an MCP server"
+    ) -> dict[str, Any]:
         if not given:
             return {}
         names = {each: variable(before, each) if before else each for each in given}
-        self.report.todo.append(f"set the variables {', '.join(names.values())} for an MCP server")
+        self.report.todo.append(f"set the variables {', '.join(names.values())} for {whose}")
         return {key: {each: f"${{{name}}}" for each, name in names.items()}}
 
     def condition(self, form: Form | None, path: str) -> str | None:

@@ -33,8 +33,10 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
+from gateway.factory.http_tools import http_refusal, make_http_tool
 from gateway.factory.parts import make_tool
 from gateway.references.lookup import Lookup, check_name
 
@@ -110,6 +112,8 @@ class AgentChecker:
             yield from self._tool((*path, "tools", at), name, tool)
         for at, workbench in enumerate(agent.workbench):
             yield from lookup.function((*path, "workbench", at), workbench)
+        for at, server in enumerate(agent.mcp):
+            yield from lookup.server((*path, "mcp", at), server)
         for at, memory in enumerate(agent.memory):
             yield from self._memory((*path, "memory", at), memory)
         for key in ("tool_call_summary_formatter", "output_content_type"):
@@ -134,8 +138,19 @@ class AgentChecker:
                 yield from self._team_tool(path, tool)
             case CodeToolConfig():
                 yield from self._executor((*path, "executor"), tool.executor)
+            case HttpConfig():
+                yield from self._http(path, tool)
             case _:
                 assert_never(tool)
+
+    def _http(self, path: KeyPath, tool: HttpConfig) -> Iterator[Problem]:
+        policy, host = self._lookup.config.policies.http, tool.address.hostname or ""
+        if said := http_refusal(policy, tool.name, host, tool.method):
+            yield Problem(path=(*path, "http"), text=said)
+        try:
+            make_http_tool(tool)
+        except (ValueError, TypeError) as error:
+            yield Problem(path=path, text=str(error))
 
     def _team_tool(self, path: KeyPath, tool: TeamToolConfig) -> Iterator[Problem]:
         yield from self._lookup.team(path, tool.team)

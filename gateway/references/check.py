@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Any, assert_never
+from typing import assert_never
 
-from pydantic import ValidationError
-
-from gateway.base.suggest import did_you_mean
-from gateway.config.agents import AssistantConfig, behind_filters
-from gateway.config.nesting import cycles
+from gateway.budgets.price_list import PriceList
+from gateway.config.mcp import NAME, server_name
+from gateway.config.nesting import cycles, servers_of
 from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
 from gateway.references.groups import GroupChecker
 from gateway.references.lookup import Lookup, check_name
+from gateway.references.models import ModelChecker
 from gateway.references.routes import check_route_names
-from teams.models.openai import OpenAIClientConfigurationConfigModel
-
-PROVIDERS = ("openai", "demo", "auto")
 
 
 def check_references(lookup: Lookup) -> list[Problem]:
@@ -36,21 +33,11 @@ class _Checker:
         config = self._config
         yield from self._lookup.team(("default_team",), config.default_team)
         yield from self._lookup.model(("default_model",), config.default_model)
-        for name, model in config.models.items():
-            path: KeyPath = ("models", name)
-            named = model.model or self._lookup.written(*path, "model")
-            if model.provider in ("openai", "auto") and not named:
-                said = 'is missing: name of the model at the provider, such as "gpt-4o"'
-                yield Problem(path=(*path, "model"), text=said)
-            if ":" in model.provider:
-                yield from self._lookup.function((*path, "provider"), model.provider)
-            else:
-                yield from check_name((*path, "provider"), model.provider, PROVIDERS, "a provider")
-                yield from _options((*path, "options"), model.options)
+        yield from ModelChecker(self._lookup).check()
         yield from self._routes()
         yield from self._budgets()
         for name, team in config.teams.items():
-            path = ("teams", name)
+            path: KeyPath = ("teams", name)
             match team:
                 case GroupTeam():
                     yield from GroupChecker(self._lookup, path, team).check()
@@ -63,6 +50,11 @@ class _Checker:
                     yield from self._lookup.model((*path, "model"), team.model)
                 case _:
                     assert_never(team)
+        for name, server in config.mcp.items():
+            if not re.match(NAME, name):
+                text = f"found {name!r}, expected a name of letters, digits, - and _"
+                yield Problem(path=("mcp", name), text=text)
+            yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
 
     def _routes(self) -> Iterator[Problem]:
@@ -78,19 +70,18 @@ class _Checker:
             server, slash, _ = tool.rpartition("/")
             if slash:
                 place: KeyPath = ("policies", "tools", tool)
-                yield from check_name(place, server, servers, "a server in mcp of an agent")
+                yield from check_name(place, server, servers, "a server in [mcp] or of an agent")
             for at, case in enumerate(policy.cases):
                 for n, team in enumerate(case.teams):
                     path = ("policies", "tools", tool, "cases", at, "teams", n)
                     yield from self._lookup.team(path, team)
 
     def _servers(self) -> Iterator[str]:
-        """Names of all servers of agents."""
-        teams = [team for team in self._config.teams.values() if isinstance(team, GroupTeam)]
-        for agent in [agent for team in teams for agent in team.agents.values()]:
-            inner = behind_filters(agent)
-            if isinstance(inner, AssistantConfig):
-                yield from (server.name for server in inner.mcp)
+        """Names of all servers."""
+        yield from self._config.mcp
+        for team in self._config.teams.values():
+            if isinstance(team, GroupTeam):
+                yield from map(server_name, servers_of(team))
 
     def _budgets(self) -> Iterator[Problem]:
         """Budgets with unknown teams or without prices."""
@@ -100,8 +91,9 @@ class _Checker:
                 yield from self._lookup.team(("budgets", at, "only", n), name)
         if not any(budget.cost for budget in config.budgets):
             return
+        prices = PriceList(config)
         for name, model in config.models.items():
-            if model.model and model.provider != "demo" and model.model not in config.prices:
+            if model.model and model.provider != "demo" and model.model not in prices:
                 text = (
                     f"found no price, expected {model.model} in [prices]: a budget limits the cost"
                 )
@@ -121,20 +113,3 @@ class _Checker:
             yield Problem(path=(*path, "component"), text=text)
         for tool, target in team.tool_overrides.items():
             yield from self._lookup.function((*path, "tool_overrides", tool), target)
-
-
-def _options(path: KeyPath, options: dict[str, Any]) -> Iterator[Problem]:
-    """Settings that the OpenAI client refuses, also for the demo model."""
-    known = OpenAIClientConfigurationConfigModel.model_fields
-    try:
-        OpenAIClientConfigurationConfigModel.model_validate({"model": "any", **options})
-    except ValidationError as error:
-        for details in error.errors():
-            place: KeyPath = (*path, *details["loc"])
-            if details["type"] == "extra_forbidden":
-                name = str(details["loc"][-1])
-                hint = did_you_mean(name, known) or "anything the API takes can stand in extra_body"
-                yield Problem(path=place, text=f"there is no option {name!r}; {hint}")
-            else:
-                wanted = details["msg"].removeprefix("Input should be ")
-                yield Problem(path=place, text=f"found {details['input']!r}, expected {wanted}")

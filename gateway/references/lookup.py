@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from gateway.base.imports import ImportPathError, Imports
 from gateway.base.suggest import did_you_mean
+from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.problems import Problem, value_at
 from gateway.config.root import Config
 from gateway.config.toml import KeyPath
@@ -24,6 +25,7 @@ class Lookup:
         self.imports = imports
         self._written = written
         self.models = self.names("models") or list(config.models)
+        self.servers = self.names("mcp")
         self.teams = self.names("teams") or list(config.teams)
 
     def names(self, *path: str) -> list[str]:
@@ -41,6 +43,23 @@ class Lookup:
     def model(self, path: KeyPath, name: str) -> Iterator[Problem]:
         """Check that the name is a model's, or empty."""
         return check_name(path, name, self.models, "the name of a model")
+
+    def server(self, path: KeyPath, entry: McpReference | McpConfig) -> Iterator[Problem]:
+        """Check a server's name, which no table of an agent may share."""
+        match entry:
+            case McpReference():
+                yield from check_name(path, entry.server, self.servers, "a server in [mcp]")
+            case McpConfig():
+                if entry.name in self.servers:
+                    said = f"found {entry.name!r}, which is the name of a server in [mcp]; "
+                    text = f'{said}expected another name, or "{entry.name}" instead of the table'
+                    yield Problem(path=(*path, "name"), text=text)
+                yield from self.sampling(path, entry)
+
+    def sampling(self, path: KeyPath, server: McpServer) -> Iterator[Problem]:
+        """Check that a server's model, if one is named, is one."""
+        if isinstance(server.sampling, str):
+            yield from self.model((*path, "sampling"), server.sampling)
 
     def team(self, path: KeyPath, name: str) -> Iterator[Problem]:
         """Check that the name is a team's, or empty."""

@@ -10,6 +10,7 @@ from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import AgentToolConfig, CodeToolConfig, TeamToolConfig, ToolConfig
 from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
+from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.teams import DemoTeam, GroupTeam
@@ -79,6 +80,8 @@ def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection
             continue
         for agent in map(behind_filters, team.agents.values()):
             for tool in agent.tools if isinstance(agent, AssistantConfig) else ():
+                if isinstance(tool, HttpConfig):
+                    yield tool.name, tuple(tool.parameters.get("properties", ()))
                 if isinstance(tool, ToolConfig):
                     made = make_tool(tool, imports)
                     parameters = made.schema.get("parameters")
@@ -110,6 +113,8 @@ def _names(agent: AgentConfig, imports: Imports) -> set[str] | None:
                 names.add(tool.agent)
             case TeamToolConfig():
                 names.add(tool.name or tool.team)
+            case HttpConfig():
+                names.add(tool.name)
             case CodeToolConfig():
                 pass
             case _:

@@ -36,7 +36,9 @@ class Status:
     platforms: Mapping[str, PlatformStatus] = field(default_factory=dict[str, "PlatformStatus"])
     ignored: Mapping[str, int] = field(default_factory=dict[str, int])
     """Events of platforms that adapters dropped since the start, by the reason."""
+    substitutions: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Answers since the start of models in the place of others, as "ONE for OTHER"."""
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Refusals of platforms, with their age in seconds."""
+    """Refusals of platforms and models, with their age in seconds."""
     troubles: Sequence[str] = ()
     """Sentences about what does not work as it should."""

@@ -30,6 +30,9 @@ AT_A_PROMPT = "Your response:"
 """The words with which a UserProxyAgent asks: they suit a prompt, and no card."""
 QUESTION = "What is your answer?"
 
+LONGEST_WAIT = 3600.0
+"""Seconds for which a call waits in its midst: it holds a server, a turn and a person's place."""
+
 
 def _binding(call: ToolCall) -> str:
     """Identity of a call for its approval: agent, tool, arguments."""
@@ -157,6 +160,8 @@ class HumanRequests:
                 expires_at=self._expiry(request.asked_at, rule.expires),
             )
             self._requests[request.engine_id] = request
+            if call.within:
+                request = self._bounded(request)
             await self._log.write(
                 TurnUpdate(
                     calls=(row,),
@@ -165,6 +170,43 @@ class HumanRequests:
                 )
             )
         raise InputRequired(asked.prompt, request_id=asked.request_id, kind="approval")
+
+    async def ask_within(
+        self, call: ToolCall, ident: str, prompt: str, options: Sequence[str]
+    ) -> Request:
+        """Ask for a server during a call, and wait for the answer."""
+        request = self._requests.get(ident)
+        if request is None:
+            asked = PendingInput(request_id=ident, agent=call.agent, kind="text", prompt=prompt)
+            request = self._request(asked, options=options, tool=call.full_name, call=call.key)
+            request = self._bounded(request)
+            await self._log.write(
+                TurnUpdate(requests=(request,), events=(self._request_event(request),))
+            )
+        return await self.settled(ident)
+
+    async def settled(self, ident: str) -> Request:
+        """The request of this engine id once it is settled."""
+        request = self._requests[ident]
+        if request.state == "open":
+            request = self._requests[ident] = await self._log.settled(request.id)
+        return request
+
+    def withdraw(self, call: ToolCall) -> tuple[str, ...]:
+        """Ids of requests within the call, which is over."""
+        within = f"{call.key}:"
+        asked = [each for each in self._requests.values() if each.call.startswith(within)]
+        for request in asked:
+            self._requests[request.engine_id] = replace(request, state="closed")
+        return tuple(request.id for request in asked if request.state == "open")
+
+    def _bounded(self, request: Request) -> Request:
+        """The request as one that a call waits for, for so long."""
+        latest = request.asked_at + LONGEST_WAIT
+        expires = min(latest, request.expires_at or latest)
+        request = replace(request, expires_at=expires, awaited=True)
+        self._requests[request.engine_id] = request
+        return request
 
     def answer_to(self, call: ToolCall) -> str | None:
         """Answer to a question that this tool call itself asked."""

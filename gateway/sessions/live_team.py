@@ -273,8 +273,12 @@ class TeamCloser:
     async def _work(self) -> None:
         while True:
             team = await self._waiting.get()
-            for close in team.closes:
-                await _close(close, PATIENCE)
+            try:
+                for close in team.closes:
+                    await _close(close, PATIENCE)
+            except asyncio.CancelledError:
+                self._waiting.put_nowait(team)  # `finish` goes on with it
+                raise
 
     async def finish(self, teams: Iterable[LiveTeam]) -> None:
         """Close what waits and these, all at once."""

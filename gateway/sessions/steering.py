@@ -17,8 +17,10 @@ from gateway.store.turn_records import ClaimedTurn, QueuedMessage
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent
 
 if TYPE_CHECKING:
-    from teams.base import ModelRequest, ModelWatch
+    from gateway.budgets.ledger import Meter
+    from teams.base import ModelRequest
     from teams.models import RequestUsage
+    from teams.models.fallback import Substitution
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Steering:
 class SteeringWatch:
     """ModelWatch that notes when joined messages reach a model, before `meter`."""
 
-    meter: ModelWatch
+    meter: Meter
     steering: Steering
 
     async def before_request(self, request: ModelRequest) -> None:
@@ -104,3 +106,7 @@ class SteeringWatch:
     def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """There is no answer, or not all of it."""
         self.meter.after_no_answer(request, written=written)
+
+    def after_substitution(self, substitution: Substitution) -> None:
+        """Another model has answered."""
+        self.meter.after_substitution(substitution)

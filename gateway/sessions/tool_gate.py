@@ -173,7 +173,10 @@ class ToolGate:
             duration=duration,
             asks=call.asks,
         )
-        await self._log.write(TurnUpdate(calls=(row,), events=(*started, finished)))
+        withdrawn = self._humans.withdraw(call)
+        await self._log.write(
+            TurnUpdate(calls=(row,), events=(*started, finished), withdrawn=withdrawn)
+        )
         return result
 
     async def _unknown(self, call: ToolCall) -> ToolResult:
@@ -187,7 +190,8 @@ class ToolGate:
             text=f"{call.full_name} was interrupted; its effect is unknown.",
         )
         events = (*started, self._lost(row), notice)
-        await self._log.write(TurnUpdate(calls=(row,), events=events))
+        withdrawn = self._humans.withdraw(call)
+        await self._log.write(TurnUpdate(calls=(row,), events=events, withdrawn=withdrawn))
         return result
 
     def close_calls(self, *, stopped: bool) -> tuple[list[CallRow], list[SessionEvent]]:

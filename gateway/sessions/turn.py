@@ -9,11 +9,12 @@ store before anybody sees it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
@@ -24,6 +25,7 @@ from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.output_files import OutputFiles
+from gateway.sessions.server_questions import elicit, judge_within
 from gateway.sessions.steering import Steering, SteeringWatch
 from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.turn_settings import TurnSettings
@@ -160,6 +162,7 @@ class Turn:
                     ask=self._ask,
                     model=SteeringWatch(self._log.meter, self._steering),
                     between=self._steering.waiting_messages,
+                    elicit=self._elicit,
                 ):
                     return await self._drive(live)
             finally:
@@ -180,7 +183,12 @@ class Turn:
             return await self._end_failed(live, error)
 
     async def _intercept(self, call: ToolCall, proceed: Proceed) -> ToolResult:
+        if call.within:
+            return await judge_within(self._gate, self._requests, call, proceed)
         return await self._gate.intercept(call, proceed)
+
+    async def _elicit(self, call: ToolCall, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        return await elicit(self._requests, call, params)
 
     async def _ask(self, prompt: str, token: CancellationToken | None) -> str:
         return await self._requests.ask(prompt, token)

@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gateway.budgets.ledger import Meter
-from gateway.errors import GatewayError
-from gateway.events import Notice, SessionEvent
+from gateway.errors import GatewayError, LeaseLost
+from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
+from gateway.store.records import Request
 from gateway.store.turn_records import Lease, QueuedMessage, StoredUpdate, TurnUpdate
 
 LOG = logging.getLogger("gateway.events")
@@ -101,6 +102,19 @@ class TurnWriter:
             raise
         self.show(recorded.events)
         return recorded
+
+    async def settled(self, request: str) -> Request:
+        """The request, once it is answered, expired or closed."""
+        with self._bus.subscription(self.thread) as events:
+            while (found := await self._store.request(request)).state == "open":
+                while (taken := await events.take()) is not None:
+                    if any(isinstance(e, InputResolved) and e.request == request for e in taken):
+                        break
+                else:
+                    if events.closed:
+                        raise LeaseLost(self.thread)
+                    events.start_over()  # some were lost, perhaps the one
+        return found
 
     async def join(self) -> tuple[QueuedMessage, ...]:
         """Take waiting messages into the turn and show them."""

@@ -117,6 +117,8 @@ class Request:
     """People who have approved so far, where several have to."""
     support_kinds: tuple[AnswerKind, ...] = ()
     """Approvals that they have given."""
+    awaited: bool = False
+    """The run waits for it in the midst of a call: it is no turn's that goes on. Not stored."""
 
     @property
     def answer(self) -> Answer | None:

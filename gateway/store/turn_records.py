@@ -145,6 +145,8 @@ class TurnUpdate:
     sealed: tuple[str, ...] = ()
     calls: tuple[CallRow, ...] = ()
     requests: tuple[Request, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    """Requests of a call that is over, to be closed if they are open."""
     handoff_from: str | None = None
     joined: tuple[int, ...] = ()
     """Messages that the team's saved state holds from now on."""
@@ -164,6 +166,7 @@ class TurnUpdate:
             sealed=self.sealed + other.sealed,
             calls=self.calls + other.calls,
             requests=self.requests + other.requests,
+            withdrawn=self.withdrawn + other.withdrawn,
             handoff_from=other.handoff_from if later else self.handoff_from,
             joined=self.joined + other.joined,
             files_at=self.files_at if other.files_at is None else other.files_at,

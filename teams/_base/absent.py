@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 PAGE = "docs/migrate-from-autogen.md"
 
 _OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
-_OWN_TOOL = "a Python function as a tool, which calls that library"
 _OWN_EXECUTOR = (
     "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
+)
+_LLAMA_SERVER = (
+    'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
+    "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
 )
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
@@ -25,7 +28,6 @@ MODULES: Mapping[str, str] = {
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
-    "teams.auth": "a function as azure_ad_token_provider",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
@@ -37,19 +39,10 @@ MODULES: Mapping[str, str] = {
     "teams.memory.chromadb": _OWN_MEMORY,
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
-    "teams.models.anthropic": "OpenAIChatCompletionClient with the name of a Claude model",
-    "teams.models.azure": "OpenAIChatCompletionClient with the service's address as base_url",
-    "teams.models.llama_cpp": "OpenAIChatCompletionClient with the address of llama.cpp's server",
-    "teams.models.ollama": "OpenAIChatCompletionClient with Ollama's address as base_url",
-    "teams.models.openai.config": "the same names in teams.models.openai",
-    "teams.models.semantic_kernel": "OpenAIChatCompletionClient, or a model client of your own",
+    "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
-    "teams.tools.azure": _OWN_TOOL,
-    "teams.tools.graphrag": _OWN_TOOL,
-    "teams.tools.langchain": _OWN_TOOL,
-    "teams.tools.semantic_kernel": _OWN_TOOL,
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""
 
@@ -81,10 +74,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
             *("MessageHandlerExceptionEvent", "MessageKind"),
         ),
     },
-    "teams.models.openai": {
-        "the header User-Agent in default_headers": ("AZURE_OPENAI_USER_AGENT",),
-    },
-    "teams.tools.mcp": {"McpWorkbench": ("McpSessionActor",)},
     "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},
 }
 """Our module -> what to use instead of which of AutoGen's names."""

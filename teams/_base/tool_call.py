@@ -85,7 +85,8 @@ class ToolCall:
     does nothing else. `idempotent`, `read_only`, `own_output`, `asks` and `server` are what the
     tool promises (`ToolTraits`). The agent has no tool of that name unless it is `known`: the call
     then does nothing but say so. A call that is `begun` was cut off before, and its outcome is
-    unknown: it runs again only if it is idempotent.
+    unknown: it runs again only if it is idempotent. What a server asks for in the midst of another
+    call has the key of that call in `within`: it can't wait by suspending the run.
     """
 
     key: str
@@ -101,6 +102,7 @@ class ToolCall:
     known: bool = True
     server: str = ""
     begun: bool = False
+    within: str = ""
 
     @property
     def full_name(self) -> str:

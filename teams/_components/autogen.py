@@ -37,8 +37,16 @@ _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
         "read_only": False,
         "work_mb": _NO_VALUE,
     },
+    "teams.models.anthropic.AnthropicBedrockChatCompletionClient": {"prompt_caching": True},
+    "teams.models.anthropic.AnthropicChatCompletionClient": {"prompt_caching": True},
+    "teams.models.ollama.OllamaChatCompletionClient": {
+        "format": _NO_VALUE,
+        "keep_alive": _NO_VALUE,
+        "think": _NO_VALUE,
+    },
     "teams.models.openai.AzureOpenAIChatCompletionClient": _OPENAI,
     "teams.models.openai.OpenAIChatCompletionClient": _OPENAI,
+    "teams.tools.mcp.McpWorkbench": {"host": _NO_VALUE},
 }
 
 # Fields with fewer values there.
@@ -59,7 +67,10 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-_SECRETS = ("api_key", "azure_ad_token")
+_SECRETS = (
+    *("api_key", "azure_ad_token"),
+    *("aws_access_key", "aws_secret_key", "aws_session_token"),
+)
 _DOCKER = "teams.code_executors.docker.DockerCommandLineCodeExecutor"
 
 
@@ -129,7 +140,11 @@ class _Writer:
                 return self.component(cast("dict[str, Any]", value), path)
             case dict():
                 items = cast("dict[str, Any]", value).items()
-                return {key: self._value(item, f"{path}.{key}") for key, item in items}
+                return {
+                    key: self._value(item, f"{path}.{key}")
+                    for key, item in items
+                    if not (key in _SECRETS and _is_masked(item))
+                }
             case list():
                 items = cast("list[Any]", value)
                 return [self._value(item, f"{path}[{at}]") for at, item in enumerate(items)]

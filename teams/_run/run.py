@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -51,6 +51,7 @@ ApprovalFuncType = SyncApprovalFunc | AsyncApprovalFunc
 NextCall = Callable[[ToolCall], Awaitable[ToolResult]]
 ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable[ToolResult]]
 AskHuman = Callable[[str, CancellationToken | None], Awaitable[str]]
+ElicitHuman = Callable[[ToolCall, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 ApproveCode = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 SteeringSource: TypeAlias = Callable[[], Awaitable[Sequence[BaseChatMessage]]]
 """Messages to add before the next participants have their turn."""
@@ -65,6 +66,7 @@ class RunHooks:
     approve_code: ApproveCode | None = None
     model: ModelWatch | None = None
     between: SteeringSource | None = None
+    elicit: ElicitHuman | None = None
 
 
 _NO_HOOKS = RunHooks()
@@ -114,6 +116,7 @@ def run_hooks(
     approve_code: ApproveCode | None = None,
     model: ModelWatch | None = None,
     between: SteeringSource | None = None,
+    elicit: ElicitHuman | None = None,
 ) -> AbstractContextManager[None]:
     """Set the hooks for everything run inside.
 
@@ -125,11 +128,17 @@ def run_hooks(
     (`UserProxyAgent.InputRequestContext.request_id()` tells the request's id), `approve_code` every
     CodeExecutorAgent without an approval function. `model` sees every request to a model. What is
     not given is inherited. `between` is asked by the outermost team, whenever it goes on to another
-    turn of its participants, for messages to be added first.
+    turn of its participants, for messages to be added first. `elicit(call, params)` asks a person
+    for a tool server, in the midst of a call: with the protocol's question, for its answer.
     """
     return _HookScope(
         RunHooks(
-            intercept=intercept, ask=ask, approve_code=approve_code, model=model, between=between
+            intercept=intercept,
+            ask=ask,
+            approve_code=approve_code,
+            model=model,
+            between=between,
+            elicit=elicit,
         )
     )
 

@@ -63,7 +63,7 @@ def _check_strict(name: str, parameters: ParametersSchema) -> None:
 def inline_references(
     schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()
 ) -> Any:
-    """The schema without references, except a type's to itself."""
+    """The schema with its definitions in place; recursive references stay."""
     if isinstance(schema, list):
         return [inline_references(item, definitions, within) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):

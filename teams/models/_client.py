@@ -33,7 +33,7 @@ CreateStream = Callable[..., AsyncGenerator[str | CreateResult, None]]
 BYTES_PER_TOKEN = 4
 """About how much text a token stands for, in UTF-8."""
 
-_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict")
 """Names of the providers' argument that limits an answer."""
 
 

@@ -33,10 +33,11 @@ TOO_LONG: Kind = (ContextOverflow, "The conversation is too long for the model")
 
 _SHOWN = 300
 _TOO_LONG = re.compile(
-    r"context.?(length|window|size)|maximum (context|prompt)|too many (input )?tokens"
+    r"context.?(length|window|size|limit)|maximum (context|prompt)|too many (input )?tokens"
     r"|(prompt|input|request) is too (long|large)|exceeds? the (context|maximum number of tokens)",
     re.IGNORECASE,
 )
+_NOTHING_LEFT = re.compile(r"credit balance|usage limits", re.IGNORECASE)
 _BY_STATUS: Mapping[int | None, Kind] = {
     401: (BadCredentials, "The provider did not accept the key"),
     402: (OutOfQuota, "The account has nothing left"),
@@ -63,7 +64,8 @@ _ADVICE: Mapping[type[ModelError], str] = {
 class ModelEndpoint:
     """Which model, where, and what must never be shown of it.
 
-    `codes` are the provider's own names for errors. A client over an SDK adds what the SDK raises.
+    `codes` are the provider's own names for errors, `advice` what to do where it is not the usual
+    thing. A client over an SDK adds what the SDK raises.
     """
 
     model: str
@@ -71,6 +73,9 @@ class ModelEndpoint:
     key_variable: str
     secrets: tuple[str, ...] = field(repr=False)
     codes: Mapping[str, Kind] = field(default_factory=dict[str, Kind], repr=False)
+    advice: Mapping[type[ModelError], str] = field(
+        default_factory=dict[type[ModelError], str], repr=False
+    )
 
     @contextmanager
     def errors(self) -> Generator[None]:
@@ -89,7 +94,7 @@ class ModelEndpoint:
             raise self._translate_error(error) from (None if self._is_secret(error) else error)
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
-        """What the provider's SDK raises besides errors of the connection."""
+        """Errors of the provider's SDK besides those of the connection."""
         return ()
 
     def sdk_failure(self, error: Exception) -> ModelError | None:
@@ -101,7 +106,9 @@ class ModelEndpoint:
         """An error of that kind, told in full."""
         retry_after = facts.get("retry_after")
         later = "later" if retry_after is None else f"in {retry_after:g} s"
-        advice = _ADVICE[kind].format(key_variable=self.key_variable, later=later)
+        advice = self.advice.get(kind, _ADVICE[kind]).format(
+            model=self.model, key_variable=self.key_variable, later=later
+        )
         told = (
             f"{self._clean(what).rstrip('.')} (model {self.model!r} at {self.endpoint}). {advice}"
         )
@@ -116,7 +123,7 @@ class ModelEndpoint:
         return self.failure(kind, f"{what}: {message}", **facts)
 
     def refused_response(self, response: Any, code: str | None = None) -> ModelError:
-        """The error for an `httpx.Response` with an error status, whose text has been read."""
+        """The error for an `httpx.Response` that has been read."""
         message = error_message(_json(response.text)) or _plain_text(response)
         return self.refusal(
             response.status_code,
@@ -153,14 +160,7 @@ class ModelEndpoint:
             return self.codes[code]
         if status in _BY_STATUS:
             return _BY_STATUS[status]
-        if _TOO_LONG.search(message):
-            return TOO_LONG
-        if status == 404:  # noqa: PLR2004
-            unknown = UnknownModel if "model" in message.lower() else BadRequest
-            return unknown, "The provider does not know this model or address"
-        if status is not None and status < 500:  # noqa: PLR2004
-            return BadRequest, "The provider refused the request"
-        return ModelUnavailable, "The provider failed"
+        return _kind_by_text(status, message)
 
     def _clean(self, text: str) -> str:
         for secret in self.secrets:
@@ -178,10 +178,10 @@ class ModelEndpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkEndpoint(ModelEndpoint):
-    """An endpoint asked through `openai` or `anthropic`, whose errors have the same names.
+    """An endpoint asked through `openai` or `anthropic`.
 
-    `sdk` is that module, `sdk_error` its base class of errors, and `code_field` the field of an
-    error object that names it.
+    Their errors have the same names: `sdk` is that module, `sdk_error` its base class of errors,
+    and `code_field` the field of an error object that names it.
     """
 
     sdk: Any = field(repr=False)
@@ -223,8 +223,21 @@ class SdkEndpoint(ModelEndpoint):
         )
 
 
+def _kind_by_text(status: int | None, message: str) -> Kind:
+    if _TOO_LONG.search(message):
+        return TOO_LONG
+    if status == 400 and _NOTHING_LEFT.search(message):  # noqa: PLR2004
+        return _BY_STATUS[402]
+    if status == 404:  # noqa: PLR2004
+        unknown = UnknownModel if "model" in message.lower() else BadRequest
+        return unknown, "The provider does not know this model or address"
+    if status is not None and status < 500:  # noqa: PLR2004
+        return BadRequest, "The provider refused the request"
+    return ModelUnavailable, "The provider failed"
+
+
 def http_errors(*names: str) -> tuple[type[Exception], ...]:
-    """The errors of these names, of each HTTP library that an SDK has loaded.
+    """The errors of these names, of each loaded HTTP library.
 
     openai 2 stands on httpx, openai 3 and anthropic 2 on httpx2.
     """
@@ -233,7 +246,7 @@ def http_errors(*names: str) -> tuple[type[Exception], ...]:
 
 
 def error_object(body: object) -> Mapping[str, Any]:
-    """The object in an error's body that holds its message; empty if there is none."""
+    """The object in an error's body that holds its message."""
     if not isinstance(body, dict):
         return {}
     fields = cast("Mapping[str, Any]", body)
@@ -251,7 +264,7 @@ def error_message(body: Any) -> str:
 
 
 def retry_seconds(headers: Mapping[str, str]) -> float | None:
-    """How long the provider asks to wait; None if it does not say."""
+    """The seconds that the provider asks to wait, if it does."""
     milliseconds, seconds = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
         if milliseconds is not None:

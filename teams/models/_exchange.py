@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from teams._base.telemetry import LLMCallEvent, LLMStreamEndEvent, LLMStreamStartEvent, events
 from teams.models._endpoint import ModelEndpoint
-from teams.models._errors import ModelError, ModelTimeout
+from teams.models._errors import BadAnswer, ModelError, ModelTimeout
 from teams.models._types import CreateResult
 
 PieceT = TypeVar("PieceT", str, bytes)
 
 
 class Deadline:
-    """The end of an answer's time; what its reader takes in between is not counted."""
+    """The end of an answer's time, its reader's time not counted."""
 
     __slots__ = ("_endpoint", "_ends", "_now", "_seconds")
 
@@ -34,7 +34,7 @@ class Deadline:
             raise self._too_slow()
 
     def now(self) -> float:
-        """The time at which a piece is handed to the reader, for `resume`."""
+        """The time, for `resume`, at which the reader gets a piece."""
         return self._now()
 
     def resume(self, since: float) -> None:
@@ -71,11 +71,11 @@ async def closing_response(
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The JSON value; ValueError for what is none."""
+    """The JSON value; ValueError or BadAnswer for what is none."""
     try:
         return json.loads(text)
     except RecursionError:
-        raise ValueError("The answer is nested too deeply.") from None
+        raise BadAnswer("The answer is nested too deeply") from None
 
 
 def log_call(messages: list[dict[str, Any]], response: Any, result: CreateResult) -> None:

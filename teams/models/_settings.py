@@ -59,7 +59,10 @@ def choose_model_info(
     capabilities: ModelCapabilities | None,
     known: ModelInfo | None,
 ) -> ModelInfo:
-    """The abilities given, or those known by the name; ValueError if there are none."""
+    """The abilities given, or else those known by the name.
+
+    Raises ValueError if there are none.
+    """
     if info is not None:
         validate_model_info(info)
         return info

@@ -28,7 +28,7 @@ _TABLES = "https://openaipublic.blob.core.windows.net/encodings"
 
 
 def request_tokens(messages: Sequence[Wire], tools: Sequence[Wire], *, encoding: str) -> int:
-    """About how many tokens the messages and tool schemas take, as they stand on the wire."""
+    """About how many tokens wire messages and tool schemas take."""
     count = text_counter(encoding)
     tokens = MESSAGE_TOKENS * (len(messages) + 1)
     tokens += sum(_value_tokens(value, count) for message in messages for value in message.values())

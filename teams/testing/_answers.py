@@ -12,7 +12,7 @@ from teams.testing._script import SaidCall, Say
 from teams.testing._subject import Check, Subject, both_ways, expect, stream
 
 _QUESTION = UserMessage(content="What is up?", source="user")
-_ODD = 'Grüße, 世界! \u202eمرحبا 👩‍👩‍👧 \u0007 \\n {"a": 1} </think>'
+_ODD = 'Grüße, 世界! \u202eمرحبا 👩‍👩‍👧 \u0007 \\n {"a": 1} </think> \u2028\x85.'
 
 
 async def text_is_the_answer(subject: Subject) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
-from gateway.app.check import check_config, table
+from gateway.app.check import check_config
+from gateway.app.findings import table
 from gateway.app.load import load_config
 from gateway.base.proxy_connector import ProxyConnector
 from gateway.registry import ToolRule

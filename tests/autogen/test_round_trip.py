@@ -34,6 +34,7 @@ from teams.agents import (
     SocietyOfMindAgent,
     UserProxyAgent,
 )
+from teams.auth.azure import AzureTokenProvider
 from teams.base import Handoff
 from teams.cache_store.diskcache import DiskCacheStore
 from teams.code_executors.docker import DockerCommandLineCodeExecutor
@@ -60,7 +61,14 @@ from teams.model_context import (
     UnboundedChatCompletionContext,
 )
 from teams.models import CreateResult, ModelInfo, RequestUsage, UserMessage
+from teams.models.anthropic import (
+    AnthropicBedrockChatCompletionClient,
+    AnthropicChatCompletionClient,
+    BedrockInfo,
+    ThinkingConfig,
+)
 from teams.models.cache import ChatCompletionCache
+from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import (
@@ -82,7 +90,7 @@ from teams.tools.mcp import (
 from tests.autogen.parts import Weather, mcp_adapters
 
 ROOT = Path(__file__).parents[2]
-KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY")
+KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 INFO = ModelInfo(
     vision=False, function_calling=True, json_output=True, family="unknown", structured_output=True
 )
@@ -238,6 +246,24 @@ CASES: dict[str, Callable[[], Any]] = {
         api_version="2024-06-01",
         api_key="sk-secret",
     ),
+    "claude": lambda: AnthropicChatCompletionClient(
+        model="claude-3-7-sonnet-20250219",
+        api_key="sk-secret",
+        max_tokens=9,
+        temperature=0.5,
+        thinking=ThinkingConfig(type="enabled", budget_tokens=2000),
+    ),
+    "claude on bedrock": lambda: AnthropicBedrockChatCompletionClient(
+        model="anthropic.claude-own",
+        model_info=INFO,
+        max_tokens=9,
+        temperature=0.5,
+        bedrock_info=BedrockInfo(aws_region="eu-central-1"),
+    ),
+    "azure with tokens": lambda: azure_with_tokens(),
+    "ollama": lambda: OllamaChatCompletionClient(
+        model="llama3.2", host="http://localhost:11434", options={"temperature": 0.5}
+    ),
     "agent tool": lambda: AgentTool(agent(), return_value_as_last_message=True),
     "team tool": lambda: TeamTool(round_robin(), "both", "Two of them.", True),
     "code tool": lambda: code_tool(),
@@ -273,6 +299,19 @@ WITH_SOURCE: dict[str, Callable[[], Any]] = {
     "assistant with a tool": lambda: agent(tools=[tool()]),
     "workbench with a function": lambda: StaticWorkbench([tool()]),
 }
+
+
+def azure_with_tokens() -> AzureOpenAIChatCompletionClient:
+    form = {
+        "provider": "teams.auth.azure.AzureTokenProvider",
+        "config": {"provider_kind": "DefaultAzureCredential", "scopes": ["https://x/.default"]},
+    }
+    return AzureOpenAIChatCompletionClient(
+        model="gpt-4o",
+        azure_endpoint="https://x.example",
+        api_version="2024-06-01",
+        azure_ad_token_provider=ComponentLoader.load_component(form, AzureTokenProvider),
+    )
 
 
 def code_tool() -> PythonCodeExecutionTool:
@@ -414,4 +453,7 @@ def test_only_fields_of_autogens_configs_are_written(
 
 def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, Any]]) -> None:
     text = json.dumps(parley)
-    assert [name for name in known_providers() if f'"{autogen_provider(name)}"' not in text] == []
+    counterparts = {name: autogen_provider(name) for name in known_providers()}
+    only_ours = [name for name, theirs in counterparts.items() if theirs is None]
+    assert only_ours == ["teams.models.fallback.FallbackChatCompletionClient"]
+    assert [name for name, theirs in counterparts.items() if theirs and theirs not in text] == []

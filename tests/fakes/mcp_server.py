@@ -8,10 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+library: Any = import_module("mcp")
+if hasattr(library, "Client"):
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+else:
+    MCPServer = import_module("mcp.server.fastmcp").FastMCP
+    ToolError = import_module("mcp.server.fastmcp.exceptions").ToolError
 
 server = MCPServer("notes")
 

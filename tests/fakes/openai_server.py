@@ -51,6 +51,7 @@ class FakeOpenAI:
         self.requests: list[Request] = []
         self.gate = Gate()
         self.models = set(models)
+        self.embedded: list[str] = []
         self.connections = 0
         """Requests being answered right now."""
         self._answers: deque[Script] = deque(answers)
@@ -77,6 +78,7 @@ class FakeOpenAI:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._completions)
         app.router.add_post("/openai/deployments/{deployment}/chat/completions", self._completions)
+        app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/control/open", self._control_open)
         app.router.add_post("/control/answers", self._control_answers)
@@ -166,6 +168,21 @@ class FakeOpenAI:
 
     # Other endpoints
 
+    async def _embeddings(self, request: web.Request) -> web.Response:
+        """Vectors that tell texts of different lengths apart."""
+        if request.headers.get("Authorization", "").removeprefix("Bearer ").strip() in BAD_KEYS:
+            return _error(Fail(status=401, code="invalid_api_key", message="Incorrect API key."))
+        body = await request.json()
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        self.embedded += texts
+        data = [
+            {"object": "embedding", "index": at, "embedding": [1.0, len(text) / 100, 0.5]}
+            for at, text in enumerate(texts)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        whole = {"object": "list", "data": data, "model": body["model"], "usage": usage}
+        return web.json_response(whole)
+
     async def _models(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization", "").removeprefix("Bearer ").strip() in BAD_KEYS:
             return _error(Fail(status=401, code="invalid_api_key", message="Incorrect API key."))
@@ -249,7 +266,7 @@ async def _open_stream(request: web.Request) -> web.StreamResponse:
 
 
 async def _send(response: web.StreamResponse, chunk: object) -> None:
-    await response.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    await response.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
 
 
 # Shapes on the wire

@@ -1,7 +1,8 @@
 """The server of `mcp_server.py`, started in milliseconds.
 
 It does without the library, which takes a second to import:
-`python -m tests.fakes.quick_mcp_server`; `tests/teams/tools/test_mcp.py` compares the two.
+`python -m tests.fakes.quick_mcp_server`; `tests/teams/tools/mcp/test_workbench.py` compares the
+two. With `--more` it also asks its client back, and shows contents of every kind.
 """
 
 from __future__ import annotations
@@ -9,37 +10,120 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import deque
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 NUMBERS = {"a": {"title": "A", "type": "integer"}, "b": {"title": "B", "type": "integer"}}
-TOOLS = {
+TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "add": ("Add two numbers.", {"properties": NUMBERS, "required": ["a", "b"]}),
     "fail": ("Fail.", {"properties": {}}),
     "wait": ("Wait for ever.", {"properties": {}}),
     "end": ("End the server.", {"properties": {}}),
 }
+POINT = {"type": "object", "properties": {"x": {"type": "integer"}}}
+MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "order": ("Order a shirt.", {"properties": {}}),
+    "think": ("Ask a model.", {"properties": {"text": {"type": "string"}}}),
+    "where": ("List the folders.", {"properties": {}}),
+    "abilities": ("List what the client can do.", {"properties": {}}),
+    "show": ("Show contents of every kind.", {"properties": {}}),
+    "count": ("Count.", {"properties": {}}),
+    "plot": (
+        "Plot a point.",
+        {"properties": {"at": {"$ref": "#/$defs/Point"}}, "$defs": {"Point": POINT}},
+    ),
+}
+SHIRT = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "string", "enum": ["S", "M"], "description": "The size."},
+        "number": {"type": "integer", "title": "How many"},
+    },
+    "required": ["size", "number"],
+}
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+    "rkJggg=="
+)
+SHOWN = [
+    {"type": "text", "text": "some text"},
+    {"type": "image", "data": DOT, "mimeType": "image/png"},
+    {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+    {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+    {"type": "resource", "resource": {"uri": "note://1", "text": "a note"}},
+    {
+        "type": "resource",
+        "resource": {"uri": "file:///a.zip", "mimeType": "application/zip", "blob": "AAAA"},
+    },
+    {
+        "type": "resource",
+        "resource": {"uri": "file:///a.png", "mimeType": "image/png", "blob": DOT},
+    },
+    {"type": "resource_link", "uri": "note://2", "name": "two", "description": "The second."},
+]
+CLIENT: dict[str, Any] = {}
+"""Abilities of the client, as it told them."""
+WAITING: deque[dict[str, Any]] = deque()
+"""Messages that came while the client was asked."""
+NUMBER = count(1)
+
+
+class Refused(Exception):
+    """The client's error."""
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a request; None if there is never one."""
+    more = "--more" in sys.argv
     match method:
         case "initialize":
+            CLIENT.update(params["capabilities"])
+            further: dict[str, Any] = {"prompts": {}, "resources": {}} if more else {}
             return {
                 "protocolVersion": params["protocolVersion"],
-                "capabilities": {"tools": {"listChanged": False}},
+                "capabilities": {"tools": {"listChanged": False}, **further},
                 "serverInfo": {"name": "notes", "version": ""},
             }
         case "tools/list":
-            return {"tools": [described(name) for name in TOOLS]}
+            return {"tools": [described(name) for name in offered()]}
         case "tools/call":
             return called(params["name"], params.get("arguments") or {})
+        case _ if more:
+            return read(method, params)
         case _:
             raise LookupError(method)
 
 
+def read(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Prompts and resources, a page at a time."""
+    match method, params:
+        case "prompts/list", _:
+            arguments = [{"name": "name", "required": True}]
+            return {"prompts": [{"name": "greet", "arguments": arguments}]}
+        case "prompts/get", {"name": "greet", "arguments": {"name": name}}:
+            content = {"type": "text", "text": f"Greet {name}."}
+            return {"messages": [{"role": "user", "content": content}]}
+        case "resources/list", {"cursor": "2"}:
+            return {"resources": [{"uri": "note://2", "name": "two"}]}
+        case "resources/list", _:
+            return {"resources": [{"uri": "note://1", "name": "one"}], "nextCursor": "2"}
+        case "resources/templates/list", _:
+            return {"resourceTemplates": [{"uriTemplate": "note://{n}", "name": "note"}]}
+        case "resources/read", {"uri": str(uri)}:
+            contents = [{"uri": uri, "text": f"the note {uri}"}]
+            return {"contents": [*contents, {"uri": uri, "blob": "AAAA"}]}
+        case _:
+            raise LookupError(method)
+
+
+def offered() -> dict[str, tuple[str, dict[str, Any]]]:
+    return TOOLS | MORE if "--more" in sys.argv else TOOLS
+
+
 def described(name: str) -> dict[str, Any]:
-    description, schema = TOOLS[name]
+    description, schema = offered()[name]
     return {
         "name": name,
         "description": description,
@@ -62,7 +146,70 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         case "end", _:
             os._exit(1)
         case _:
-            return text(f"Unknown tool: {name}", is_error=True)
+            return tried(name, arguments)
+
+
+def tried(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    if name not in offered():
+        return text(f"Unknown tool: {name}", is_error=True)
+    note(name)
+    try:
+        return further(name, arguments)
+    except Refused as refused:
+        return text(f"refused: {refused}", is_error=True)
+
+
+def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    match name:
+        case "order":
+            asked = {"message": "Which shirt?", "requestedSchema": SHIRT}
+            found = ask("elicitation/create", asked)
+            note(f"ordered {json.dumps(found.get('content'))}")
+            return text(
+                json.dumps({key: found[key] for key in ("action", "content") if key in found})
+            )
+        case "think":
+            said = {"type": "text", "text": arguments.get("text", "")}
+            asked = {
+                "messages": [{"role": "user", "content": said}],
+                "systemPrompt": "Be brief.",
+                "maxTokens": 50,
+                "temperature": 0.5,
+                "stopSequences": ["END"],
+            }
+            found = ask("sampling/createMessage", asked)
+            return text(f"{found['content']['text']} ({found.get('stopReason')})")
+        case "where":
+            return text(", ".join(root["uri"] for root in ask("roots/list", {})["roots"]))
+        case _:
+            return shown(name, arguments)
+
+
+def shown(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    match name:
+        case "abilities":
+            return text(", ".join(sorted(CLIENT)))
+        case "show":
+            return {"content": SHOWN}
+        case "count":
+            return {"content": [], "structuredContent": {"count": 3}}
+        case _:
+            return text(json.dumps(arguments))
+
+
+def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The client's answer; other messages wait meanwhile."""
+    number = f"server-{next(NUMBER)}"
+    send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") != number:
+            WAITING.append(message)
+        elif "error" in message:
+            raise Refused(message["error"]["message"])
+        else:
+            return message["result"]
+    raise SystemExit
 
 
 def text(content: str, *, is_error: bool = False) -> dict[str, Any]:
@@ -75,22 +222,32 @@ def note(line: str) -> None:
         notes.write(f"{line}\n")
 
 
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(f"{json.dumps(message)}\n")
+    sys.stdout.flush()
+
+
+def take(request: dict[str, Any]) -> None:
+    """Answer a request, and note what is cancelled."""
+    if "id" not in request:
+        if request["method"] == "notifications/cancelled":
+            note("cancelled")
+        return
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+    try:
+        result = answer(request["method"], request.get("params") or {})
+    except LookupError:
+        send({**reply, "error": {"code": -32601, "message": "Method not found"}})
+    else:
+        if result is not None:
+            send({**reply, "result": result})
+
+
 def main() -> None:
     for line in sys.stdin:
-        request = json.loads(line)
-        if "id" not in request:  # a notification
-            continue
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
-        try:
-            result = answer(request["method"], request.get("params") or {})
-        except LookupError:
-            reply["error"] = {"code": -32601, "message": "Method not found"}
-        else:
-            if result is None:
-                continue
-            reply["result"] = result
-        sys.stdout.write(f"{json.dumps(reply)}\n")
-        sys.stdout.flush()
+        take(json.loads(line))
+        while WAITING:
+            take(WAITING.popleft())
 
 
 if __name__ == "__main__":

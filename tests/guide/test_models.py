@@ -6,9 +6,16 @@ from diskcache import Cache
 from teams.agents import AssistantAgent
 from teams.cache_store.diskcache import DiskCacheStore
 from teams.core import CacheStore, InMemoryStore
+from teams.messages import ThoughtEvent
 from teams.models import ChatCompletionClient, ModelFamily, UserMessage
+from teams.models.anthropic import AnthropicChatCompletionClient
 from teams.models.cache import ChatCompletionCache
+from teams.models.fallback import FallbackChatCompletionClient
+from teams.models.ollama import OllamaChatCompletionClient
 from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
+from teams.testing import SaidCall, Say
+from tests.fakes.anthropic_server import FakeAnthropic
+from tests.fakes.ollama_server import FakeOllama
 from tests.fakes.openai_script import Reply
 from tests.guide.harness import connected, said, some_model
 
@@ -72,6 +79,19 @@ async def test_azure_takes_a_token_provider(openai_server):
     assert request.headers["Authorization"] == "Bearer a-token"
 
 
+async def test_an_agent_goes_on_with_the_next_model_and_the_first_is_left_to_rest(openai_server):
+    openai_server.script(Reply(text="Accra."), Reply(text="Lagos."))
+    async with (
+        connected(openai_server.url, "gpt-5") as withdrawn,
+        connected(openai_server.url, "gpt-4o") as model,
+    ):
+        agent = AssistantAgent("geographer", FallbackChatCompletionClient([withdrawn, model]))
+        said = [(await agent.run(task=task)).messages[-1].to_text() for task in ("Ghana?", "Nig?")]
+    assert said == ["Accra.", "Lagos."]
+    asked = [request.body["model"] for request in openai_server.requests]
+    assert asked == ["gpt-5", "gpt-4o", "gpt-4o"]
+
+
 @pytest.mark.parametrize(
     ("name", "family"),
     [
@@ -130,3 +150,59 @@ async def test_a_cache_asks_a_question_once(openai_server, model, tmp_path, kind
     assert len(openai_server.requests) == 1
     assert cached.actual_usage().prompt_tokens == 14
     assert cached.total_usage().prompt_tokens == 28
+
+
+async def test_an_agent_with_claude_thinks_between_its_tools():
+    def population(country: str) -> str:
+        return f"{country}: 34 million"
+
+    async with FakeAnthropic() as server:
+        call = SaidCall(name="population", arguments={"country": "Ghana"}, id="toolu_1")
+        server.script(
+            Say(thought="I need a number.", calls=[call]),
+            Say(thought="That is it.", text="34 million."),
+        )
+        model = AnthropicChatCompletionClient(
+            model="claude-haiku-4-5",
+            api_key="sk-guide",
+            base_url=server.url,
+            thinking={"type": "enabled", "budget_tokens": 4000},
+        )
+        agent = AssistantAgent(
+            "geographer",
+            model,
+            tools=[population],
+            reflect_on_tool_use=True,
+            model_client_stream=True,
+        )
+        result = await agent.run(task="How many people live in Ghana?")
+        await model.close()
+
+    assert result.messages[-1].to_text() == "34 million."
+    thoughts = [each.content for each in result.messages if isinstance(each, ThoughtEvent)]
+    assert thoughts == ["I need a number.", "That is it."]
+    thinking = [request.body["thinking"]["type"] for request in server.requests]
+    assert thinking == ["enabled", "enabled"]
+    assert "tools" in server.requests[-1].body  # they were called, so the API wants them defined
+
+
+async def test_a_server_of_llama_cpp_is_asked_without_a_key(openai_server, monkeypatch):
+    openai_server.models.add("local")
+    openai_server.script(Reply(text="Accra."))
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
+    client = OpenAIChatCompletionClient(model="local", model_info=some_model(family="unknown"))
+    assert (await client.create([QUESTION])).content == "Accra."
+    await client.close()
+
+    with pytest.raises(ImportError, match=r"http://localhost:8080/v1\W.*llama-server"):
+        exec("from teams.models.llama_cpp import LlamaCppChatCompletionClient", {})
+
+
+async def test_a_model_of_ollama_answers_an_agent():
+    async with FakeOllama(Say(text="Accra."), models={"qwen3:8b": {}}) as server:
+        client = OllamaChatCompletionClient(model="qwen3:8b", host=server.url)
+        agent = AssistantAgent("geographer", client, system_message=None)
+        result = await agent.run(task="What is the capital of Ghana?")
+        await client.close()
+    assert result.messages[-1].to_text() == "Accra."
+    assert server.seen[0].texts == [("user", "What is the capital of Ghana?")]

@@ -38,6 +38,10 @@ HARMLESS = {
     *("TokenLimitedChatCompletionContext", "UnboundedChatCompletionContext"),
     *("ChatCompletionCache", "ReplayChatCompletionClient", "AgentTool", "FunctionTool"),
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
+    "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
+    "FallbackChatCompletionClient",
+    # Their parts are asked about on their own, and the gateway's people answer for the terminal.
+    *("McpSessionHost", "ChatCompletionClientSampler", "RunElicitor", "StdioElicitor"),
 }
 INFO = {
     "vision": False,
@@ -75,6 +79,21 @@ def openai(**config: Any) -> Part:
     return part("OpenAIChatCompletionClient", **{"model": "gpt-4o", "model_info": INFO, **config})
 
 
+def claude(**config: Any) -> Part:
+    provider = "autogen_ext.models.anthropic.AnthropicChatCompletionClient"
+    return part(provider, **{"model": "claude-haiku-4-5", **config})
+
+
+def bedrock(base_url: str | None = None, **account: str) -> Part:
+    info = {"aws_region": "eu-west-1", **account}
+    provider = "autogen_ext.models.anthropic.AnthropicBedrockChatCompletionClient"
+    return part(provider, model="claude-haiku-4-5", bedrock_info=info, base_url=base_url)
+
+
+def ollama(**config: Any) -> Part:
+    return part("autogen_ext.models.ollama.OllamaChatCompletionClient", model="x", **config)
+
+
 def azure(**config: Any) -> Part:
     given = {"azure_endpoint": "https://x.azure.com", "api_version": "1", "model": "gpt-4o"}
     return part("AzureOpenAIChatCompletionClient", **given, **config)
@@ -94,6 +113,12 @@ def http(**config: Any) -> Part:
         "json_schema": {"type": "object"},
     }
     tool = part("autogen_ext.tools.http.HttpTool", **{**given, **config})
+    return part("teams.tools.StaticWorkbench", tools=[tool])
+
+
+def search(**config: Any) -> Part:
+    given = {"name": "find", "endpoint": "https://mine.search.windows.net", "index_name": "books"}
+    tool = part("autogen_ext.tools.azure.AzureAISearchTool", **{**given, **config})
     return part("teams.tools.StaticWorkbench", tools=[tool])
 
 
@@ -126,8 +151,40 @@ MODELS = [
         openai(model="claude-sonnet-4-0", base_url="http://[::1]:1/v1"),
         "{ env = 'ANTHROPIC_API_KEY', for = 'http://[::1]:1' }",
     ),
+    (claude(), "{ env = 'ANTHROPIC_API_KEY', for = 'https://api.anthropic.com' }"),
+    (
+        claude(base_url="https://evil.com"),
+        "{ env = 'ANTHROPIC_API_KEY', for = 'https://evil.com' }",
+    ),
+    (claude(api_key="mine"), "{ base_url = 'https://api.anthropic.com' }"),
+    (
+        bedrock(),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
+    ),
+    (
+        bedrock(base_url="https://evil.com"),
+        "{ env = 'AWS_ACCESS_KEY_ID', for = 'https://evil.com' }",
+    ),
+    (
+        bedrock(aws_access_key="a", aws_secret_key="b", aws_session_token="c"),
+        "{ base_url = 'https://bedrock-runtime.eu-west-1.amazonaws.com' }",
+    ),
     (azure(), "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }"),
     (azure(api_key="mine"), "{ base_url = 'https://x.azure.com' }"),
+    (
+        azure(
+            azure_ad_token_provider=part(
+                "autogen_ext.auth.azure.AzureTokenProvider",
+                provider_kind="DefaultAzureCredential",
+                scopes=["https://cognitiveservices.azure.com/.default"],
+            )
+        ),
+        "{ env = 'AZURE_OPENAI_API_KEY', for = 'https://x.azure.com' }, "
+        "{ env = 'AZURE_CLIENT_SECRET', for = 'https://x.azure.com' }",
+    ),
+    (ollama(), "{ base_url = 'http://127.0.0.1:11434' }"),
+    (ollama(host="https://EVIL.com/x"), "{ base_url = 'https://evil.com' }"),
+    (ollama(host="good.com@evil.com"), "{ base_url = 'http://evil.com:11434' }"),
     (
         part(
             "teams.models.cache.ChatCompletionCache",
@@ -153,6 +210,21 @@ WORKBENCHES = [
     (
         http(host="API.example.com", headers={"A": "b"}),
         "{ base_url = 'http://api.example.com:443' }",
+    ),
+    (
+        search(credential={"api_key": "***"}),
+        "{ env = 'AZURE_SEARCH_API_KEY', for = 'https://mine.search.windows.net' }",
+    ),
+    (search(credential={"api_key": "mine"}), "{ base_url = 'https://mine.search.windows.net' }"),
+    (
+        search(
+            credential={"provider_kind": "DefaultAzureCredential"},
+            vector_fields=["v"],
+            embedding_provider="openai",
+            embedding_model="small",
+        ),
+        "{ env = 'AZURE_CLIENT_SECRET', for = 'https://mine.search.windows.net' }, "
+        "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
     ),
 ]
 EXECUTORS = [
@@ -241,7 +313,8 @@ def line_in(said: str) -> str:
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    names = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_SEARCH_API_KEY")
+    for name in names:
         monkeypatch.setenv(name, "sk-the-operators")
 
 
@@ -304,6 +377,18 @@ async def test_an_allowance_is_the_whole_path_and_the_whole_container(
     tmp_path: Path, inner: Part, allow: str
 ):
     assert "`allow` does not name" in await refused(tmp_path, team(with_executor(inner)), allow)
+
+
+async def test_a_servers_host_wants_its_model_and_its_folders(tmp_path: Path):
+    sampler = part("autogen_ext.tools.mcp.ChatCompletionClientSampler", client_config=openai())
+    roots = part("teams.tools.mcp.StaticRootsProvider", roots=[{"uri": "file:///srv/my%20notes"}])
+    host = part("autogen_ext.tools.mcp.McpSessionHost", sampler=sampler, roots=roots)
+    bench = mcp(url="http://localhost:1/sse")
+    bench["config"]["host"] = host
+    allow = "{ base_url = 'http://localhost:1' }"
+    said = await refused(tmp_path, team(agent("a", workbench=[bench])), allow)
+    assert "OPENAI_API_KEY" in said
+    assert '{ mount = "/srv/my notes", read_only = true }' in said
 
 
 async def test_who_may_write_may_also_read_and_who_may_send_a_key_may_also_connect(tmp_path: Path):

@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from gateway.app.trust import ConfigNotTrusted, check_powers, powers_here
 from gateway.cli import main
 from gateway.config.descriptions import described_fields
-from gateway.config.powers import BUILT_IN, PROVIDER_KEYS, Power, powers_of
+from gateway.config.powers import BUILT_IN, Power, powers_of
+from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.root import Config
 from gateway.config.table import ConfigPath, Section
 from teams.models.openai import OpenAIClientConfigurationConfigModel
@@ -226,6 +227,9 @@ def test_the_config_of_the_project_and_the_starter_ask_nothing(name: str):
         ("[models.m]\napi_key = '${AWS_KEY}'", "variable", "AWS_KEY"),
         ("[models.m]\napi_key_file = '~/.ssh/id'", "secret", "the file ~/.ssh/id"),
         ("[models.m]\nmodel = 'claude-x'", "variable", "ANTHROPIC_API_KEY"),
+        ("[models.m]\nprovider = 'anthropic'", "variable", "ANTHROPIC_API_KEY"),
+        ("[models.m]\nprovider = 'anthropic'", "variable", "ANTHROPIC_BASE_URL"),
+        ("[models.m]\nprovider = 'bedrock'", "variable", "AWS_ACCESS_KEY_ID"),
         ("[teams.t.agents.a]\ntools = ['os:system']", "Python", "os:system"),
         ("[teams.t]\ntrusted_modules = ['mine']", "Python", "mine"),
         ("[teams.t]\nallow = [{ command = ['sh', '-c', 'x'] }]", "command", "sh -c x"),
@@ -265,12 +269,13 @@ def test_what_the_built_in_config_can_do_is_no_power(text: str):
 
 
 def test_a_models_name_leads_to_the_variables_that_the_client_knows():
-    for beginning, variable in PROVIDER_KEYS.items():
+    for beginning, variable in OF_MODEL_NAMES.items():
         assert OpenAIClientConfigurationConfigModel(model=f"{beginning}x").key_variable == variable
-    from teams.models.openai._catalog import PROVIDERS
+    from teams.models.openai import _catalog
 
-    assert {each.prefix for each in PROVIDERS} == PROVIDER_KEYS.keys()
-    assert "OPENAI_API_KEY" in BUILT_IN
+    assert {each.prefix for each in _catalog.PROVIDERS} == OF_MODEL_NAMES.keys()
+    openai = PROVIDERS["openai"]
+    assert {openai.key_variable, openai.address_variable} <= BUILT_IN
 
 
 def fields(kind: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, Any, Any]]:

@@ -85,18 +85,46 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
+    "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
+    "teams.models.ollama": """
+        OllamaChatCompletionClient BaseOllamaClientConfigurationConfigModel
+        CreateArgumentsConfigModel
+    """,
     "teams.models.openai": """
         OpenAIChatCompletionClient AzureOpenAIChatCompletionClient BaseOpenAIChatCompletionClient
         OpenAIClientConfiguration AzureOpenAIClientConfiguration
         OpenAIClientConfigurationConfigModel AzureOpenAIClientConfigurationConfigModel
-        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel
+        BaseOpenAIClientConfigurationConfigModel CreateArgumentsConfigModel AZURE_OPENAI_USER_AGENT
+    """,
+    "teams.models.openai.config": "OpenAIClientConfiguration AzureOpenAIClientConfiguration",
+    "teams.models.anthropic": """
+        AnthropicChatCompletionClient AnthropicBedrockChatCompletionClient
+        BaseAnthropicChatCompletionClient BedrockInfo
+        AnthropicClientConfiguration AnthropicBedrockClientConfiguration
+        AnthropicClientConfigurationConfigModel AnthropicBedrockClientConfigurationConfigModel
+        CreateArgumentsConfigModel
     """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
+    "teams.models.fallback": "FallbackChatCompletionClient Substitution SubstitutionWatch",
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
+    "teams.models.semantic_kernel": "SKChatCompletionAdapter",
+    "teams.tools.azure": """
+        AzureAISearchTool BaseAzureAISearchTool AzureAISearchConfig
+        SearchQuery SearchResult SearchResults VectorizableTextQuery
+    """,
     "teams.tools.code_execution": (
         "PythonCodeExecutionTool CodeExecutionInput CodeExecutionResult"
     ),
+    "teams.tools.graphrag": """
+        GlobalSearchTool GlobalSearchToolArgs GlobalSearchToolReturn
+        LocalSearchTool LocalSearchToolArgs LocalSearchToolReturn
+        GlobalDataConfig LocalDataConfig GlobalContextConfig LocalContextConfig
+        MapReduceConfig SearchConfig
+    """,
+    "teams.tools.langchain": "LangChainToolAdapter",
+    "teams.tools.semantic_kernel": "KernelFunctionFromTool KernelFunctionFromToolSchema",
 }
 
 

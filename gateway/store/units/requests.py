@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gateway.client import Answer
@@ -22,10 +23,10 @@ REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 _ASK = """
     INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,
      arguments, arguments_hash, call, approvers, always, below, diff, quorum, created_at,
-     expires_at,     due_at)
+     expires_at, due_at, taken)
     VALUES (:id, :engine_id, :thread, :turn, :kind, :agent, :prompt, :options, :tool,
      :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :quorum, :asked_at,
-     :expires_at, :due_at)
+     :expires_at, :due_at, :taken)
 """
 _AUDIT = """
     INSERT INTO audit (thread, at, person, what, request, kind, tool, arguments_hash, outcome,
@@ -59,6 +60,7 @@ def ask(connection: Connection, request: Request, now: float) -> None:
         "asked_at": request.asked_at,
         "expires_at": request.expires_at,
         "due_at": due(request.asked_at, 0, request.expires_at),
+        "taken": request.awaited,
     }
     connection.execute(_ASK, parameters)
     note(connection, request, "asked", now)
@@ -123,11 +125,24 @@ def close(connection: Connection, turn: str, outcome: str, now: float) -> list[S
     rows = connection.fetch(
         f"SELECT {REQUEST_COLUMNS} WHERE r.turn = :turn AND r.state = 'open'", {"turn": turn}
     )
-    closed = [request_of(row) for row in rows]
-    for request in closed:
+    return _closed(connection, [request_of(row) for row in rows], outcome, now)
+
+
+def withdraw(
+    connection: Connection, requests: Iterable[str], outcome: str, now: float
+) -> list[SessionEvent]:
+    """Close those of these requests that are open; the events to add."""
+    found = [existing_request(connection, request) for request in requests]
+    return _closed(connection, [each for each in found if each.state == "open"], outcome, now)
+
+
+def _closed(
+    connection: Connection, requests: Sequence[Request], outcome: str, now: float
+) -> list[SessionEvent]:
+    for request in requests:
         settle(connection, request, "closed", outcome, now)
         note(connection, request, "closed", now, outcome=outcome)
-    return [resolved(request, outcome) for request in closed]
+    return [resolved(request, outcome) for request in requests]
 
 
 def mark_ready(connection: Connection, turn: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from gateway.client import ThreadState
@@ -29,6 +30,8 @@ class _TurnStatus(NamedTuple):
     waits: int
     shown: int
 
+
+CALL_IS_OVER = "closed: the call that asked is over"
 
 _STANDS = """
     SELECT u.delivered, u.stop_requested, u.reason, t.last_seq,
@@ -60,6 +63,9 @@ def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate)
     if row is None:
         raise LeaseLost(lease.thread)
     stands = _TurnStatus._make(row)
+    if record.withdrawn:
+        closed = asked.withdraw(connection, record.withdrawn, CALL_IS_OVER, now)
+        record = replace(record, events=(*record.events, *closed))
     _save_state(connection, lease, record, stands)
     _keep_shown(connection, lease.thread, record, stands)
     for call in record.calls:

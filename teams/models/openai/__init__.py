@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from teams._base.lazy_exports import refuse_absent
+from teams._base.lazy_exports import lazy_exports
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._client import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
 from teams.models.openai._config import (
@@ -16,7 +16,11 @@ from teams.models.openai._config import (
     OpenAIClientConfigurationConfigModel,
 )
 
+if TYPE_CHECKING:
+    from teams.models.openai._user_agent import AZURE_OPENAI_USER_AGENT
+
 __all__ = [
+    "AZURE_OPENAI_USER_AGENT",
     "AzureOpenAIChatCompletionClient",
     "AzureOpenAIClientConfiguration",
     "AzureOpenAIClientConfigurationConfigModel",
@@ -31,4 +35,6 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = refuse_absent(__name__)
+    __getattr__, __dir__ = lazy_exports(
+        __name__, {"teams.models.openai._user_agent": ("AZURE_OPENAI_USER_AGENT",)}
+    )

@@ -22,6 +22,7 @@ from teams.models._exchange import (
     nothing_to_settle,
     parse_json,
 )
+from teams.models._lines import split_lines
 from teams.models._settings import DEADLINE_SECONDS, choose_model_info
 from teams.models._tokens import request_tokens
 from teams.models._types import (
@@ -66,7 +67,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._completions = client.chat.completions  # it imports half of the SDK: not later
         self._model: str = arguments["model"]
         self._parallel_tool_calls: bool | None = arguments.pop("parallel_tool_calls", None)
-        self._stream_options: Wire = arguments.pop("stream_options", {"include_usage": True})
+        self._stream_options: Wire | None = arguments.pop("stream_options", None)
         self._create_args = arguments
         known = known_model(self._model)
         self._model_info = choose_model_info(
@@ -124,13 +125,12 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         """See ChatCompletionClient; a thought is not streamed but part of the result.
 
         The usage is asked for unless `include_usage` (or `stream_options`) says no, for servers
-        that don't know it. Raises as `create` does; after a break in the middle, too.
+        that don't know it; ValueError if they contradict each other. Raises as `create` does; after
+        a break in the middle, too.
         """
         body = self._body(messages, tools, tool_choice, json_output, extra_create_args)
-        options = dict(self._stream_options)
-        if include_usage is not None:
-            options["include_usage"] = include_usage
-        if options.get("include_usage"):
+        given = body.pop("stream_options", self._stream_options)
+        if options := _stream_options(given, include_usage):
             body["stream_options"] = options
         answer = self._stream(body, structured=bool(json_output))
         traced = trace_model_stream(self._model, self._provider, answer)
@@ -216,10 +216,10 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
                 log_stream_start(body["messages"])
                 async for line in lines:
                     deadline.check()
-                    if not line.startswith("data:"):
+                    if not line.startswith(b"data:"):
                         continue  # an empty line, or a comment that keeps the connection alive
                     data = line[5:].strip()
-                    if data == "[DONE]":
+                    if data == b"[DONE]":
                         break
                     if text := answer.add(self._chunk(data)):
                         handed = deadline.now()
@@ -234,7 +234,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     @asynccontextmanager
     async def _open_stream(
         self, body: Wire, deadline: Deadline
-    ) -> AsyncGenerator[AsyncIterator[str]]:
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The lines of the streamed response; leaving closes its connection."""
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
@@ -242,10 +242,11 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         manager = streaming.create(**_sdk_arguments(body), stream=True)
         async with deadline.limit():
             response = await manager.__aenter__()
-        async with closing_response(response.http_response, response.iter_lines()) as lines:
+        body_lines = split_lines(response.iter_bytes())
+        async with closing_response(response.http_response, body_lines) as lines:
             yield lines
 
-    def _chunk(self, data: str) -> Any:
+    def _chunk(self, data: bytes) -> Any:
         chunk: Any = parse_json(data)
         if isinstance(chunk, dict) and (error := cast("Wire", chunk).get("error")):
             raise self._endpoint.stream_error(error)
@@ -254,6 +255,16 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     def _count_usage(self, result: CreateResult) -> CreateResult:
         self._usage += result.usage
         return result
+
+
+def _stream_options(given: Wire | None, include_usage: bool | None) -> Wire:
+    """The options of a stream, or none."""
+    options = {"include_usage": True} if given is None else dict(given)
+    if include_usage is not None:
+        if given and given.get("include_usage", include_usage) != include_usage:
+            raise ValueError("include_usage and stream_options contradict each other.")
+        options["include_usage"] = include_usage
+    return options if options.get("include_usage") else {}
 
 
 def _sdk_arguments(body: Wire) -> Wire:

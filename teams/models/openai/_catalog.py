@@ -88,10 +88,14 @@ _MODELS = (
     _claude("claude-3-7-sonnet", ModelFamily.CLAUDE_3_7_SONNET),
     _claude("claude-sonnet-4", ModelFamily.CLAUDE_4_SONNET),
     _claude("claude-opus-4", ModelFamily.CLAUDE_4_OPUS),
+    _claude("claude-4-sonnet", ModelFamily.CLAUDE_4_SONNET),
+    _claude("claude-4-opus", ModelFamily.CLAUDE_4_OPUS),
     _llama("Llama-3.3-8B", ModelFamily.LLAMA_3_3_8B, vision=False),
     _llama("Llama-3.3-70B", ModelFamily.LLAMA_3_3_70B, vision=False),
     _llama("Llama-4-Scout", ModelFamily.LLAMA_4_SCOUT, vision=True),
     _llama("Llama-4-Maverick", ModelFamily.LLAMA_4_MAVERICK, vision=True),
+    _llama("llama-4-scout", ModelFamily.LLAMA_4_SCOUT, vision=True),
+    _llama("llama-4-maverick", ModelFamily.LLAMA_4_MAVERICK, vision=True),
 )
 
 

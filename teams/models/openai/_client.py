@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Unpack, cast
 
-from teams._components.component import Component
+from teams._components.component import (
+    Component,
+    ComponentLoader,
+    ComponentModel,
+    is_component_instance,
+)
 from teams.models._errors import BadCredentials
 from teams.models._settings import http_timeout, whole_deadline
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
@@ -17,6 +23,7 @@ from teams.models.openai._config import (
     OpenAIClientConfiguration,
     OpenAIClientConfigurationConfigModel,
 )
+from teams.models.openai._entra import entra_token
 from teams.models.openai._failures import NO_KEY
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -78,7 +85,8 @@ class AzureOpenAIChatCompletionClient(
     Takes the fields of AzureOpenAIClientConfiguration as keywords: `model`, `azure_endpoint` and
     `api_version` at least. Without `azure_deployment` the deployment is called like the model. The
     key comes from `api_key` or AZURE_OPENAI_API_KEY, or a token from `azure_ad_token` or
-    `azure_ad_token_provider`. The rest is as for OpenAIChatCompletionClient.
+    `azure_ad_token_provider`: a function, or an AzureTokenProvider, which can be dumped.
+    The rest is as for OpenAIChatCompletionClient.
     """
 
     component_config_schema = AzureOpenAIClientConfigurationConfigModel
@@ -86,8 +94,10 @@ class AzureOpenAIChatCompletionClient(
     def __init__(self, **settings: Unpack[AzureOpenAIClientConfiguration]) -> None:
         from openai import AsyncAzureOpenAI, OpenAIError  # as above
 
+        from teams.models.openai._user_agent import AZURE_OPENAI_USER_AGENT  # for start-up
+
         plain = dict(settings)
-        token_provider = plain.pop("azure_ad_token_provider", None)
+        token_provider = _loaded(plain.pop("azure_ad_token_provider", None))
         config = AzureOpenAIClientConfigurationConfigModel(**cast("Any", plain))
         try:
             client = AsyncAzureOpenAI(
@@ -96,8 +106,9 @@ class AzureOpenAIChatCompletionClient(
                 api_version=config.api_version,
                 api_key=config.given_key,
                 azure_ad_token=config.given_token,
-                azure_ad_token_provider=cast("Any", token_provider),
-                **_connection(config),
+                azure_ad_token_provider=token_provider
+                and partial(entra_token, token_provider, config.model, config.azure_endpoint),
+                **_connection(config, AZURE_OPENAI_USER_AGENT),
             )
         except OpenAIError as error:
             raise BadCredentials(
@@ -111,20 +122,44 @@ class AzureOpenAIChatCompletionClient(
         self._token_provider = token_provider
 
     def _to_config(self) -> AzureOpenAIClientConfigurationConfigModel:
-        if self._token_provider is not None:
-            raise NotImplementedError("azure_ad_token_provider is a function: it can't be dumped.")
-        return self._config.model_copy()
+        provider = self._token_provider
+        if provider is None:
+            return self._config.model_copy()
+        if not is_component_instance(provider):
+            raise NotImplementedError(
+                "azure_ad_token_provider is a function, which can't be dumped: give an "
+                "AzureTokenProvider."
+            )
+        return self._config.model_copy(
+            update={"azure_ad_token_provider": provider.dump_component()}
+        )
 
 
-def _connection(config: BaseOpenAIClientConfigurationConfigModel) -> dict[str, Any]:
+def _loaded(provider: Any) -> Any:
+    """The token provider, made from its component form if it is one."""
+    if isinstance(provider, ComponentModel):
+        provider = ComponentLoader.load_component(provider)
+    kind = getattr(provider, "component_type", "token_provider")
+    if provider is not None and (not callable(provider) or kind != "token_provider"):
+        raise ValueError(f"azure_ad_token_provider: a {type(provider).__name__} is none")
+    return provider
+
+
+def _connection(
+    config: BaseOpenAIClientConfigurationConfigModel, user_agent: str = ""
+) -> dict[str, Any]:
     """The SDK client's arguments from the settings; its own defaults otherwise."""
     from openai import DEFAULT_MAX_RETRIES, Timeout  # as above
 
-    retries = config.max_retries
+    retries, headers = config.max_retries, config.default_headers or {}
+    if user_agent:
+        own = [value for name, value in headers.items() if name.lower() == "user-agent"]
+        others = {name: value for name, value in headers.items() if name.lower() != "user-agent"}
+        headers = {**others, "User-Agent": " ".join([user_agent, *own])}
     return {
         "timeout": http_timeout(Timeout, config.timeout),
         "max_retries": DEFAULT_MAX_RETRIES if retries is None else retries,
-        "default_headers": config.default_headers,
+        "default_headers": headers,
     }
 
 

@@ -45,6 +45,7 @@ class Dialect:
             messages = one_system_message(messages)
         wire = [one for message in messages for one in self._message(message)]
         if ModelFamily.is_claude(self.info["family"]):
+            wire = _without_blank_texts(wire)
             _without_trailing_space(wire)
         return wire
 
@@ -74,7 +75,8 @@ class Dialect:
         else:
             parts: list[str | Image] = [*([said] if said else ()), *message.content]
             wire["content"] = [self._part(part) for part in parts]
-        if self.name_field and message.source:
+        named = self.name_field and not ModelFamily.is_mistral(self.info["family"])
+        if named and message.source:
             wire["name"] = _FORBIDDEN_IN_NAMES.sub("_", message.source)[:_NAME_LENGTH]
         return wire
 
@@ -91,7 +93,7 @@ class Dialect:
         # What the model said along with its calls is kept as their thought.
         return {
             "role": "assistant",
-            "content": message.thought,
+            "content": None if message.thought is None else self._text(message.thought),
             "tool_calls": [_call(call) for call in message.content],
         }
 
@@ -169,6 +171,30 @@ def _tool(schema: ToolSchema) -> Wire:
 def _call(call: FunctionCall) -> Wire:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": "function", "function": function}
+
+
+def _without_blank_texts(messages: list[Wire]) -> list[Wire]:
+    """Anthropic refuses texts of white space alone; results may be empty."""
+    told = [
+        message if message["role"] == "tool" else {**message, "content": _without_blanks(message)}
+        for message in messages
+    ]
+    return [
+        message
+        for message in told
+        if message["content"] or message["role"] == "tool" or "tool_calls" in message
+    ]
+
+
+def _without_blanks(message: Wire) -> Any:
+    match message:
+        case {"role": role, "content": str(text)} if not text.strip():
+            return " " if role == "system" else None
+        case {"content": list()}:
+            parts: list[Wire] = message["content"]
+            return [part for part in parts if part["type"] != "text" or part["text"].strip()]
+        case _:
+            return message["content"]
 
 
 def _without_trailing_space(wire: list[Wire]) -> None:

@@ -15,6 +15,7 @@ from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
 from teams._tools.base import BaseTool, ToolTraits
+from teams.tools.http._address import has_proxy, is_named, public_transport
 from teams.tools.http._request import (
     checked_headers,
     checked_host,
@@ -72,10 +73,13 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
     of a GET or DELETE and the JSON body of other methods. `timeout` bounds the whole call, in
     seconds.
 
-    Redirects are followed on the same server alone. An answer has at most 1 MB.
+    Redirects are followed on the same server alone. An answer has at most 1 MB. If `public_only` is
+    set, the host's name may not lead to an address of a private network or of this machine; a host
+    that is an address itself, or localhost, is taken as it is. (A proxy finds addresses by itself.)
     """
 
     component_config_schema = HttpToolConfig
+    public_only: bool = False
 
     def __init__(
         self,
@@ -106,11 +110,21 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
         )
         self._address = self._config.address
         self._headers = checked_headers(headers or {})
-        self._method = method or "POST"
+        self._method: Method = method or "POST"
         self._path = checked_path(path)
         self.traits = ToolTraits(idempotent=self._method in _REPEATABLE)
         arguments = schema_to_pydantic_model(json_schema, f"{name}_arguments")
         super().__init__(arguments, object, name, description or "HTTP tool")
+
+    @property
+    def host(self) -> str:
+        """The server's name or address."""
+        return self._config.host
+
+    @property
+    def method(self) -> Method:
+        """The method of its requests."""
+        return self._method
 
     @override
     async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
@@ -120,7 +134,7 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
             TimeoutError: the whole answer was not there in time.
             ConnectionError: the server can't be reached, or broke off.
             ValueError: an argument does not fit into the path, or the answer is too large, leads to
-                another server or is no JSON.
+                another server or is no JSON; or the host is not public, and has to be.
         """
         return await run_cancellable(self._answer(self._arguments(args)), cancellation_token)
 
@@ -152,7 +166,9 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
         try:
             async with (
                 asyncio.timeout(self._config.timeout),
-                httpx.AsyncClient(verify=_tls(), timeout=None) as client,
+                httpx.AsyncClient(
+                    verify=_tls(), timeout=None, transport=self._transport()
+                ) as client,
             ):
                 request = client.build_request(self._method, url, json=body, headers=self._headers)
                 status, text = await self._exchange(client, request)
@@ -164,6 +180,12 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
                 f"{self._address} gave no answer: {type(error).__name__}: {error}"
             ) from error
         return self._result(status, text)
+
+    def _transport(self) -> httpx.AsyncBaseTransport | None:
+        host, scheme = self._config.host, self._config.scheme
+        if not self.public_only or is_named(host) or has_proxy(scheme, host):
+            return None
+        return public_transport(_tls())
 
     async def _exchange(self, client: httpx.AsyncClient, request: httpx.Request) -> tuple[int, str]:
         """The answer's status and text, after redirects on the same server."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel
@@ -15,14 +15,16 @@ from teams._components.json_schema import arguments_model
 from teams._tools.base import BaseTool, ToolTraits
 from teams._tools.schema import ToolSchema
 from teams._tools.workbench import ToolResult
-from teams.tools.mcp._connection import create_mcp_server_session, read_timeout
+from teams.tools.mcp._connection import SERVER, Connection, read_timeout
+from teams.tools.mcp._content import result_of
 from teams.tools.mcp._params import (
     McpServerParams,
     SseServerParams,
     StdioServerParams,
     StreamableHttpServerParams,
 )
-from teams.tools.mcp._workbench import SERVER, list_all_tools, result_of, schema_of
+from teams.tools.mcp._sdk import Peer
+from teams.tools.mcp._workbench import schema_of
 
 if TYPE_CHECKING:
     from mcp import ClientSession, Tool
@@ -54,7 +56,8 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
         self._tool = tool
         self._session = session
         self._own_schema = schema_of(tool)
-        arguments = arguments_model(dict(tool.input_schema), f"{tool.name}_arguments")
+        parameters = self._own_schema.get("parameters") or {}
+        arguments = arguments_model(dict(parameters), f"{tool.name}_arguments")
         super().__init__(arguments, object, tool.name, tool.description or "")
 
     @classmethod
@@ -63,8 +66,7 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
 
         Raises McpError, and ValueError where the server has no such tool.
         """
-        async with create_mcp_server_session(server_params) as session:
-            tools = await list_all_tools(session)
+        tools = await _tools(server_params, None)
         for tool in tools:
             if tool.name == tool_name:
                 return cls(server_params, tool)
@@ -95,18 +97,11 @@ class _McpToolAdapter(BaseTool[BaseModel, Any], Generic[ParamsT]):
         return result
 
     async def _call(self, args: Mapping[str, Any], token: CancellationToken) -> ToolResult:
-        async with AsyncExitStack() as stack:
-            session = self._session or await stack.enter_async_context(
-                create_mcp_server_session(self._server_params)
-            )
-            answer = await run_cancellable(
-                session.call_tool(
-                    self._tool.name,
-                    dict(args),
-                    read_timeout_seconds=read_timeout(self._server_params),
-                ),
-                token,
-            )
+        async def call(peer: Peer) -> Any:
+            return await peer.call_tool(self._tool.name, dict(args))
+
+        asking = _asked(self._server_params, self._session, call)
+        answer = await run_cancellable(asking, token)
         result = result_of(self._tool.name, answer)
         if result.is_error:
             raise McpToolFailed(result.to_text())
@@ -161,9 +156,7 @@ async def mcp_server_tools(
     server_params: McpServerParams, session: ClientSession | None = None
 ) -> list[StdioMcpToolAdapter | SseMcpToolAdapter | StreamableHttpMcpToolAdapter]:
     """All tools of a server, perhaps sharing `session`. Raises McpError."""
-    async with AsyncExitStack() as stack:
-        asked = session or await stack.enter_async_context(create_mcp_server_session(server_params))
-        tools = await list_all_tools(asked)
+    tools = await _tools(server_params, session)
     match server_params:
         case StdioServerParams():
             return [StdioMcpToolAdapter(server_params, tool, session) for tool in tools]
@@ -171,3 +164,24 @@ async def mcp_server_tools(
             return [SseMcpToolAdapter(server_params, tool, session) for tool in tools]
         case StreamableHttpServerParams():
             return [StreamableHttpMcpToolAdapter(server_params, tool, session) for tool in tools]
+
+
+async def _tools(server_params: McpServerParams, session: ClientSession | None) -> list[Tool]:
+    page = await _asked(server_params, session, lambda peer: peer.all("tools"))
+    return page.tools
+
+
+async def _asked(
+    server_params: McpServerParams,
+    session: ClientSession | None,
+    ask: Callable[[Peer], Awaitable[Any]],
+) -> Any:
+    """The server's answer, over a given session or one of its own."""
+    if session is not None:
+        async with asyncio.timeout(read_timeout(server_params)):
+            return await ask(Peer(session))
+    connection = Connection(server_params)
+    try:
+        return await connection.request(ask)
+    finally:
+        await connection.stop()

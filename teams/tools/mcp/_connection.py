@@ -7,83 +7,156 @@ cancelled, by many.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
-from teams.tools.mcp._params import (
-    McpServerParams,
-    SseServerParams,
-    StdioServerParams,
-    StreamableHttpServerParams,
+from teams.tools.mcp._host import McpSessionHost
+from teams.tools.mcp._params import McpServerParams, StdioServerParams
+from teams.tools.mcp._sdk import (
+    CLOSED,
+    CONNECTION_CLOSED,
+    Callback,
+    Callbacks,
+    EndlessList,
+    Listed,
+    Peer,
+    error_of,
+    is_forgotten,
+    open_peer,
+    require_mcp,
 )
+from teams.tools.mcp._server_requests import OpenCall, ServerRequests
 
 if TYPE_CHECKING:
-    from mcp import Client, ClientSession
+    from mcp import ClientSession
 
 CONNECT = 30.0
-"""Seconds within which a server must be ready."""
+"""Seconds within which a server must be ready, however short its answers' limit is."""
 CLOSE = 5.0
 """Seconds that a server may take to end."""
+CANCEL = 0.5
+"""Seconds in which a server is told that nobody waits any more."""
 COMPLAINT = 2000
 """Characters of what a server wrote to standard error that an error repeats."""
+SERVER = "mcp"
+"""Name of a server that nobody named."""
 
 T = TypeVar("T")
 
 
 class McpError(RuntimeError):
-    """A server could not be reached, or has ended."""
-
-
-def require_mcp() -> None:
-    """Raise ImportError where the `mcp` package is missing."""
-    if importlib.util.find_spec("mcp") is None:
-        raise ImportError(
-            "Tools of MCP servers need the extra 'mcp': pip install 'parley-gateway[mcp]'."
-        )
+    """A server could not be reached, has ended, or took too long."""
 
 
 class Connection:
-    """A connection, open from `start` to `stop` or the server's end."""
+    """A connection, open from `start` to `stop` or the server's end.
 
-    def __init__(self, params: McpServerParams) -> None:
+    `host` answers the server's own requests, and `sampling_callback`, as the library has it, those
+    for a model.
+    """
+
+    def __init__(
+        self,
+        params: McpServerParams,
+        host: McpSessionHost | None = None,
+        *,
+        name: str = SERVER,
+        sampling_callback: Callback | None = None,
+    ) -> None:
         require_mcp()
         self._params = params
+        self._requests = ServerRequests(name, host)
+        own = self._requests.callbacks()
+        self._callbacks = Callbacks(
+            sampling=sampling_callback or own.sampling, elicitation=own.elicitation, roots=own.roots
+        )
         self._task: asyncio.Task[None] | None = None
-        self._client: Client | None = None
+        self._peer: Peer | None = None
         self._closing = asyncio.Event()
         self._complaints: TextIO | None = None
+        self._starting = asyncio.Lock()
 
     @property
-    def session(self) -> ClientSession:
-        """The session for requests; McpError while the connection is not open."""
-        if self._client is None:
+    def peer(self) -> Peer:
+        """The open session; McpError while the connection is not open."""
+        if self._peer is None:
             raise McpError(f"There is no connection to {name_of(self._params)}.")
-        return self._client.session
+        return self._peer
 
-    async def request(self, ask: Callable[[ClientSession], Awaitable[T]]) -> T:
+    @property
+    def is_open(self) -> bool:
+        """True while the server can be asked."""
+        return self._peer is not None
+
+    async def request(self, ask: Callable[[Peer], Awaitable[T]]) -> T:
         """The server's answer; connects first if necessary.
 
         Raises McpError, also where the server ends meanwhile: the next request starts it anew.
         """
-        from mcp import MCPError  # here and below: an optional package, and slow to import
-        from mcp.types import CONNECTION_CLOSED
-
         await self.start()
+        peer = self.peer
         try:
-            return await ask(self.session)
-        except MCPError as error:
-            if error.code != CONNECTION_CLOSED:
-                raise
+            return await self._bounded(ask)
+        except Exception as error:
+            if is_forgotten(error):  # nothing was done: a session like it serves as well
+                await self._drop(peer)
+                await self.start()
+                return await self._bounded(ask)
+            match error_of(error):
+                case (code, text) if code == CONNECTION_CLOSED:
+                    if text == CLOSED:  # else one answer's stream broke, and the session goes on
+                        await self._drop(peer)
+                        raise self._failure("has ended") from error
+                    raise self._failure(f"gave no answer: {text}") from error
+                case _:
+                    raise
+
+    async def _drop(self, peer: Peer) -> None:
+        """Close the connection, unless somebody has made it anew."""
+        if self._peer is peer:
             await self.stop()
-            raise self._failure("has ended") from error
+
+    async def _bounded(self, ask: Callable[[Peer], Awaitable[T]]) -> T:
+        """An answer within its time, during which the connection holds."""
+        peer, holder = self.peer, self._task
+        assert holder is not None
+        call = OpenCall(read_timeout(self._params))
+        asking = asyncio.get_running_loop().create_task(_awaited(ask, peer))
+        try:
+            with self._requests.open(call):
+                async with call.limit:
+                    await asyncio.wait([asking, holder], return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError as error:
+            raise McpError(
+                f"The MCP server {name_of(self._params)} did not answer within {call.seconds:g} s."
+            ) from error
+        finally:
+            if not asking.done():
+                asking.cancel()
+                await asyncio.wait([asking], timeout=CANCEL)
+        if asking.cancelled():
+            raise self._failure("has ended")
+        return asking.result()
+
+    async def all(self, what: Listed) -> Any:
+        """The whole of a list, as one page.
+
+        Raises McpError for one without end.
+        """
+        try:
+            return await self.request(lambda peer: peer.all(what))
+        except EndlessList as error:
+            raise McpError(str(error)) from error
 
     async def start(self) -> None:
         """Connect, if not connected; McpError with the server's last output."""
-        if self._client is not None:
-            return
+        async with self._starting:
+            if self._peer is None:
+                await self._open()
+
+    async def _open(self) -> None:
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         # It has to outlive the task that happens to need the tools first; `stop` ends it.
@@ -102,7 +175,7 @@ class Connection:
 
     async def stop(self) -> None:
         """Close the connection; the server has a few seconds to end."""
-        task, self._task = self._task, None
+        task = self._task
         if task is None:
             return
         self._closing.set()
@@ -110,62 +183,36 @@ class Connection:
         if not done:
             task.cancel()
             await asyncio.wait([task], timeout=CLOSE)
+        if self._task is task:  # else it was started anew meanwhile
+            self._task = None
 
     async def _hold_open(self, opened: asyncio.Future[None]) -> None:
+        peer: Peer | None = None
         try:
             async with AsyncExitStack() as stack:
                 complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (the stack closes it)
                 self._complaints = stack.enter_context(complaints)
                 try:
-                    self._client = await self._connect(stack, self._complaints)
+                    peer = await open_peer(stack, self._params, self._callbacks, self._complaints)
                 except Exception as error:
-                    failure = self._failure(f"could not be reached: {_first_error(error)}")
-                    failure.__cause__ = error
-                    if not opened.done():
-                        opened.set_exception(failure)
+                    self._refuse(opened, error)
                     return
+                self._peer = peer
                 opened.set_result(None)
                 await self._closing.wait()
         except Exception as error:
-            # It broke while it was open or being closed: whoever calls next is told, and connects.
-            if not opened.done():
-                opened.set_exception(error)
+            # If it broke while it was open or being closed, whoever calls next connects.
+            self._refuse(opened, error)
         finally:
-            self._client = None
+            if self._peer is peer:
+                self._peer = None
 
-    async def _connect(self, stack: AsyncExitStack, complaints: TextIO) -> Client:
-        from mcp import Client
-
-        client = Client(
-            await self._transport(stack, complaints),
-            read_timeout_seconds=read_timeout(self._params),
-        )
-        return await stack.enter_async_context(client)
-
-    async def _transport(self, stack: AsyncExitStack, complaints: TextIO) -> Any:
-        match self._params:
-            case StdioServerParams() as params:
-                from mcp import StdioServerParameters, stdio_client
-
-                fields = params.model_dump(exclude={"type", "read_timeout_seconds"})
-                return stdio_client(StdioServerParameters(**fields), errlog=complaints)
-            case SseServerParams() as params:
-                from mcp.client.sse import sse_client
-
-                return sse_client(
-                    params.url, params.headers, params.timeout, params.sse_read_timeout
-                )
-            case StreamableHttpServerParams() as params:
-                import httpx2
-                from mcp.client.streamable_http import streamable_http_client
-
-                timeout = httpx2.Timeout(params.timeout, read=params.sse_read_timeout)
-                client = httpx2.AsyncClient(headers=params.headers, timeout=timeout)
-                return streamable_http_client(
-                    params.url,
-                    http_client=await stack.enter_async_context(client),
-                    terminate_on_close=params.terminate_on_close,
-                )
+    def _refuse(self, opened: asyncio.Future[None], error: Exception) -> None:
+        """Tell whoever waits for the connection why there is none."""
+        if not opened.done():
+            failure = self._failure(f"could not be reached: {_first_error(error)}")
+            failure.__cause__ = error
+            opened.set_exception(failure)
 
     def _failure(self, what: str) -> McpError:
         text = f"The MCP server {name_of(self._params)} {what}."
@@ -175,6 +222,10 @@ class Connection:
             if said := complaints.read().strip()[-COMPLAINT:]:
                 text += f" It wrote: {said}"
         return McpError(text)
+
+
+async def _awaited(ask: Callable[[Peer], Awaitable[T]], peer: Peer) -> T:
+    return await ask(peer)
 
 
 def read_timeout(params: McpServerParams) -> float:
@@ -200,11 +251,16 @@ def _first_error(error: BaseException) -> str:
 
 
 @asynccontextmanager
-async def create_mcp_server_session(params: McpServerParams) -> AsyncGenerator[ClientSession]:
-    """A context with a session that is ready for requests. Raises McpError."""
-    connection = Connection(params)
+async def create_mcp_server_session(
+    server_params: McpServerParams, sampling_callback: Callback | None = None
+) -> AsyncGenerator[ClientSession]:
+    """A context with a session that is ready for requests. Raises McpError.
+
+    `sampling_callback` answers the server's requests for a model, as the `mcp` package has it.
+    """
+    connection = Connection(server_params, sampling_callback=sampling_callback)
     await connection.start()
     try:
-        yield connection.session
+        yield connection.peer.session
     finally:
         await connection.stop()

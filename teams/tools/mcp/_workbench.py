@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+import warnings
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
-from teams._base.image import Image
-from teams._components.component import Component
+from teams._components.component import Component, ComponentModel
 from teams._tools.base import ToolTraits
 from teams._tools.schema import ParametersSchema, ToolSchema
-from teams._tools.workbench import (
-    ImageResultContent,
-    ResultContent,
-    TextResultContent,
-    ToolOverride,
-    ToolResult,
-    Workbench,
-    text_result,
-)
-from teams.tools.mcp._connection import Connection, McpError, read_timeout
+from teams._tools.workbench import ToolOverride, ToolResult, Workbench, text_result
+from teams.models._client import ChatCompletionClient
+from teams.tools.mcp._catalog import catalog, look_up
+from teams.tools.mcp._connection import SERVER, Connection
+from teams.tools.mcp._content import result_of
+from teams.tools.mcp._host import McpSessionHost
 from teams.tools.mcp._params import McpServerParams
+from teams.tools.mcp._sampling import ChatCompletionClientSampler
+from teams.tools.mcp._sdk import Peer
 
 if TYPE_CHECKING:
-    from mcp import ClientSession
-    from mcp.types import CallToolResult, Tool
+    from mcp.types import (
+        GetPromptResult,
+        InitializeResult,
+        ListPromptsResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ReadResourceResult,
+        Tool,
+    )
 
-SERVER = "mcp"
-"""Name of a server that nobody named."""
-
-MOST_PAGES = 100
-"""Pages of a list of tools that are read."""
+T = TypeVar("T")
 
 
 class McpWorkbenchConfig(BaseModel, defer_build=True):
-    """The server of a workbench."""
+    """The server of a workbench, and who answers its own requests."""
 
     server_params: McpServerParams
     tool_overrides: dict[str, ToolOverride] = {}
+    model_client: Annotated[ComponentModel, ChatCompletionClient] | None = None
+    host: Annotated[ComponentModel, McpSessionHost] | None = None
 
 
 class McpWorkbenchState(BaseModel, defer_build=True):
     """Nothing: what a server remembers is its own."""
 
-    type: Literal["McpWorkbenchState"] = "McpWorkbenchState"
+    type: Literal["McpWorkBenchState"] = "McpWorkBenchState"
 
 
 class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
@@ -58,7 +60,11 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
     tools (that one changes nothing, say) is not believed: nobody vouches for it. `name` is that of
     the server for those who judge its calls; a component file can't give one.
 
-    Raises ImportError without the extra `mcp`, ValueError for two tools of one name.
+    `host` answers what the server asks its client in the midst of a call; `model_client` alone
+    stands for a host with that model. With `prompts` or `resources`, these are tools, too.
+
+    Raises ImportError without the extra `mcp`, ValueError for two tools of one name, and for a
+    host beside a model client.
     """
 
     component_config_schema = McpWorkbenchConfig
@@ -67,13 +73,24 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         self,
         server_params: McpServerParams,
         tool_overrides: Mapping[str, ToolOverride] | None = None,
+        model_client: ChatCompletionClient | None = None,
+        host: McpSessionHost | None = None,
         *,
         name: str = SERVER,
+        prompts: bool = False,
+        resources: bool = False,
     ) -> None:
+        if model_client is not None and host is not None:
+            raise ValueError("Give a model_client or a host, whose sampler has one.")
         self._traits = ToolTraits(server=name)
         self._server_params = server_params
         self._tool_overrides = dict(tool_overrides or {})
-        self._connection = Connection(server_params)
+        self._model_client = model_client
+        self._host = host
+        self._catalog = catalog(prompts=prompts, resources=resources)
+        answers = host_of(model_client) if host is None else host
+        self._connection = Connection(server_params, answers, name=name)
+        self._started = False
         self._own_names = {
             override.name: name for name, override in self._tool_overrides.items() if override.name
         }
@@ -85,13 +102,52 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         """The parameters to reach the server."""
         return self._server_params
 
+    @property
+    def initialize_result(self) -> InitializeResult | None:
+        """The server's abilities and version; None while there is no connection."""
+        return self._connection.peer.initialize_result if self._connection.is_open else None
+
     @override
     def tool_traits(self, name: str) -> ToolTraits:
+        if name in self._catalog:
+            return ToolTraits(server=self._traits.server, read_only=True, idempotent=True)
         return self._traits
 
     @override
     async def list_tools(self) -> list[ToolSchema]:
-        return [self._schema(tool) for tool in await self._connection.request(list_all_tools)]
+        page = await self._ask(lambda: self._connection.all("tools"))
+        own = [self._schema(tool) for tool in page.tools]
+        names = {schema["name"] for schema in own}
+        return [*own, *(each for name, each in self._catalog.items() if name not in names)]
+
+    async def list_prompts(self) -> ListPromptsResult:
+        """All prompts of the server. Raises McpError, and the library's error."""
+        return await self._ask(lambda: self._connection.all("prompts"))
+
+    async def list_resources(self) -> ListResourcesResult:
+        """All resources of the server. Raises McpError, and the library's error."""
+        return await self._ask(lambda: self._connection.all("resources"))
+
+    async def list_resource_templates(self) -> ListResourceTemplatesResult:
+        """All templates of resources' addresses. Raises McpError, and the library's error."""
+        return await self._ask(lambda: self._connection.all("resource_templates"))
+
+    async def read_resource(self, uri: str) -> ReadResourceResult:
+        """The contents of a resource. Raises McpError, and the library's error."""
+        return await self._request(lambda peer: peer.read_resource(uri))
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, str] | None = None
+    ) -> GetPromptResult:
+        """A prompt with these arguments. Raises McpError, and the library's error."""
+        return await self._request(lambda peer: peer.get_prompt(name, arguments))
+
+    async def _request(self, ask: Callable[[Peer], Awaitable[T]]) -> T:
+        return await self._ask(lambda: self._connection.request(ask))
+
+    async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:
+        self._started = True
+        return await ask()
 
     def _schema(self, tool: Tool) -> ToolSchema:
         override = self._tool_overrides.get(tool.name) or ToolOverride()
@@ -109,29 +165,45 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> ToolResult:
-        wanted, bound = self._own_names.get(name, name), read_timeout(self._server_params)
-
-        async def call(session: ClientSession) -> CallToolResult:
-            return await session.call_tool(wanted, dict(arguments or {}), bound)
-
         token = cancellation_token or CancellationToken()
         try:
-            answer = await run_cancellable(self._connection.request(call), token)
+            return await run_cancellable(self._result(name, dict(arguments or {})), token)
         except Exception as error:  # a result for the model, as with any tool
             return text_result(name, f"{type(error).__name__}: {error}", is_error=True)
+
+    async def _result(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        if name in self._catalog:
+            return await look_up(self, name, arguments)
+        wanted = self._own_names.get(name, name)
+        answer = await self._request(lambda peer: peer.call_tool(wanted, arguments))
         return result_of(name, answer)
 
     @override
     async def start(self) -> None:
-        await self._connection.start()
+        if self._started and self._connection.is_open:
+            warnings.warn("The McpWorkbench is started already.", UserWarning, stacklevel=2)
+            return
+        await self._ask(self._connection.start)
 
     @override
     async def stop(self) -> None:
+        """Close the connection. Raises RuntimeError if nothing was started."""
+        if not self._started:
+            raise RuntimeError("The McpWorkbench is not started, so it can't be stopped.")
+        await self.close()
+
+    @override
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()  # somebody may have stopped it in the block
+
+    async def close(self) -> None:
+        """Close the connection, if there is one."""
+        self._started = False
         await self._connection.stop()
 
     @override
     async def reset(self) -> None:
-        await self._connection.stop()
+        await self.close()
 
     @override
     async def save_state(self) -> Mapping[str, Any]:
@@ -142,51 +214,18 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
         pass
 
 
-async def list_all_tools(session: ClientSession) -> list[Tool]:
-    """All tools of a server. Raises McpError for a list without end."""
-    from mcp.types import PaginatedRequestParams  # an optional package
-
-    tools: list[Tool] = []
-    cursor: str | None = None
-    for _ in range(MOST_PAGES):
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-        tools += page.tools
-        cursor = page.next_cursor
-        if not cursor:
-            return tools
-    raise McpError("The MCP server's list of tools has no end.")
+def host_of(model_client: ChatCompletionClient | None) -> McpSessionHost | None:
+    """A host with this model, and nothing else."""
+    if model_client is None:
+        return None
+    return McpSessionHost(ChatCompletionClientSampler(model_client))
 
 
 def schema_of(tool: Tool) -> ToolSchema:
     """The tool as models are told of it."""
-    given = tool.input_schema
+    given: dict[str, Any] = tool.model_dump(by_alias=True)["inputSchema"]
     parameters = ParametersSchema(type="object", properties=given.get("properties") or {})
     for key in ("required", "additionalProperties", "$defs"):
         if key in given:
             parameters[key] = given[key]  # type: ignore[literal-required]
     return ToolSchema(name=tool.name, description=tool.description or "", parameters=parameters)
-
-
-def result_of(name: str, answer: CallToolResult) -> ToolResult:
-    """The result of a server's answer; unknown content is JSON."""
-    parts: list[ResultContent] = [_part(content) for content in answer.content]
-    if not parts and answer.structured_content is not None:
-        parts = [
-            TextResultContent(content=json.dumps(answer.structured_content, ensure_ascii=False))
-        ]
-    return ToolResult(name=name, result=parts, is_error=bool(answer.is_error))
-
-
-def _part(content: Any) -> ResultContent:
-    match content.type:
-        case "text":
-            return TextResultContent(content=content.text)
-        case "image":
-            try:
-                return ImageResultContent(content=Image.from_base64(content.data))
-            except (ImportError, ValueError) as error:
-                return TextResultContent(content=f"[an image that can't be shown: {error}]")
-        case "resource" if getattr(content.resource, "text", None) is not None:
-            return TextResultContent(content=content.resource.text)
-        case _:
-            return TextResultContent(content=content.model_dump_json(by_alias=True))

@@ -150,7 +150,7 @@ def parley(*args: str, given: str | None = None) -> Result:
 
 # --- help and mistakes on the command line ---
 
-COMMANDS = ["chat", "run", "check", "init", "sessions", "teams", "status", "serve"]
+COMMANDS = ["chat", "run", "check", "init", "sessions", "teams", "models", "status", "serve"]
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
@@ -379,6 +379,8 @@ def test_values_are_completed_from_the_config_and_the_store(folder):
     assert completions("parley chat --team s") == ["plain,solo"]
     assert completions("parley run --team ") == ["plain,pair", "plain,solo"]
     assert completions("parley teams dump p") == ["plain,pair"]
+    assert completions("parley models ") == ["plain,m"]
+    assert completions("parley --config none.toml models --probe ") == ["plain,auto"]
     assert completions("parley chat --config none.toml --team ") == ["plain,demo"]
     assert completions("parley --config none.toml run --team ") == ["plain,demo"]
     assert completions("parley sessions list --platform ") == [
@@ -477,6 +479,27 @@ def test_check_offline_calls_no_model(folder):
 
 
 # --- teams ---
+
+
+def test_models_are_listed_and_asked(folder):
+    configure(folder, HELLO + "[models.off]\nprovider = 'parts:offline'\nfallback = ['m']\n")
+    listed = parley("models")
+    assert listed.exit_code == 0
+    assert [line.split() for line in listed.stdout.splitlines()[1:]] == [
+        ["*", "m", "parts:hello", "parts:hello", "none", "10,000", "?"],
+        ["off", "parts:offline", "parts:offline", "none", "10,000", "?", "m"],
+    ]
+    asked = parley("models", "--probe")
+    assert asked.exit_code == 1
+    good, bad = asked.stdout.splitlines()
+    assert good.startswith("model   m    ok      parts:hello answered in ")
+    assert bad.startswith("model   off  FAILED  The model can't be reached.")
+    assert parley("models", "--probe", "m").exit_code == 0
+    unknown = parley("models", "x")
+    assert (unknown.exit_code, unknown.stderr) == (
+        2,
+        "parley: There is no model 'x'; the models are m, off.\n",
+    )
 
 
 def test_teams_are_listed_with_agents_and_models(folder):

@@ -55,7 +55,8 @@ def test_the_config_of_the_project_says_what_is_built_in():
 
 def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypatch):
     secrets = {"OPENAI_API_KEY": "sk-1", "SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
-    for name, value in {**secrets, "DISCORD_TOKEN": "token"}.items():
+    secrets |= {"ANTHROPIC_API_KEY": "sk-2", "DISCORD_TOKEN": "token"}
+    for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     text = (ROOT / "config.toml").read_text().replace("C0123456789", "C0GENERAL")
     examples = re.sub(r'^# (?=\[|\]|    |[\w."-]+ = )', "", text, flags=re.MULTILINE)
@@ -67,7 +68,7 @@ def test_every_example_in_the_config_of_the_project_is_valid(tmp_path, monkeypat
     (tmp_path / "my_team.py").write_text("def build(): ...\n")
     config = load(tmp_path, examples).config
     assert list(config.teams) == ["demo", "helpdesk", "writers", "press", "studio", "mine"]
-    assert list(config.models) == ["auto", "strong", "local"]
+    assert list(config.models) == ["auto", "strong", "claude", "local"]
 
 
 def test_without_a_file_the_built_in_config_is_used(tmp_path, monkeypatch):
@@ -445,7 +446,7 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { tools = [{ name = 'x' }] }"),
             "agents.b.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor' or 'http'",
             id="tool-without-path",
         ),
         pytest.param(
@@ -689,9 +690,9 @@ BUDGET = '[[budgets]]\nper = "person"\n'
             "found 'dmo', expected a team; did you mean 'demo'?",
         ),
         (
-            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "gpt-4o"',
+            BUDGET + 'cost = 1.0\n[models.m]\nmodel = "our-own"',
             "models.m.model",
-            "found no price, expected gpt-4o in [prices]: a budget limits the cost",
+            "found no price, expected our-own in [prices]: a budget limits the cost",
         ),
     ],
 )

@@ -204,7 +204,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { tools = [{ it = 'd' }] }"),
             "teams.t.agents.a.tools[0]",
-            "has no type, expected the key 'path', 'agent', 'team' or 'executor'",
+            "has no type, expected the key 'path', 'agent', 'team', 'executor' or 'http'",
             id="tool-of-no-kind",
         ),
         pytest.param(

@@ -145,6 +145,14 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         assert SECRET not in body
 
 
+async def test_a_name_of_the_config_can_not_break_a_line_of_the_figures(tmp_path):
+    async with watched(tmp_path) as (gateway, get):
+        gateway.vitals.substituted('a"b\n', "c\\d", "RateLimited")
+        _, _, body = await get("/metrics")
+    labels = r'model="a\"b\n",by="c\\d",because="RateLimited"'
+    assert f"parley_model_substitutions_total{{{labels}}} 1" in body.splitlines()
+
+
 async def test_a_port_that_is_taken_is_said(tmp_path):
     teams = ScriptedTeams(lambda: solo("one"))
     async with (

@@ -10,7 +10,13 @@ from gateway.errors import TeamUnusable, ToolFailed
 from gateway.events import Notice
 from gateway.factory.advice import LONGEST, advise
 from teams.base import TeamError
-from teams.models import BadCredentials, ContextOverflow, ModelTimeout, UnknownModel
+from teams.models import (
+    BadCredentials,
+    ContextOverflow,
+    ModelTimeout,
+    ModelUnreachable,
+    UnknownModel,
+)
 from tests.fakes.openai_script import Fail
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import of, turn
@@ -112,3 +118,52 @@ def test_a_variable_is_the_setting_where_the_config_leaves_it_out(monkeypatch):
     models = {"auto": ModelConfig(provider="auto", model="gpt-4o")}
     said = advise(UnknownModel("No such model.", model="gpt-9"), models)
     assert said == "No such model. The setting is the variable PARLEY_MODEL."
+
+
+AT_AZURE = ModelConfig(
+    provider="azure", model="gpt-4o", base_url="https://x.example/", options={"api_version": "1"}
+)
+DEPLOYED = "https://x.example/openai/deployments/ours"
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "variables", "said"),
+    [
+        (
+            AT_AZURE,
+            BadCredentials("No.", model="gpt-4o", endpoint=DEPLOYED),
+            {"AZURE_OPENAI_API_KEY": "k-0123456789"},
+            "No. Here the key comes from the variable AZURE_OPENAI_API_KEY; [models.m] can name "
+            "another.",
+        ),
+        (
+            AT_AZURE,
+            ModelUnreachable("No.", model="gpt-4o", endpoint=DEPLOYED),
+            {"OPENAI_BASE_URL": "https://y.example"},
+            "No. The setting is base_url in [models.m].",
+        ),
+        (
+            ModelConfig(provider="ollama", model="qwen3"),
+            ModelUnreachable("No.", model="qwen3"),
+            {"OLLAMA_HOST": "http://localhost:1"},
+            "No. The setting is the variable OLLAMA_HOST.",
+        ),
+        (
+            ModelConfig(provider="bedrock", model="claude-x"),
+            BadCredentials("No.", model="claude-x"),
+            {},
+            "No.",
+        ),
+        (
+            ModelConfig(provider="anthropic", model="claude-x"),
+            BadCredentials("No.", model="claude-x"),
+            {"ANTHROPIC_API_KEY": "k-0123456789"},
+            "No. Here the key comes from the variable ANTHROPIC_API_KEY; [models.m] can name "
+            "another.",
+        ),
+    ],
+)
+def test_each_provider_has_its_own_variables(monkeypatch, model, error, variables, said):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert advise(error, {"m": model}) == said

@@ -80,3 +80,59 @@ def test_a_server_has_either_a_command_or_a_url(tmp_path: Path, server: str) -> 
     )
     with pytest.raises(ConfigError, match="a url, expected one of the two"):
         load_config(tmp_path / "config.toml")
+
+
+NAMED = """
+[mcp.files]
+command = "files"
+sampling = "fast"
+
+[mcp."a b"]
+url = "http://x"
+
+[teams.desk]
+type = "round_robin"
+max_turns = 1
+
+[teams.desk.agents.clerk]
+mcp = ["fils", "files", { name = "files", command = "x" }, { command = "x", sampling = "slow" }]
+
+[policies.tools]
+"files/read" = "allow"
+"""
+
+
+def test_names_of_servers_that_lead_nowhere_or_collide_are_reported(tmp_path: Path) -> None:
+    def reported(text: str) -> str:
+        (tmp_path / "config.toml").write_text(text)
+        with pytest.raises(ConfigError) as raised:
+            load_config(tmp_path / "config.toml")
+        return str(raised.value)
+
+    twice = reported(NAMED)
+    assert "found two servers named 'files', expected a name for each" in twice
+    apart = NAMED.replace('"files", {', "{").replace('[mcp."a b"]', "[mcp.other]")
+    said = reported(apart)
+    named = reported(NAMED.replace('"files", {', "{"))
+    assert "found 'a b', expected a name of letters, digits, - and _" in named
+    for text in (
+        "found 'fils', expected a server in [mcp]; did you mean 'files'?",
+        "found 'files', which is the name of a server in [mcp]; expected another name, or "
+        '"files" instead of the table',
+        "found 'fast', expected the name of a model",
+        "found 'slow', expected the name of a model",
+    ):
+        assert text in said
+
+
+def test_a_server_that_changes_changes_its_teams(tmp_path: Path) -> None:
+    def definition(command: str) -> str:
+        (tmp_path / "config.toml").write_text(
+            f'[mcp.files]\ncommand = "{command}"\n[teams.desk]\ntype = "round_robin"\n'
+            'max_turns = 1\n[teams.desk.agents.clerk]\nmcp = ["files"]\n'
+        )
+        loaded = load_config(tmp_path / "config.toml")
+        teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
+        return teams.info("desk").definition
+
+    assert definition("a") == definition("a") != definition("b")

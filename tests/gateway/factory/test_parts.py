@@ -10,7 +10,8 @@ import pytest
 from gateway.base.imports import Imports
 from gateway.config.agent_parts import DockerExecutorConfig, LocalExecutorConfig
 from gateway.config.root import Config
-from gateway.factory.parts import ModelClients, PartFactory
+from gateway.factory.model_clients import ModelClients
+from gateway.factory.parts import PartFactory
 from teams.code_executor import CodeBlock
 from teams.core import CancellationToken
 from tests.fakes.docker_engine import Engine, docker_engine

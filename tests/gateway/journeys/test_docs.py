@@ -65,7 +65,7 @@ agents = { a = { mcp = [{ name = "files", command = "files-server" }] } }
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
 def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example):
     secrets = {"SLACK_BOT_TOKEN": "xoxb-test", "SLACK_APP_TOKEN": "xapp-test"}
-    for variable in ("OPENAI_API_KEY", "TRACKER_TOKEN"):
+    for variable in ("OPENAI_API_KEY", "AZURE_AI_KEY", "BOOKS_TOKEN", "TRACKER_TOKEN"):
         secrets[variable] = "sk-test"
     for variable, value in secrets.items():
         monkeypatch.setenv(variable, value)

@@ -101,7 +101,7 @@ FILTER = form(
     wrapped_agent=agent("inside"),
     filter={"per_source": [{"source": "user", "position": "last", "count": 1}]},
 )
-OLLAMA = form("autogen_ext.models.ollama.OllamaChatCompletionClient", model="x")
+OTHER = form("autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient", model="x")
 TEAM = form(
     "autogen_agentchat.teams.RoundRobinGroupChat",
     name="My team",
@@ -117,7 +117,7 @@ GALLERY: dict[str, Any] = {
     "components": {
         "agents": [agent("alone")],
         "teams": [TEAM],
-        "models": [GPT, OLLAMA],
+        "models": [GPT, OTHER],
         "terminations": [],
     },
 }

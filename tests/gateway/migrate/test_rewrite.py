@@ -53,7 +53,7 @@ def test_a_statement(before: str, after: str) -> None:
         ("from autogen_core import SingleThreadedAgentRuntime, TopicId\n", "BaseChatAgent"),
         ("import autogenstudio\n", "parley teams import"),
         ("from autogen import ConversableAgent\n", "version 0.2"),
-        ("from autogen_ext.models.ollama import OllamaChatCompletionClient\n", "Ollama's address"),
+        ("from autogen_ext.models.llama_cpp import LlamaCppChatCompletionClient\n", "llama-server"),
         ("from autogen_agentchat.teams import Swarm as S\nS([], runtime=r)\n", "runtime=: leave"),
         ("import autogen_core as c\nc.models.UserMessage\n", "import teams.models and use it"),
         ("import autogen_agentchat.teams\nteams = []\n", "rename this variable"),

@@ -13,10 +13,17 @@ from gateway.app.import_teams import read_teams, report_text, write_teams
 from gateway.app.load import load_config
 from gateway.errors import GatewayError
 from gateway.migrate.team_tables import import_teams
-from teams import BaseGroupChat
+from teams import BaseGroupChat, RoundRobinGroupChat
+from teams.agents import AssistantAgent
 from teams.core import ComponentLoader
+from teams.models import ModelInfo
+from teams.models.replay import ReplayChatCompletionClient
+from teams.tools.http import HttpTool
 from tests.gateway.migrate.gallery import GALLERY, SECRETS
 
+INFO = ModelInfo(
+    vision=False, function_calling=True, json_output=True, family="unknown", structured_output=True
+)
 DATA = Path(__file__).parents[2] / "data" / "autogen-0.7.5"
 
 
@@ -85,13 +92,13 @@ async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
         "alone",
         "  components.teams[0].participants[0].model_client.default_headers: it may hold a secret: "
         "write it in `options` with ${VARIABLE}",
-        "  components.teams[0].participants[0].workbench[2].tools[2]: no tool like "
-        "autogen_ext.tools.http.HttpTool",
+        "  components.teams[0].participants[0].workbench[2].tools[2]: an HTTP tool without a name "
+        "or a host",
         "  components.teams[0].participants[1].code_executor.container_name: config.toml has no "
         "such setting",
         "  components.teams[0].participants[4]: no agent like mine.Agent",
         "  components.models[1]: no model client like "
-        "autogen_ext.models.ollama.OllamaChatCompletionClient; the default model is used",
+        "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient; the default model is used",
         "Left to do:",
         "  the team 'My team' is [teams.My_team] here",
         "  put the key of [models.gpt_4o] into the variable OPENAI_API_KEY",
@@ -111,6 +118,38 @@ async def test_a_gallery_is_taken_without_its_secrets_and_all_losses_are_told(
     assert helper["system_message"] == "Say ${this}\nand \"that\" \\ '''."
     assert helper["memory"][0]["config"]["memory_contents"][0]["content"] == "Tea."
     assert "def add(a: int) -> int:" in (tmp_path / "config_tools.py").read_text()
+
+
+async def test_an_http_tool_becomes_a_table_without_its_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    tool = HttpTool(
+        "book",
+        "api.example.com",
+        8443,
+        schema,
+        headers={"Authorization": "Bearer sk-secret"},
+        description="Find a book.",
+        path="/books/{id}?lang=de",
+        scheme="https",
+        method="GET",
+        return_type="json",
+        timeout=3,
+    )
+    client = ReplayChatCompletionClient(["x"], model_info=INFO)
+    team = RoundRobinGroupChat([AssistantAgent("a", client, tools=[tool])], max_turns=1)
+    source = tmp_path / "team.json"
+    source.write_text(team.dump_component(provider="autogen").model_dump_json())
+    monkeypatch.setenv("BOOK_AUTHORIZATION", "from-the-environment")
+    found, report = await rebuilt(source, tmp_path)
+    text = (tmp_path / "config.toml").read_text()
+    assert 'http = "https://api.example.com:8443/books/{id}?lang=de"' in text
+    assert "sk-secret" not in text + report
+    assert "set the variables BOOK_AUTHORIZATION for the HTTP tool" in report
+    (made,) = found["config"]["participants"][0]["config"]["workbench"][0]["config"]["tools"]
+    wanted = tool.dump_component().model_dump(mode="json")["config"]
+    assert made["config"] == wanted | {"headers": {"Authorization": "from-the-environment"}}
 
 
 def test_what_looks_like_a_secret_is_not_written() -> None:

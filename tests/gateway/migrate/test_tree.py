@@ -102,14 +102,14 @@ def test_a_component_file_stays_and_gets_functions_for_its_tools(tmp_path: Path)
         "provider": "autogen_core.tools.FunctionTool",
         "config": {"name": "add", "description": 'Say "a".', "source_code": source},
     }
-    client = {"provider": "autogen_ext.models.ollama.OllamaChatCompletionClient", "config": {}}
+    client = {"provider": "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient", "config": {}}
     (tmp_path / "my-team.json").write_text(json.dumps({"tools": [tool], "model": client}))
     migration = plan(tmp_path)
     write(migration.changes)
     assert sorted(str(remark).removeprefix(f"{tmp_path}/") for remark in migration.remarks) == [
         "my-team.json:1: write my_team_tools.py, and load the file with "
         'tool_overrides={"add": "my_team_tools:add"}',
-        "my-team.json:model: autogen_ext.models.ollama.OllamaChatCompletionClient has no "
+        "my-team.json:model: autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient has no "
         "counterpart",
     ]
     stub = (tmp_path / "my_team_tools.py").read_text()

@@ -14,12 +14,14 @@ from teams._base.absent import MODULES
 from teams.absent import instead_of
 from teams.core import ComponentLoader
 
-WAYS = ("import teams.models.anthropic", "from teams.models import anthropic")
+WAYS = ("import teams.models.llama_cpp", "from teams.models import llama_cpp")
 
 
-@pytest.mark.parametrize("way", [*WAYS, "from teams.models.anthropic import BedrockInfo"])
+@pytest.mark.parametrize(
+    "way", [*WAYS, "from teams.models.llama_cpp import LlamaCppChatCompletionClient"]
+)
 def test_a_module_says_what_to_use_instead_however_it_is_imported(way: str):
-    with pytest.raises(ModuleNotFoundError, match=r"No module named 'teams.models.anthropic'. Use"):
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'teams.models.llama_cpp'. Use"):
         exec(way, {})
 
 
@@ -52,7 +54,7 @@ def test_other_names_are_missed_as_ever(module: str):
     ("provider", "instead"),
     [
         (
-            "autogen_ext.models.anthropic.AnthropicChatCompletionClient",
+            "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient",
             "OpenAIChatCompletionClient",
         ),
         ("autogen_ext.memory.redis.redis_memory.RedisMemory", "ListMemory"),
@@ -64,13 +66,13 @@ def test_a_component_says_what_to_use_instead(provider: str, instead: str):
         ComponentLoader.load_component({"provider": provider, "config": {}}, object)
 
 
-@pytest.mark.parametrize("provider", ["my_own.Client", "autogen_ext.models.anthropical.Client"])
+@pytest.mark.parametrize("provider", ["my_own.Client", "autogen_ext.models.llama_cpps.Client"])
 def test_a_component_of_somebody_else_is_unknown_as_ever(provider: str):
     with pytest.raises(ValueError, match=f"^Unknown component provider '{provider}'"):
         ComponentLoader.load_component({"provider": provider, "config": {}}, object)
 
 
-@pytest.mark.parametrize("name", ["teams.models.anthropic", "teams.teams", "teams.nowhere"])
+@pytest.mark.parametrize("name", ["teams.models.llama_cpp", "teams.teams", "teams.nowhere"])
 def test_who_only_asks_for_a_module_is_told_that_it_is_not_there(name: str):
     assert find_spec(name) is None
     with pytest.raises(ModuleNotFoundError):
@@ -86,7 +88,7 @@ def test_tools_that_look_around_meet_no_error():
             assert getmembers(module)
     assert [*DocTestFinder().find(teams.core)]
     with pytest.raises(pytest.skip.Exception, match="Use instead"):
-        pytest.importorskip("teams.models.anthropic")
+        pytest.importorskip("teams.models.llama_cpp")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_tools_that_look_around_meet_no_error():
         ("autogen_core.logging.MessageKind", "MessageEvent"),
         ("autogen_ext.ui.RichConsole", "Console"),
         (
-            "autogen_ext.models.anthropic.AnthropicChatCompletionClient",
+            "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient",
             "OpenAIChatCompletionClient",
         ),
         ("autogen_ext.runtimes.grpc", "one process"),

@@ -26,8 +26,12 @@ from teams.models import (
     UserMessage,
 )
 from teams.models._tokens import text_counter
-from teams.models.openai import AzureOpenAIChatCompletionClient, OpenAIChatCompletionClient
-from teams.tools import FunctionTool
+from teams.models.openai import (
+    AZURE_OPENAI_USER_AGENT,
+    AzureOpenAIChatCompletionClient,
+    OpenAIChatCompletionClient,
+)
+from teams.tools import FunctionTool, ToolSchema
 from tests.fakes.openai_script import Call, CallStyle, Reply
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -284,6 +288,15 @@ async def test_a_text_that_only_looks_like_a_thought_is_kept(openai_server: Fake
     assert result.thought is None
 
 
+async def test_separators_of_lines_in_a_text_are_text(openai_server: FakeOpenAI):
+    text = "a\u2028b\u2029c\x85d\x0be\r\nf"
+    openai_server.script(Reply(text=text, chunks=5))
+    asked = client(openai_server)
+    pieces, result = await streamed(asked)
+    await asked.close()
+    assert "".join(pieces) == result.content == text
+
+
 async def test_finish_reasons_are_told_apart(openai_server: FakeOpenAI):
     for given, expected in [("length", "length"), ("eos", "unknown"), ("stop", "stop")]:
         reply = Reply(text="Well", finish_reason=given)
@@ -308,6 +321,47 @@ async def test_a_stream_asks_for_its_usage_unless_told_not_to(openai_server: Fak
     await silent.close()
     options = [request.body.get("stream_options") for request in openai_server.requests]
     assert options == [{"include_usage": True}, None, None]
+
+
+@pytest.mark.parametrize("asked_for", [True, False])
+async def test_options_of_a_stream_that_contradict_each_other_are_refused(
+    openai_server: FakeOpenAI, asked_for: bool
+):
+    options = {"include_usage": not asked_for}
+    asked = client(openai_server, stream_options=options)
+    with pytest.raises(ValueError, match="include_usage"):
+        asked.create_stream(HELLO, include_usage=asked_for)
+    await asked.close()
+    asked = client(openai_server)
+    with pytest.raises(ValueError, match="include_usage"):
+        asked.create_stream(
+            HELLO, include_usage=asked_for, extra_create_args={"stream_options": options}
+        )
+    await asked.close()
+
+
+async def test_options_of_a_stream_may_be_given_for_a_call(openai_server: FakeOpenAI):
+    openai_server.script(*[Reply(text="ok")] * 2)
+    asked = client(openai_server)
+    await streamed(asked, extra_create_args={"stream_options": {"include_usage": False}})
+    await streamed(asked, include_usage=True, extra_create_args={"stream_options": {}})
+    await asked.close()
+    options = [request.body.get("stream_options") for request in openai_server.requests]
+    assert options == [None, {"include_usage": True}]
+
+
+async def test_the_letters_of_a_mark_stay_in_a_thought(openai_server: FakeOpenAI):
+    info = {**ABLE, "family": "r1"}
+    tool = ToolSchema(name="now", description="The time.")
+    thought = "think of the kin. I think"
+    reply = Reply(reasoning=thought, calls=[Call(name="now")], chunks=7)
+    openai_server.script(reply, reply)
+    asked = client(openai_server, model_info=info)
+    whole = await asked.create(HELLO, tools=[tool])
+    pieces, result = await streamed(asked, tools=[tool])
+    await asked.close()
+    assert whole.thought == result.thought == thought
+    assert pieces == []
 
 
 async def test_an_empty_answer_is_an_empty_text(openai_server: FakeOpenAI):
@@ -399,6 +453,23 @@ async def test_azure_is_asked_by_deployment_and_version(openai_server: FakeOpenA
     assert request.headers["api-key"] == "sk-of-a-test"
 
 
+async def test_azure_is_told_who_asks_before_an_own_word(openai_server: FakeOpenAI):
+    openai_server.script(Reply(text="ok"), Reply(text="ok"))
+    for headers in (None, {"user-agent": "our-bot/2"}):
+        asked = AzureOpenAIChatCompletionClient(
+            model="gpt-4o",
+            azure_endpoint=openai_server.url.removesuffix("/v1"),
+            api_version="2024-10-21",
+            api_key="sk-of-a-test",
+            default_headers=headers,
+        )
+        await asked.create(HELLO)
+        await asked.close()
+        assert asked.dump_component().config.get("default_headers") == headers
+    told = [request.headers["User-Agent"] for request in openai_server.requests]
+    assert told == [AZURE_OPENAI_USER_AGENT, f"{AZURE_OPENAI_USER_AGENT} our-bot/2"]
+
+
 async def test_azure_takes_a_token_instead_of_a_key(openai_server: FakeOpenAI):
     openai_server.script(Reply(text="ok"))
     asked = AzureOpenAIChatCompletionClient(
@@ -421,7 +492,7 @@ async def test_azure_takes_a_token_instead_of_a_key(openai_server: FakeOpenAI):
 async def test_a_dumped_client_shows_no_key_and_loads_with_the_environments(
     openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ):
-    asked = client(openai_server, temperature=0.1, max_tokens=100)
+    asked = client(openai_server, temperature=0.1, max_tokens=100, model_info=ABLE)
     dumped = asked.dump_component().model_dump_json()
     await asked.close()
     assert "sk-of-a-test" not in dumped + repr(asked)
@@ -432,6 +503,7 @@ async def test_a_dumped_client_shows_no_key_and_loads_with_the_environments(
         "provider": "autogen_ext.models.openai.OpenAIChatCompletionClient",
     }
     loaded = ChatCompletionClient.load_component(ComponentModel(**form))
+    assert loaded.model_info == ABLE
     openai_server.script(Reply(text="ok"))
     await loaded.create(HELLO)
     await loaded.close()
@@ -499,6 +571,22 @@ async def test_known_models_are_asked_where_they_live(
     await asked.close()
 
 
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("claude-4-sonnet", "claude-4-sonnet"),
+        ("claude-4-opus", "claude-4-opus"),
+        ("llama-4-scout", "llama-4-scout"),
+        ("llama-4-maverick", "llama-4-maverick"),
+    ],
+)
+async def test_other_names_of_models_are_known(openai_server: FakeOpenAI, model: str, family: str):
+    asked = client(openai_server, model=model)
+    assert asked.model_info["family"] == family
+    assert asked.model_info["vision"]
+    await asked.close()
+
+
 async def test_tokens_are_counted_without_asking_anybody(
     openai_server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -534,7 +622,8 @@ def test_a_damaged_table_of_tokens_is_as_good_as_none(
 
 def test_the_sdk_is_not_imported_before_a_client_is_made():
     check = (
-        "import sys, teams, teams.models, teams.models.openai, teams.models.replay; "
-        "assert 'openai' not in sys.modules and 'httpx' not in sys.modules"
+        "import sys, teams, teams.auth.azure, teams.models, teams.models.azure, "
+        "teams.models.ollama, teams.models.openai, teams.models.replay; "
+        "assert not {'openai', 'httpx', 'azure', 'azure.identity'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", check], check=True, timeout=30)

@@ -24,7 +24,7 @@ from teams.tools.mcp import (
 )
 from tests.fakes.scripted_model import ScriptedModel, calls
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.timeout(40)  # servers are started
 
 
@@ -109,6 +109,9 @@ async def test_a_cancelled_call_ends_and_the_next_one_is_answered(
                 await asyncio.sleep(0.01)
         token.cancel()
     assert waiting.result() == "cancelled"
+    async with asyncio.timeout(20):
+        while noted(notes) != ["waiting", "cancelled"]:  # noqa: ASYNC110 (another process)
+            await asyncio.sleep(0.01)
     assert (await workbench.call_tool("add", {"a": 1, "b": 1})).to_text() == "2"
 
 
@@ -187,3 +190,19 @@ async def test_a_workbench_is_a_component_under_both_its_names(params: StdioServ
     config["provider"] = "autogen_ext.tools.mcp.McpWorkbench"
     async with Workbench.load_component(config) as loaded:
         assert (await loaded.call_tool("add", {"a": 1, "b": 1})).to_text() == "2"
+
+
+async def test_a_workbench_starts_once_and_stops_once(params: StdioServerParams) -> None:
+    bench = McpWorkbench(params)
+    with pytest.raises(RuntimeError, match="not started"):
+        await bench.stop()
+    await bench.start()
+    with pytest.warns(UserWarning, match="started already"):
+        await bench.start()
+    await bench.stop()
+    with pytest.raises(RuntimeError, match="not started"):
+        await bench.stop()
+    await bench.close()
+    assert (await bench.call_tool("add", {"a": 1, "b": 2})).to_text() == "3"
+    await bench.stop()
+    assert await bench.save_state() == {"type": "McpWorkBenchState"}

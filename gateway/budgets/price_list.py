@@ -1,0 +1,93 @@
+"""Prices and context sizes of a config's models.
+
+What the config's [prices] say holds. For the rest there is the catalog of genai-prices (extra
+`prices`), whose data travels in the package: it is never brought up to date over the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from gateway.config.budgets import Price
+from gateway.config.models import ModelConfig, model_address, resolve
+from gateway.config.providers import PROVIDERS
+from gateway.config.root import Config
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
+CATALOG = "genai_prices"
+
+
+class PriceList(Mapping[str, Price]):
+    """Prices by the names of models at their providers.
+
+    The catalog is looked up when the first price is asked for: reading it takes a while.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._own = config.prices
+        self._models = [resolve(model) for model in config.models.values()]
+
+    def __getitem__(self, model: str) -> Price:
+        return self._own[model] if model in self._own else self._listed[model]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own | self._listed
+
+    def __len__(self) -> int:
+        return len(self._own | self._listed)
+
+    @cached_property
+    def _listed(self) -> dict[str, Price]:
+        """The catalog's prices of the config's models."""
+        found = [(model.model, _price(model)) for model in reversed(self._models)]
+        return {name: price for name, price in found if price is not None}
+
+
+def context_size(model: ModelConfig) -> int | None:
+    """Size of the model's context by the catalog, or None."""
+    found = _look_up(model)
+    return None if found is None else found.model.context_window
+
+
+def _price(model: ModelConfig) -> Price | None:
+    found = _look_up(model)
+    if found is None:
+        return None
+    costs = found.model_price
+    read, written = _base(costs.input_mtok), _base(costs.output_mtok)
+    return None if read is None or written is None else Price(input=read, output=written)
+
+
+def _base(price: Any) -> float | None:
+    """The price as a number; of tiers, that of short requests."""
+    return None if price is None else float(getattr(price, "base", price))
+
+
+def _look_up(model: ModelConfig) -> PriceCalculation | None:
+    """The catalog's entry for a model at its provider."""
+    place = _place(model)
+    if place is None or not model.model or find_spec(CATALOG) is None:
+        return None
+    from genai_prices import Usage, calc_price  # optional, and slow to import
+
+    try:
+        return calc_price(Usage(input_tokens=1, output_tokens=1), model.model, **place)
+    except LookupError:
+        return None
+
+
+def _place(model: ModelConfig) -> dict[str, Any] | None:
+    """The model's provider for the catalog; None where it knows none."""
+    provider = PROVIDERS.get(model.provider)
+    if provider is None:
+        return None
+    if model.provider in ("openai", "anthropic") and (address := model_address(model)):
+        return {"provider_api_url": address}
+    if model.provider == "openai":
+        return {}  # it has Gemini and Claude, too, by their names
+    return {"provider_id": provider.catalog} if provider.catalog else None

@@ -1,0 +1,90 @@
+"""A web service as a tool."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field, SecretStr, model_validator
+
+from gateway.config.table import Section, setting_error
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
+Secret = Annotated[SecretStr, Field()]
+"""The value of a table whose names are free."""
+
+_PLACE = re.compile(r"\{([^{}/]+)\}")
+_PORTS = {"http": 80, "https": 443}
+
+
+class HttpConfig(Section):
+    """A web service as a tool.
+
+    A call is one request to it. The answer is the result, also one with an error status. Redirects
+    are followed on the same server alone.
+    """
+
+    http: str
+    """Address of the service, such as "https://api.example.com/books/{id}".
+
+    Arguments in braces stand in its path, quoted. The others are the query of a GET or DELETE, and
+    the JSON body of a POST, PUT or PATCH.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    """Name for the model."""
+
+    description: str
+    """Description for the model."""
+
+    method: Method = "GET"
+    """Method of the requests. A GET counts as a tool that only reads."""
+
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """The arguments, as the JSON schema of an object."""
+
+    headers: dict[str, Secret] = Field(default_factory=dict)
+    """Headers of each request, such as Authorization."""
+
+    return_type: Literal["text", "json"] = "text"
+    """Form of the result: the answer's text, or its JSON."""
+
+    timeout: float = Field(default=5, gt=0)
+    """Seconds that a call may take."""
+
+    @property
+    def address(self) -> SplitResult:
+        """The parts of the address."""
+        return urlsplit(self.http)
+
+    @property
+    def port(self) -> int:
+        """The port, also where the scheme's own is meant."""
+        return self.address.port or _PORTS[self.address.scheme]
+
+    @property
+    def path(self) -> str:
+        """The path and the query, as the tool fills them."""
+        address = self.address
+        return (address.path or "/") + (f"?{address.query}" if address.query else "")
+
+    @model_validator(mode="after")
+    def _check_address(self) -> Self:
+        try:
+            address, _ = self.address, self.address.port
+        except ValueError as error:
+            raise setting_error(
+                "http", f"found {self.http!r}, expected an address: {error}"
+            ) from error
+        if address.username or address.password:
+            raise setting_error("http", "found a name or password in it; give a header instead")
+        if address.scheme not in _PORTS or not address.hostname or address.fragment:
+            said = f"found {self.http!r}, expected an address such as https://api.example.com/books"
+            raise setting_error("http", said)
+        known = self.parameters.get("properties", {})
+        for name in _PLACE.findall(self.path):
+            if name not in known:
+                said = f"found {{{name}}}, which is not among the properties of `parameters`"
+                raise setting_error("http", said, given=("parameters",))
+        return self

@@ -1,0 +1,112 @@
+"""`[mcp.NAME]` and `mcp` of agents: servers of the Model Context Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, cast
+
+from pydantic import Discriminator, Field, SecretStr, Tag, model_validator
+
+from gateway.config.table import ConfigPath, Section, setting_error, shorthand
+
+Secret = Annotated[SecretStr, Field()]
+"""The value of a table whose names are free."""
+
+
+NAME = r"^[A-Za-z0-9_-]+$"
+"""Form of a server's name: in the tool policy, a slash and a tool follow it."""
+
+
+class McpServer(Section):
+    """An MCP server (Model Context Protocol) whose tools agents can call.
+
+    It needs Parley's extra `mcp`.
+    """
+
+    command: str = ""
+    """The program to start, once for each thread; or give `url`."""
+
+    args: list[str] = Field(default_factory=list)
+    """Arguments of the program."""
+
+    env: dict[str, Secret] = Field(default_factory=dict)
+    """Environment variables for it; it gets few of Parley's own."""
+
+    cwd: ConfigPath | None = None
+    """Working folder of the program; Parley's own if not given."""
+
+    url: str = ""
+    """The address of a server that runs already."""
+
+    transport: Literal["http", "sse"] = "http"
+    """Protocol for a server with a `url`."""
+
+    headers: dict[str, Secret] = Field(default_factory=dict)
+    """Headers of each request to it, such as Authorization."""
+
+    timeout: float = Field(default=60, gt=0)
+    """Seconds an answer may take, without those that people and models take for it."""
+
+    resources: bool = False
+    """Offer its resources: list_resources and read_resource are tools, too."""
+
+    prompts: bool = False
+    """Offer its prompts: list_prompts and get_prompt are tools, too."""
+
+    sampling: bool | str = False
+    """Let it ask a model: true for the agent's own, or a name in [models].
+
+    The rule for the tool "NAME/sampling" decides on each request.
+    """
+
+    elicitation: bool = False
+    """Let it ask the person in the thread, in the midst of a call."""
+
+    roots: list[ConfigPath] = Field(default_factory=list)
+    """Folders that it is told to work on; this gives and takes no rights."""
+
+    @model_validator(mode="after")
+    def _check_one_way(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            found = "a command and a url" if self.url else "neither a command nor a url"
+            said = f"found {found}, expected one of the two"
+            raise setting_error("command", said, given=("command", "url"))
+        return self
+
+
+class McpConfig(McpServer):
+    """An MCP server of one agent alone."""
+
+    name: str = Field(default="mcp", pattern=NAME)
+    """Name in the tool policy: "NAME/TOOL" is the rule for a tool of this server."""
+
+
+class McpReference(Section):
+    """An MCP server of [mcp].
+
+    `"NAME"` is short for its `server`.
+    """
+
+    server: str
+    """Name of the server in [mcp], which is also its name in the tool policy."""
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "server" if "server" in cast("Mapping[str, Any]", value) else "command"
+    return "server" if isinstance(value, McpReference) else "command"
+
+
+McpEntry = Annotated[
+    Annotated[
+        Annotated[McpReference, Tag("server")] | Annotated[McpConfig, Tag("command")],
+        Discriminator(_kind),
+    ],
+    shorthand("server"),
+]
+"""A server for an agent: a name, or a table."""
+
+
+def server_name(entry: McpReference | McpConfig) -> str:
+    """The server's name in the tool policy."""
+    return entry.server if isinstance(entry, McpReference) else entry.name

@@ -1,0 +1,78 @@
+"""HTTP tools of config.toml, and `[policies.http]` for those of every team."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gateway.config.http_tool import HttpConfig
+from gateway.config.policies import HttpPolicy
+from gateway.factory.ownership import all_parts
+
+if TYPE_CHECKING:
+    from teams.base import Team
+    from teams.tools.http import HttpTool
+
+
+def make_http_tool(config: HttpConfig) -> HttpTool:
+    """A tool for the service. Raises ValueError for what makes no request."""
+    from teams.tools.http import HttpTool  # few need it
+
+    made = HttpTool(
+        config.name,
+        config.address.hostname or "",
+        config.port,
+        {"type": "object", **config.parameters},
+        headers={name: secret.get_secret_value() for name, secret in config.headers.items()},
+        description=config.description,
+        path=config.path,
+        scheme="https" if config.address.scheme == "https" else "http",
+        method=config.method,
+        return_type=config.return_type,
+        timeout=config.timeout,
+    )
+    # The operator has written the whole request.
+    made.traits = replace(made.traits, read_only=config.method == "GET")
+    return made
+
+
+def http_refusal(policy: HttpPolicy, name: str, host: str, method: str) -> str:
+    """The mistake of a tool that is not allowed, or empty."""
+    if policy.hosts is not None and not covers(policy.hosts, host):
+        return f"the tool {name!r} reaches {host}, which is not among the hosts of [policies.http]"
+    if policy.methods is not None and method not in policy.methods:
+        return (
+            f"the tool {name!r} sends {method}, which is not among the methods of [policies.http]"
+        )
+    return ""
+
+
+def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
+    """Keep the team's HTTP tools to the policy, wherever they come from.
+
+    Raises ValueError for one that it does not allow.
+    """
+    if "teams.tools.http" not in sys.modules:
+        return  # so nobody has made one
+    from teams.tools.http import HttpTool  # few need it
+
+    for tool in (part for part in all_parts(team) if isinstance(part, HttpTool)):
+        if said := http_refusal(policy, tool.name, tool.host, tool.method):
+            raise ValueError(said)
+        tool.public_only = not covers(policy.private_hosts, tool.host)
+
+
+def covers(listed: Collection[str], host: str) -> bool:
+    """True if the host is listed.
+
+    ".example.com" is that host and all below it.
+    """
+    host = host.lower().removesuffix(".")
+    return any(
+        entry == "*"
+        or host == entry.removeprefix(".").lower()
+        or (entry.startswith(".") and host.endswith(entry.lower()))
+        for entry in listed
+    )

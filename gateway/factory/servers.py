@@ -1,0 +1,81 @@
+"""MCP servers from config.toml, as workbenches of one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
+
+from gateway.config.mcp import McpConfig, McpReference, McpServer, server_name
+from gateway.factory.parts import ModelClients
+from teams.tools import Workbench
+
+if TYPE_CHECKING:
+    from teams.tools.mcp import McpServerParams, McpSessionHost
+
+
+class ServerFactory:
+    """Maker of workbenches; `servers` are those of [mcp]."""
+
+    def __init__(self, models: ModelClients, servers: Mapping[str, McpServer]) -> None:
+        self._models = models
+        self._servers = servers
+
+    def workbench(self, entry: McpReference | McpConfig, model: str) -> Workbench:
+        """Tools of a server for an agent with this model."""
+        from teams.tools.mcp import McpWorkbench  # few need it
+
+        server = self._servers[entry.server] if isinstance(entry, McpReference) else entry
+        return McpWorkbench(
+            _params(server),
+            host=self._host(server, model),
+            name=server_name(entry),
+            prompts=server.prompts,
+            resources=server.resources,
+        )
+
+    def _host(self, server: McpServer, model: str) -> McpSessionHost | None:
+        """Whoever answers the server's own requests; None for nobody."""
+        from teams.tools.mcp import (  # few need it
+            ChatCompletionClientSampler,
+            McpSessionHost,
+            RunElicitor,
+            StaticRootsProvider,
+        )
+
+        if not (server.sampling or server.elicitation or server.roots):
+            return None
+        sampler: ChatCompletionClientSampler | None = None
+        if server.sampling:
+            named = server.sampling if isinstance(server.sampling, str) else model
+            sampler = ChatCompletionClientSampler(self._models.client(named))
+        return McpSessionHost(
+            sampler,
+            StaticRootsProvider(server.roots) if server.roots else None,
+            RunElicitor() if server.elicitation else None,
+        )
+
+
+def _params(server: McpServer) -> McpServerParams:
+    from teams.tools.mcp import (  # few need it
+        SseServerParams,
+        StdioServerParams,
+        StreamableHttpServerParams,
+    )
+
+    if server.command:
+        return StdioServerParams(
+            command=server.command,
+            args=server.args,
+            env=_revealed(server.env),
+            cwd=server.cwd,
+            read_timeout_seconds=server.timeout,
+        )
+    kind = SseServerParams if server.transport == "sse" else StreamableHttpServerParams
+    headers = _revealed(server.headers)
+    return kind(url=server.url, headers=headers, sse_read_timeout=server.timeout)
+
+
+def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, Any]:
+    return {name: secret.get_secret_value() for name, secret in secrets.items()}

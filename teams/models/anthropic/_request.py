@@ -1,0 +1,187 @@
+"""Make the messages and tools of a request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never, cast
+
+from teams._base.image import Image
+from teams._base.tool_call import FunctionCall
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
+from teams.models._client import ToolChoice
+from teams.models._conversation import one_system_message
+from teams.models._types import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    ModelInfo,
+    SystemMessage,
+    UserMessage,
+)
+from teams.models.anthropic._signed import SignedAnswers, Wire
+
+_NO_TEXT = "(no text)"
+"""The first message of the user, who has to begin."""
+_GO_ON = "Continue."
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_FORBIDDEN_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The form of messages for one model."""
+
+    info: ModelInfo
+    goes_on: bool
+    signed: SignedAnswers
+
+    def messages(self, messages: Sequence[LLMMessage]) -> tuple[str, list[Wire]]:
+        """The system text and the turns.
+
+        Raises ValueError for what the model can't take.
+        """
+        if not self.info.get("multiple_system_messages", True):
+            messages = one_system_message(messages)
+        texts = [message.content for message in messages if isinstance(message, SystemMessage)]
+        turns: list[Wire] = []
+        for message in messages:
+            role = "assistant" if isinstance(message, AssistantMessage) else "user"
+            if not (blocks := list(self._blocks(message))):
+                continue  # the API refuses blank text
+            if turns and turns[-1]["role"] == role:
+                turns[-1]["content"] += blocks
+            else:
+                turns.append({"role": role, "content": blocks})
+        if not turns or turns[0]["role"] != "user":
+            turns.insert(0, _user_turn(_NO_TEXT))
+        self._end(turns)
+        return "\n".join(texts).strip(), turns
+
+    def _end(self, turns: list[Wire]) -> None:
+        """See that the model can answer the request's end."""
+        if turns[-1]["role"] != "assistant":
+            return
+        last = turns[-1]["content"][-1]
+        if last["type"] == "text" and self.goes_on:
+            turns[-1]["content"][-1] = {**last, "text": last["text"].rstrip()}
+        elif last["type"] == "text":
+            turns.append(_user_turn(_GO_ON))
+
+    def _blocks(self, message: LLMMessage) -> Iterable[Wire]:
+        match message:
+            case SystemMessage():
+                return ()
+            case UserMessage():
+                parts = message.content
+                return self._parts([parts] if isinstance(parts, str) else parts)
+            case AssistantMessage(content=str(text)):
+                return _text(text)
+            case AssistantMessage():
+                calls = cast("list[FunctionCall]", message.content)
+                signed = self.signed.find(calls)
+                return signed or [*_text(message.thought or ""), *map(_call, calls)]
+            case FunctionExecutionResultMessage():
+                return map(_result, message.content)
+            case _:
+                assert_never(message)
+
+    def _parts(self, parts: Sequence[str | Image]) -> Iterable[Wire]:
+        for part in parts:
+            if isinstance(part, str):
+                yield from _text(part)
+            elif not self.info["vision"]:
+                raise ValueError("Model does not support vision and image was provided")
+            else:
+                data = part.to_base64()
+                source = {"type": "base64", "media_type": part.mime_type, "data": data}
+                yield {"type": "image", "source": source}
+
+
+def tool_arguments(
+    tools: Sequence[Tool | ToolSchema], tool_choice: ToolChoice, turns: Sequence[Wire]
+) -> Wire:
+    """The part of a request about tools.
+
+    Turns with calls need their tools defined, even if none is offered. Raises ValueError for a tool
+    whose name the API refuses, and where `tool_choice` is not among `tools`.
+    """
+    if not tools:
+        called = _called(turns)
+        return {"tools": called, "tool_choice": {"type": "none"}} if called else {}
+    written = [_tool(tool if isinstance(tool, Mapping) else tool.schema) for tool in tools]
+    match tool_choice:
+        case "auto" | "none":
+            choice: Wire = {"type": tool_choice}
+        case "required":
+            choice = {"type": "any"}
+        case tool:
+            name = tool.schema["name"]
+            if name not in {each["name"] for each in written}:
+                raise ValueError(f"tool_choice references {name!r}, which is not among the tools.")
+            choice = {"type": "tool", "name": name}
+    return {"tools": written, "tool_choice": choice}
+
+
+def _called(turns: Sequence[Wire]) -> list[Wire]:
+    """Definitions of the tools that were called."""
+    blocks = (block for turn in turns for block in turn["content"])
+    names = dict.fromkeys(block["name"] for block in blocks if block["type"] == "tool_use")
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
+
+
+def _tool(schema: ToolSchema) -> Wire:
+    name = schema["name"]
+    if not _TOOL_NAME.fullmatch(name):
+        raise ValueError(f"Tool {name!r}: a name is 1 to 64 letters, digits, _ and - long.")
+    parameters = schema.get("parameters") or {"properties": {}}
+    return {
+        "name": name,
+        "description": schema.get("description", ""),
+        "input_schema": {**parameters, "type": "object"},
+    }
+
+
+def _text(text: str) -> list[Wire]:
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _user_turn(text: str) -> Wire:
+    return {"role": "user", "content": _text(text)}
+
+
+def _call(call: FunctionCall) -> Wire:
+    return {
+        "type": "tool_use",
+        "id": _call_id(call.id),
+        "name": call.name,
+        "input": _arguments(call.arguments),
+    }
+
+
+def _result(result: FunctionExecutionResult) -> Wire:
+    wire: Wire = {"type": "tool_result", "tool_use_id": _call_id(result.call_id)}
+    if result.content.strip():
+        wire["content"] = result.content
+    if result.is_error:
+        wire["is_error"] = True
+    return wire
+
+
+def _call_id(call_id: str) -> str:
+    """The id, maybe of another model, in the API's characters."""
+    return _FORBIDDEN_IN_IDS.sub("_", call_id)
+
+
+def _arguments(text: str) -> Wire:
+    """The arguments as the object that the API demands."""
+    value: Any
+    try:
+        value = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        value = text
+    return cast("Wire", value) if isinstance(value, dict) else {"arguments": value}

@@ -1,0 +1,80 @@
+"""Requests that reach public addresses alone."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from functools import cache
+from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def is_named(host: str) -> bool:
+    """True for a host that is an address, or localhost."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return True
+
+
+def has_proxy(scheme: str, host: str) -> bool:
+    """True if a proxy asks the host, and finds its address."""
+    from urllib.request import getproxies, proxy_bypass  # for a quick start
+
+    proxies = getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not proxy_bypass(host)
+
+
+async def public_addresses(host: str, port: int) -> list[str]:
+    """The addresses of the host. Raises ValueError for a private one."""
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise ConnectionError(f"There is no address of {host}: {error}") from error
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not all(map(is_public, addresses)):
+        raise ValueError(f"{host} leads to an address of a private network, which is refused.")
+    return addresses
+
+
+def is_public(address: str) -> bool:
+    """True for an address that anybody can reach."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    return found.is_global and not found.is_multicast
+
+
+def public_transport(verify: Any) -> httpx.AsyncBaseTransport:
+    """A transport that connects to the addresses that it has checked."""
+    return _transport_class()(verify=verify)
+
+
+@cache
+def _transport_class() -> type[httpx.AsyncHTTPTransport]:
+    import httpx  # for a quick start
+
+    class PublicTransport(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            url, host = request.url, request.url.raw_host.decode("ascii")
+            port = url.port or (443 if url.scheme == "https" else 80)
+            addresses = await public_addresses(host, port)
+            request.extensions = {**request.extensions, "sni_hostname": host}
+            try:
+                for address in addresses[:-1]:
+                    request.url = url.copy_with(host=address)
+                    try:
+                        return await super().handle_async_request(request)
+                    except httpx.ConnectError:
+                        continue
+                request.url = url.copy_with(host=addresses[-1])
+                return await super().handle_async_request(request)
+            finally:
+                request.url = url  # redirects start at the name
+
+    return PublicTransport

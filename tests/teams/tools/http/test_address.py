@@ -1,0 +1,161 @@
+"""Tools that reach public addresses alone."""
+
+from __future__ import annotations
+
+import datetime
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+import teams.tools.http._address as address_module
+import teams.tools.http._tool as tool_module
+from teams.core import CancellationToken
+from teams.tools.http import HttpTool
+from teams.tools.http._address import is_named, is_public
+
+HOST = "books.example"
+
+
+class Names:
+    """A resolver of this process: the addresses of a host."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.known: dict[str, list[str]] = {}
+        self.asked: list[str] = []
+        monkeypatch.setattr(socket, "getaddrinfo", self.resolve)
+
+    def resolve(self, host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+        self.asked.append(str(host))
+        if host not in self.known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        kind = socket.AF_INET
+        return [(kind, socket.SOCK_STREAM, 6, "", (each, port)) for each in self.known[host]]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    for variable in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+        monkeypatch.delenv(variable.upper(), raising=False)
+    return Names(monkeypatch)
+
+
+@pytest.fixture
+def as_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of these tests counts as one of the internet."""
+    monkeypatch.setattr(address_module, "is_public", lambda address: address == "127.0.0.1")
+
+
+def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Contexts of a server called HOST, and of clients that trust it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    pem = serialization.Encoding.PEM
+    (folder / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return server, ssl.create_default_context(cafile=str(folder / "cert.pem"))
+
+
+@pytest.fixture
+async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+    server, client = certificate(tmp_path)
+    monkeypatch.setattr(tool_module, "_tls", lambda: client)
+
+    async def book(request: web.Request) -> web.Response:
+        if request.path == "/old":
+            return web.Response(status=302, headers={"Location": f"https://{request.host}/new"})
+        return web.Response(text=f"{request.path} at {request.host}")
+
+    app = web.Application()
+    app.router.add_get("/{rest:.*}", book)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server)
+    await site.start()
+    yield runner.addresses[0][1]
+    await runner.cleanup()
+
+
+def tool(host: str, port: int, path: str = "/x", scheme: Any = "https") -> HttpTool:
+    made = HttpTool("get", host, port, {"type": "object"}, path=path, scheme=scheme, method="GET")
+    made.public_only = True
+    return made
+
+
+async def call(tool: HttpTool) -> Any:
+    return await tool.run_json({}, CancellationToken())
+
+
+@pytest.mark.parametrize("private", ["10.0.0.5", "127.0.0.1", "169.254.169.254", "192.168.1.1"])
+async def test_a_name_that_leads_to_a_private_address_is_refused(names: Names, private: str):
+    names.known[HOST] = ["93.184.216.34", private]
+    with pytest.raises(ValueError, match=f"{HOST} leads to an address of a private network") as no:
+        await call(tool(HOST, 443))
+    assert private not in str(no.value)
+    names.known.clear()
+    with pytest.raises(ConnectionError, match=f"There is no address of {HOST}"):
+        await call(tool(HOST, 443))
+
+
+@pytest.mark.usefixtures("as_public")
+async def test_the_request_goes_to_the_address_that_was_checked(names: Names, port: int):
+    names.known[HOST] = ["127.0.0.1"]
+    assert await call(tool(HOST, port)) == f"/x at {HOST}:{port}"  # and its certificate is checked
+    assert set(names.asked) == {HOST, "127.0.0.1"} or names.asked == [HOST]
+
+
+@pytest.mark.usefixtures("as_public")
+async def test_a_redirect_on_the_same_server_is_followed_by_its_name(names: Names, port: int):
+    names.known[HOST] = ["127.0.0.1"]
+    assert await call(tool(HOST, port, "/old")) == f"/new at {HOST}:{port}"
+
+
+@pytest.mark.usefixtures("as_public")
+async def test_a_certificate_for_another_name_is_refused(names: Names, port: int):
+    names.known["other.example"] = ["127.0.0.1"]
+    with pytest.raises(ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+        await call(tool("other.example", port))
+
+
+async def test_a_proxy_finds_the_address_itself(names: Names, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    with pytest.raises(ConnectionError):
+        await call(tool(HOST, 443))
+    assert HOST not in names.asked
+
+
+def test_a_host_that_is_an_address_is_taken_as_it_is():
+    for host in ("127.0.0.1", "[::1]", "10.0.0.1", "localhost", "a.localhost"):
+        assert is_named(host)
+    assert not is_named(HOST)
+
+
+def test_private_addresses_in_each_form():
+    for private in ("::1", "fe80::1%eth0", "::ffff:10.0.0.1", "100.64.0.1", "224.0.0.1", "fc00::1"):
+        assert not is_public(private)
+    for public in ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"):
+        assert is_public(public)
