@@ -14,14 +14,13 @@ from contextlib import suppress
 _ANYIO = ("anyio.abc", "anyio.lowlevel", "anyio._backends._asyncio")
 
 LATER: Mapping[str, tuple[str, ...]] = {
-    "openai": ("jiter",),
     "httpx": (*_ANYIO, "httpcore._backends.anyio"),
     "httpx2": (*_ANYIO, "httpcore2._backends.anyio"),
-    "mcp": ("mcp.client.session", "mcp.client.stdio"),
-    "gateway.budgets.price_list": ("genai_prices.data",),
+    "openai": ("jiter",),
     "teams": ("teams._snapshot.snapshot",),
+    "mcp": ("mcp.client.session", "mcp.client.stdio"),
 }
-"""Modules by the package that uses them later, if it is used at all."""
+"""Modules by the package that uses them later, if at all; what is used first stands first."""
 
 
 def import_later_modules() -> None:

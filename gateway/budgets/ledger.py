@@ -78,7 +78,7 @@ class Ledger:
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         """Threads that know which model answers in the place of which."""
         self._longest: dict[str, int] = {}
-        self.use(budgets, prices or {}, zone)
+        self.use(budgets, {} if prices is None else prices, zone)
 
     def use(self, budgets: Iterable[Budget], prices: Mapping[str, Price], zone: str) -> None:
         """Hold turns that begin from now on to these budgets."""

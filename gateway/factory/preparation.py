@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import Any, cast
 from gateway.base.background import giving_way
 from gateway.config.http_tool import HttpConfig
 from gateway.config.mcp import McpConfig, McpReference
+from gateway.config.models import resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.table import Section
@@ -18,6 +19,8 @@ from gateway.config.teams import ComponentTeam
 from gateway.factory.component_files import import_classes, read_component
 from gateway.factory.model_clients import ModelClients
 
+PRICES = ("genai_prices.data", "genai_prices.data_units")
+"""The catalog of prices, which the end of the first turn looks into; an extra."""
 MCP = ("teams.tools.mcp", "mcp", "mcp.client.session", "mcp.client.stdio")
 
 
@@ -68,13 +71,21 @@ class Preparation:
         if isinstance(section, HttpConfig):
             import_module("httpx")
         if isinstance(section, McpConfig | McpReference):
-            for module in MCP:
-                with suppress(ImportError):
-                    import_module(module)
+            _import(MCP)
 
     def _make(self, model: str) -> None:
         with suppress(Exception):
             self._models.make_slow(model)
+            name = model or self._config.model_name()
+            if resolve(self._config.models[name]).provider != "demo":
+                _import(PRICES)
+
+
+def _import(modules: Iterable[str]) -> None:
+    """Import the modules that are there."""
+    for module in modules:
+        with suppress(ImportError):
+            import_module(module)
 
 
 def _tables(value: object) -> Iterator[Section]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 
@@ -15,7 +14,7 @@ class AbstractCache(Protocol):
         """The value under `key`, or `default`."""
         ...
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: Any) -> Any:
         """Keep `value` under `key`."""
         ...
 
@@ -25,25 +24,18 @@ class AbstractCache(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
 
 
-class Cache(AbstractCache):
-    """A cache that outlives the process."""
-
-    def __init__(self, store: Any) -> None:
-        self._store = store
+class Cache:
+    """Caches of the usual kinds."""
 
     @staticmethod
-    def disk(cache_seed: str | int = 42, cache_path_root: str | Path = ".cache") -> Cache:
+    def disk(cache_seed: str | int = 42, cache_path_root: str | Path = ".cache") -> AbstractCache:
         """The cache in the folder `cache_path_root`/`cache_seed` (extra `diskcache`).
 
-        Values are pickled: who may write into the folder may run code in your process.
+        It outlives the process. Values are pickled: who may write into the folder may run code in
+        your process.
         """
         try:
             from diskcache import Cache as Folder  # an extra # pyright: ignore[reportMissingTypeStubs]
@@ -52,27 +44,4 @@ class Cache(AbstractCache):
                 "A cache on disk needs the extra 'diskcache': "
                 "pip install 'parley-gateway[diskcache]'."
             ) from error
-        return Cache(Folder(str(Path(cache_path_root, str(cache_seed)))))
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value under `key`, or `default`."""
-        return self._store.get(key, default)
-
-    def set(self, key: str, value: Any) -> None:
-        """Keep `value` under `key`."""
-        self._store.set(key, value)
-
-    def close(self) -> None:
-        """Close the folder; it opens again by itself."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        return Folder(str(Path(cache_path_root, str(cache_seed))))

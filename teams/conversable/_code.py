@@ -29,8 +29,8 @@ from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_code
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
-
-Message = dict[str, Any]
+from teams.conversable._protocols import Message
+from teams.conversable._state import AgentState
 
 logger = logging.getLogger("teams")
 
@@ -58,10 +58,9 @@ class FoundCode:
     executor: Executor | None
 
 
-class CodeMixin:
+class CodeMixin(AgentState):
     """Code execution of a ConversableAgent."""
 
-    _oai_messages: Any
     _code_execution_config: dict[str, Any] | Literal[False]
     _code_executor: Executor | None
     _code_folder: LocalCommandLineCodeExecutor | None

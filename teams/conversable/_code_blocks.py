@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from teams._base.code import CodeBlock
 from teams._base.fences import fenced_blocks
+from teams.conversable._messages import content_text
 
 _SHELL = re.compile(r"\s*(?:python3?|pip3?)\s")
 UNKNOWN = "unknown"
@@ -40,7 +41,7 @@ def newest_code(
 
 def code_blocks_of(content: object) -> list[CodeBlock]:
     """The fenced blocks of a message's text."""
-    text = _text_of(content).replace("\r\n", "\n")
+    text = content_text(content).replace("\r\n", "\n")
     return [CodeBlock(code.removesuffix("\n"), language) for language, code in fenced_blocks(text)]
 
 
@@ -55,14 +56,3 @@ def language_of(language: str, code: str) -> str:
     except (SyntaxError, ValueError):
         return UNKNOWN
     return "python"
-
-
-def _text_of(content: object) -> str:
-    match content:
-        case str():
-            return content
-        case list():
-            parts = cast("list[dict[str, Any]]", content)
-            return "\n".join(part.get("text") or "" for part in parts)
-        case _:
-            return ""

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from teams._base.image import Image
 from teams._base.tool_call import FunctionCall
+from teams.conversable._protocols import Message
 from teams.models._types import (
     AssistantMessage,
     FunctionExecutionResult,
@@ -17,8 +18,6 @@ from teams.models._types import (
     UserMessage,
 )
 
-ChatMessage = dict[str, Any]
-
 _FORBIDDEN_IN_NAMES = re.compile(r"[\s<|\\/>]")
 _FORBIDDEN_IN_CALLS = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME_LENGTH = 64
@@ -26,12 +25,12 @@ _NO_ID = "function_call"
 """Id of a legacy function call, which has none of its own."""
 
 
-def spread_tool_responses(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+def spread_tool_responses(messages: Iterable[Message]) -> list[Message]:
     """Put tool responses in the place of the message that carries them.
 
     A message of another role, by which a person broke off the calls, follows its responses.
     """
-    spread: list[ChatMessage] = []
+    spread: list[Message] = []
     for message in messages:
         responses = message.get("tool_responses")
         spread += responses or ()
@@ -43,24 +42,28 @@ def spread_tool_responses(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def fill_templates(
-    messages: Iterable[ChatMessage], context: Mapping[str, Any] | None, *, texts: bool
-) -> list[ChatMessage]:
-    """The messages without their contexts, which are filled into contents."""
-    filled: list[ChatMessage] = []
+    messages: Iterable[Message], context: Mapping[str, Any] | None, *, texts: bool
+) -> list[Message]:
+    """The messages without their contexts, which are filled into contents.
+
+    The request's context, that of its last message, goes over a message's own.
+    """
+    filled: list[Message] = []
     for message in messages:
         content = message.get("content")
         if texts or callable(content) or "context" in message:
-            content = fill_template(content, message.get("context", context), texts=texts)
+            known: dict[str, Any] = {**(message.get("context") or {}), **(context or {})}
+            content = fill_template(content, known, texts=texts)
             message = {**message, "content": content}
             message.pop("context", None)
         filled.append(message)
     return filled
 
 
-def fill_template(content: Any, context: Mapping[str, Any] | None, *, texts: bool) -> Any:
+def fill_template(content: Any, context: Mapping[str, Any], *, texts: bool) -> Any:
     """The content with the context in it; with `texts`, also in texts."""
     if callable(content):
-        return content(context or {})
+        return content(context)
     return content.format(**context) if texts and context and isinstance(content, str) else content
 
 
@@ -69,14 +72,14 @@ def clean_call_name(name: str) -> str:
     return _FORBIDDEN_IN_CALLS.sub("_", name)[:_NAME_LENGTH]
 
 
-def wire_message(message: ChatMessage) -> ChatMessage:
+def wire_message(message: Message) -> Message:
     """The message with a name that OpenAI's API takes."""
     name = str(message.get("name") or "")
     fitting = _FORBIDDEN_IN_NAMES.sub("_", name)[:_NAME_LENGTH]
     return message if fitting == name else {**message, "name": fitting}
 
 
-def model_messages(messages: Iterable[ChatMessage], *, images: bool) -> list[LLMMessage]:
+def model_messages(messages: Iterable[Message], *, images: bool) -> list[LLMMessage]:
     """The messages as the clients of `teams.models` take them.
 
     Without `images` a text stands for each. ValueError for an image that is only an address.

@@ -7,37 +7,33 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 from teams._base.threads import in_daemon_thread
-from teams.conversable._cache import AbstractCache
+from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
 from teams.conversable._printing import IOStream
+from teams.conversable._protocols import Message
+from teams.conversable._state import AgentState
 from teams.conversable._usage import Summary
 from teams.conversable._wrapper import OpenAIWrapper
 
+Messages = list[Message] | None
 Reply = tuple[bool, str | dict[str, Any] | None]
 
 _OPTIONAL = ("id", "type")
 
 
-class ModelMixin:
+class ModelMixin(AgentState):
     """The methods of a ConversableAgent that ask models."""
 
     DEFAULT_CONFIG: ClassVar[dict[str, Any] | Literal[False]] = False
     """The `llm_config` of agents that are given none."""
 
-    llm_config: dict[str, Any] | Literal[False]
-    client: OpenAIWrapper | None
-    client_cache: AbstractCache | None
-    _name: str
-    _oai_messages: dict[Any, list[dict[str, Any]]]
-    _oai_system_message: list[dict[str, Any]]
-
     def _begin_models(self, llm_config: dict[str, Any] | Literal[False] | None) -> None:
         """Take the constructor's argument."""
         given = self.DEFAULT_CONFIG if llm_config is None else llm_config
         self.llm_config = check_llm_config(given)
-        self.client = None if self.llm_config is False else OpenAIWrapper(**self.llm_config)
-        self.client_cache = None
+        self.client = self.client_cache = None
+        self._update_client()
 
     def _update_client(self) -> None:
         """Let the client follow a changed `llm_config`."""
@@ -48,36 +44,25 @@ class ModelMixin:
         else:
             self.client.reconfigure(self.llm_config)
 
-    def generate_oai_reply(
-        self,
-        messages: list[dict[str, Any]] | None = None,
-        sender: Any = None,
-        config: OpenAIWrapper | None = None,
+    async def _generate_oai_reply(
+        self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
     ) -> Reply:
         """The model's answer to the conversation."""
         client = self.client if config is None else config
         if client is None:
             return False, None
-        response = client.create(**self._request(messages, sender))
+        given = self._oai_messages[sender] if messages is None else messages
+        response = await mode.call(
+            client.create,
+            partial(_a_create, client),
+            messages=[*self._oai_system_message, *spread_tool_responses(given)],
+            context=given[-1].get("context") if given else None,
+            cache=self.client_cache,
+            agent=self,
+        )
         return _reply(client, response)
 
-    async def a_generate_oai_reply(
-        self,
-        messages: list[dict[str, Any]] | None = None,
-        sender: Any = None,
-        config: Any = None,
-    ) -> Reply:
-        """See `generate_oai_reply`."""
-        client = self.client if config is None else config
-        if client is None:
-            return False, None
-        request = self._request(messages, sender)
-        if isinstance(client, OpenAIWrapper):
-            response = await client.a_create(**request)
-        else:
-            create = partial(client.create, **request)
-            response = await in_daemon_thread(create, name="model client")
-        return _reply(client, response)
+    generate_oai_reply, a_generate_oai_reply = forms(_generate_oai_reply)
 
     def register_model_client(self, model_client_cls: type[Any], **kwargs: Any) -> None:
         """Make a client for the first entry that names its class."""
@@ -105,15 +90,11 @@ class ModelMixin:
         """The usage, answers out of a cache included."""
         return None if self.client is None else self.client.total_usage_summary
 
-    def _request(self, messages: list[dict[str, Any]] | None, sender: Any) -> dict[str, Any]:
-        """The client's arguments."""
-        given = self._oai_messages[sender] if messages is None else messages
-        return {
-            "messages": [*self._oai_system_message, *spread_tool_responses(given)],
-            "context": given[-1].get("context") if given else None,
-            "cache": self.client_cache,
-            "agent": self,
-        }
+
+async def _a_create(client: Any, **request: Any) -> Any:
+    if isinstance(client, OpenAIWrapper):
+        return await client.a_create(**request)
+    return await in_daemon_thread(partial(client.create, **request), name="model client")
 
 
 def _reply(client: Any, response: Any) -> Reply:

@@ -77,7 +77,7 @@ def print_received(message: Message, *, sender: str, recipient: str, formats: bo
     if message["role"] in {"function", "tool"}:
         _print_result(message)
         return
-    content = fill_template(message["content"], message.get("context"), texts=formats)
+    content = fill_template(message["content"], message.get("context", {}), texts=formats)
     if content is not None:
         say(shown_content(content))
     if call := message.get("function_call"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -66,7 +67,7 @@ class ProviderClient:
         model = options.pop("model", None)
         if not model:
             raise ValueError("No model is named: give 'model' in llm_config or to create().")
-        streamed, messages = options.pop("stream", False), options.pop("messages")
+        streamed, messages = options.pop("stream", False), options.pop("messages", [])
         legacy_call = "functions" in options and "tools" not in options
         wanted = options.get("response_format")
         arguments: dict[str, Any] = {"extra_create_args": options}
@@ -141,7 +142,7 @@ class ProviderClient:
             catalog = import_module("teams.models.openai._catalog")
             given |= {} if catalog.known_model(given["model"]) else {"model_info": _ABLE}
         clients = await _clients_of_loop()
-        key = (made, _frozen(given))
+        key = made, json.dumps(given, sort_keys=True, default=repr)
         if key not in clients:
             clients[key] = made(**given)
         return clients[key]
@@ -217,11 +218,3 @@ def _parameters() -> frozenset[str]:
     from openai.resources.chat.completions import AsyncCompletions  # for start-up
 
     return frozenset(inspect.signature(AsyncCompletions.create).parameters)
-
-
-def _frozen(value: Any) -> Any:
-    """A key that tells settings apart."""
-    if not isinstance(value, dict):
-        return value
-    settings = cast("dict[str, Any]", value)
-    return tuple(sorted((key, _frozen(each)) for key, each in settings.items()))

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from teams.conversable._cache import AbstractCache
 from teams.conversable._human_input import HumanInputMode
 from teams.conversable._protocols import Agent, Message
+from teams.conversable._wrapper import OpenAIWrapper
 
 
 class AgentState:
@@ -17,8 +19,8 @@ class AgentState:
     human_input_mode: HumanInputMode
     context_variables: dict[str, Any]
     llm_config: Any
-    client: Any
-    client_cache: Any
+    client: OpenAIWrapper | None
+    client_cache: AbstractCache | None
     reply_at_receive: defaultdict[Agent | None, bool]
     silent: bool | None
     _name: str

@@ -87,7 +87,7 @@ async def _reflect(
         "cache": agent.client_cache,
         "agent": agent,
     }
-    client = agent.client
+    client: Any = agent.client
     try:
         response = await mode.call(client.create, client.a_create, **request)
     except BadRequest as error:

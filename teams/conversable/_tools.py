@@ -1,14 +1,12 @@
-"""Tools of a ConversableAgent: signatures for its model, functions, calls."""
+"""Functions of a ConversableAgent, and replies to calls of them."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
 import warnings
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
@@ -17,34 +15,24 @@ from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_calls
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
-from teams.conversable._tool_schema import tool_schema
+from teams.conversable._protocols import Message
+from teams.conversable._signatures import SignaturesMixin, check_name, remembered, warn_overridden
 from teams.conversable._tool_values import for_execution, read_arguments
 
-Message = dict[str, Any]
 Messages = list[Message] | None
 F = TypeVar("F", bound=Callable[..., Any])
 
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_LONGEST_NAME = 64
-_registered: weakref.WeakKeyDictionary[Callable[..., Any], Message] = weakref.WeakKeyDictionary()
-"""Name and description that decorators gave a function, for those around them."""
 
-
-class ToolsMixin:
+class ToolsMixin(SignaturesMixin):
     """Functions and tools of a ConversableAgent."""
 
-    llm_config: Any
-    _oai_messages: Any
     _function_map: dict[str, Callable[..., Any]]
 
     def _begin_tools(self, function_map: Mapping[str, Callable[..., Any]] | None) -> None:
         """Take the constructor's argument."""
         for name in function_map or ():
-            _check_name(name)
+            check_name(name)
         self._function_map = {**(function_map or {})}
-
-    def _update_client(self) -> None:
-        """Let the model client, where there is one, follow a changed `llm_config`."""
 
     @property
     def function_map(self) -> dict[str, Callable[..., Any]]:
@@ -59,10 +47,10 @@ class ToolsMixin:
     def register_function(self, function_map: dict[str, Callable[..., Any] | None]) -> None:
         """Add functions, or remove those whose value is None."""
         for name in function_map:
-            _check_name(name)
+            check_name(name)
         for name, function in function_map.items():
             if name in self._function_map:
-                _warn_overridden(name)
+                warn_overridden(name)
             elif function is None:
                 warnings.warn(
                     f"Function '{name}' can't be removed: it is not registered.",
@@ -81,66 +69,8 @@ class ToolsMixin:
         """
 
         def register(function: F) -> F:
-            known = _remembered(function, name=name)
+            known = remembered(function, name=name)
             self.register_function({known["name"]: for_execution(function)})
-            return function
-
-        return register
-
-    def update_function_signature(self, func_sig: str | Message, is_remove: bool | None) -> None:
-        """Add or replace a function's signature, or remove it by its name."""
-        self._update_signature("function", func_sig, remove=bool(is_remove))
-
-    def update_tool_signature(self, tool_sig: str | Message, is_remove: bool) -> None:
-        """Add or replace a tool's signature, or remove it by its name."""
-        self._update_signature("tool", tool_sig, remove=is_remove)
-
-    def _update_signature(
-        self, kind: Literal["function", "tool"], signature: str | Message, *, remove: bool
-    ) -> None:
-        if not self.llm_config:
-            raise AssertionError(f"To update a {kind} signature, agent must have an llm_config")
-        key = f"{kind}s"
-        known: list[Message] | None = self.llm_config.get(key)
-        if remove:
-            if known is None:
-                raise AssertionError(f"No {kind} can be removed: the llm_config has no {key!r}.")
-            kept = [each for each in known if _signature_name(each) != signature]
-        elif isinstance(signature, dict):
-            kept = [*_others(known or [], signature), signature]
-        else:
-            raise ValueError(f"The {kind} signature must be a dict, not {signature!r}.")
-        others = {name: value for name, value in self.llm_config.items() if name != key}
-        self.llm_config = {**others, key: kept} if kept else others
-        self._update_client()
-
-    def register_for_llm(
-        self,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        api_style: Literal["function", "tool"] = "tool",
-    ) -> Callable[[F], F]:
-        """Decorator: let the agent's model call the function.
-
-        Name and description may be left to the decorators nearer to the function; by default the
-        name is the function's.
-        """
-        if api_style not in ("function", "tool"):
-            raise ValueError(f"api_style must be 'function' or 'tool', not {api_style!r}.")
-
-        def register(function: F) -> F:
-            known = _remembered(function, name=name, description=description)
-            if not known.get("description"):
-                raise ValueError(
-                    f"The function {known['name']!r} needs a description: the decorator nearest to "
-                    "it must give one."
-                )
-            schema = tool_schema(function, name=known["name"], description=known["description"])
-            if api_style == "tool":
-                self.update_tool_signature(schema, is_remove=False)
-            else:
-                self.update_function_signature(schema["function"], is_remove=False)
             return function
 
         return register
@@ -251,42 +181,6 @@ def register_function(
     name = name or function_name(f)
     caller.register_for_llm(name=name, description=description)(f)
     executor.register_for_execution(name=name)(f)
-
-
-def _remembered(
-    function: Callable[..., Any], *, name: str | None, description: str | None = None
-) -> Message:
-    """Name and description, also those of decorators nearer to the function."""
-    known = _registered.setdefault(function, {"name": function_name(function)})
-    known |= {"name": name} if name else {}
-    known |= {"description": description} if description else {}
-    return known
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"Invalid name: {name}. Only letters, numbers, '_' and '-' are allowed.")
-    if len(name) > _LONGEST_NAME:
-        raise ValueError(f"Invalid name: {name}. It has more than {_LONGEST_NAME} characters.")
-
-
-def _signature_name(signature: Message) -> str:
-    """The name in an entry of `functions` or `tools`."""
-    return signature.get("function", signature).get("name", "")
-
-
-def _others(known: list[Message], signature: Message) -> list[Message]:
-    """The entries of other names; replacing one warns."""
-    name = _signature_name(signature)
-    _check_name(name)
-    others = [each for each in known if _signature_name(each) != name]
-    if len(others) < len(known):
-        _warn_overridden(name)
-    return others
-
-
-def _warn_overridden(name: str) -> None:
-    warnings.warn(f"Function '{name}' is being overridden.", UserWarning, stacklevel=3)
 
 
 def _result(func_call: Message, content: Any) -> Message:

@@ -11,7 +11,6 @@ Summary = dict[str, Any]
 """{"total_cost": cost, model: {"cost", "prompt_tokens", ...}}."""
 
 COUNTED = ("cost", "prompt_tokens", "completion_tokens", "total_tokens")
-_MODES = ("actual", "total")
 _WORDS = {"actual": "excluding", "total": "including"}
 _BOTH = (
     "All completions are non-cached: the total cost with cached completions is the same as actual "
@@ -58,10 +57,10 @@ def print_usage(actual: Summary | None, total: Summary | None, mode: str | Seque
         say('No usage summary. Please call "create" first.', flush=True)
         return
     modes = [mode] if isinstance(mode, str) else list(mode)
-    if not modes or any(each not in _MODES for each in modes):
+    if not modes or any(each not in _WORDS for each in modes):
         raise ValueError(f"Invalid mode: {mode!r}. Choose from 'actual', 'total', or both of them.")
     say("-" * 100, flush=True)
-    if len(set(modes)) == len(_MODES) and actual == total:
+    if len(set(modes)) == len(_WORDS) and actual == total:
         _print_summary(actual, "actual")
         say(_BOTH, flush=True)
     else:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Protocol
 
 from teams._base.threads import in_daemon_thread, is_async
 from teams.conversable._cache import AbstractCache, Cache
-from teams.conversable._facade import run_to_end, run_unsuspended
+from teams.conversable._facade import run_to_end
+from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import ModelCall, merge_entries
 from teams.conversable._model_messages import fill_templates
 from teams.conversable._prices import parse_price
@@ -60,16 +61,17 @@ class _Entry:
         if (price := settings.get("price")) is not None:
             parse_price(price)  # a wrong one is told before a model is asked
 
-    async def ask(self, call: ModelCall, *, sync: bool) -> Any:
+    async def ask(self, mode: Mode, call: ModelCall) -> Any:
         """The response, its cost set."""
         if isinstance(self.client, ProviderClient):
             asked = self.client.ask(call)
-            return run_to_end(asked) if sync else await asked
+            return await asked if mode.is_async else run_to_end(asked)
         create = partial(self.client.create, call.options)
         if is_async(self.client.create):
-            response = run_to_end(create()) if sync else await create()
+            response = await create() if mode.is_async else run_to_end(create())
         else:
-            response = create() if sync else await in_daemon_thread(create, name="model client")
+            off_loop = partial(in_daemon_thread, create, name="model client")
+            response = await mode.call(create, off_loop)
         with suppress(AttributeError, ValueError):  # a class may take no more fields
             response.cost = self.client.cost(response)
         return response
@@ -117,19 +119,6 @@ class OpenAIWrapper:
                 return
         logger.warning("All entries of the config_list for the model client %s are taken.", name)
 
-    def create(self, **config: Any) -> Any:
-        """The first answer that passes `filter_func`.
-
-        Options go over those of the entries. Ours are `context` (for templates in messages and the
-        filter), `cache`, `filter_func` and `agent`. The response gets `cost`, `config_id` and
-        `pass_filter`.
-        """
-        return run_unsuspended(self._create(config, sync=True))
-
-    async def a_create(self, **config: Any) -> Any:
-        """See `create`; a custom client's own `create` runs off the loop."""
-        return await self._create(config, sync=False)
-
     def extract_text_or_completion_object(self, response: Any) -> list[Any]:
         """The text of each choice, or its message if it holds calls."""
         index: int = response.config_id
@@ -143,14 +132,20 @@ class OpenAIWrapper:
         """Forget the usage so far."""
         self.actual_usage_summary = self.total_usage_summary = None
 
-    async def _create(self, config: dict[str, Any], *, sync: bool) -> Any:
+    async def _create(self, mode: Mode, **config: Any) -> Any:
+        """The first answer that passes `filter_func`.
+
+        Options go over those of the entries. Ours are `context` (for templates in messages and the
+        filter), `cache`, `filter_func` and `agent`. The response gets `cost`, `config_id` and
+        `pass_filter`. In the async form a custom client's own `create` runs off the loop.
+        """
         self._check_registered()
         config = {key: value for key, value in config.items() if value is not None}
         last = len(self._entries) - 1
         for index, entry in enumerate(self._entries):
             call = _call(entry, config)
             try:
-                response = await self._answer(entry, call, sync=sync)
+                response = await self._answer(mode, entry, call)
             except ModelRefused:
                 raise
             except Exception as error:
@@ -169,7 +164,9 @@ class OpenAIWrapper:
                 return response
         raise ValueError("The config_list is empty.")
 
-    async def _answer(self, entry: _Entry, call: ModelCall, *, sync: bool) -> Any:
+    create, a_create = forms(_create)
+
+    async def _answer(self, mode: Mode, entry: _Entry, call: ModelCall) -> Any:
         """The response, out of the cache if it is there; counted."""
         cache = _cache(call)
         response, key = None, "" if cache is None else call.cache_key()
@@ -177,7 +174,7 @@ class OpenAIWrapper:
             with cache as opened:
                 response = opened.get(key, None)
         if response is None:
-            response = await entry.ask(call, sync=sync)
+            response = await entry.ask(mode, call)
             usage = entry.client.get_usage(response)
             self.actual_usage_summary = add_usage(self.actual_usage_summary, usage)
             if cache is not None:

@@ -87,7 +87,7 @@ def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
 def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
     """Text of the message's files, which its sender need not have written."""
     rows = connection.fetch(
-        "SELECT a.name, substr(b.data, 1, :longest) AS data"
+        "SELECT a.name, COALESCE(substr(b.data, 1, :longest), x'') AS data"
         " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
         f" WHERE a.inbox = :inbox AND {_IS_TEXT} ORDER BY a.n",
         {"inbox": inbox, "longest": LONGEST_TEXT_FILE},

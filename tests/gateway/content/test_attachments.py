@@ -213,3 +213,15 @@ async def test_a_model_is_shown_images_by_their_contents(tmp_path):
     (said,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
     assert [getattr(part, "mime_type", "") for part in said.content][-1] == "image/png"
     assert MultiModalMessage(source="user", content=said.content).content
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+async def test_an_empty_text_file_holds_nothing_up(tmp_path, kind: str):
+    """SQLite has NULL for a part of an empty blob."""
+    client = model("seen")
+    teams = ScriptedTeams(lambda: solo(client))
+    async with opened(tmp_path, teams) as gateway:
+        receipt = await gateway.accept(message(file(b"", "empty.txt", kind)))
+        await until(gateway, receipt.thread, ends)
+    (said,) = [m for m in client.create_calls[0]["messages"] if m.type == "UserMessage"]
+    assert "empty.txt" in str(said.content)

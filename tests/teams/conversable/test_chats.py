@@ -394,7 +394,9 @@ async def test_a_cancelled_chat_ends_at_once_with_its_messages():
 
 
 def test_the_cache_of_a_chat_holds_for_both_and_for_this_chat_alone(start: Start):
-    al, bo, mine, given = agent("al"), agent("bo"), object(), object()
+    al, bo = agent("al"), agent("bo")
+    mine: Any = object()
+    given: Any = object()
     al.client_cache = mine
     seen: list[Any] = []
 
@@ -421,3 +423,24 @@ def test_the_context_of_a_chat_may_name_it(start: Start):
     al, bo = agent("al"), agent("bo")
     bo.register_reply(al, reply(None))
     assert start(al, bo, message="hi", chat_id=7).chat_id == 7
+
+
+def test_what_people_wrote_in_an_earlier_chat_is_not_of_this_one(start: Start):
+    al = agent("al")
+    with IOStream.set_default(Screen("one", "two")):
+        first = start(al, saying("bo", "1"))
+        second = start(al, saying("cy", "1"))
+    assert (first.human_input, second.human_input) == (["one"], ["two"])
+
+
+async def test_plain_reply_functions_of_an_async_chat_run_on_its_loop():
+    al, bo = agent("al"), agent("bo")
+    loops: list[Any] = []
+
+    def look(*_: Any, **__: Any) -> tuple[bool, str]:
+        loops.append(asyncio.get_running_loop())
+        return True, "x"
+
+    bo.register_reply(al, look)
+    await al.a_initiate_chat(bo, message="hi", max_turns=1, silent=True)
+    assert loops == [asyncio.get_running_loop()]

@@ -82,3 +82,8 @@ def test_the_context_stays_with_the_message():
     sent, received = stored({"content": "{topic}", "context": context})
     assert sent["context"] == received["context"] == context
     assert sent["content"] == received["content"] == "{topic}"
+
+
+def test_a_result_names_its_call_and_its_speaker():
+    sent, received = stored({"role": "tool", "tool_call_id": "1", "content": "5"})
+    assert sent == received == {"role": "tool", "tool_call_id": "1", "content": "5", "name": "al"}

@@ -165,3 +165,18 @@ def test_the_trigger_chooses_who_gets_nested_chats():
     assert al.initiate_chat(host, message="q", max_turns=1, silent=True).summary == "I am host"
     with pytest.raises(ValueError, match="trigger"):
         host.register_nested_chats([], trigger=1)  # type: ignore[arg-type]
+
+
+def test_the_config_is_reset_with_the_agent():
+    al, host, seen = saying("al"), agent("host", default_auto_reply=None), list[Any]()
+
+    def message(recipient: Any, messages: Any, sender: Any, config: list[int]) -> str:
+        seen.append(list(config))
+        return ""
+
+    queue = [item("a", message=message)]
+    host.register_nested_chats(queue, al, config=[1], reset_config=lambda config: config.clear())
+    al.send("?", host, request_reply=True, silent=True)
+    host.reset()
+    al.send("?", host, request_reply=True, silent=True)
+    assert seen == [[1], []]

@@ -3,15 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from teams.conversable import gather_usage_summary
 from teams.conversable._oai_reply import ModelMixin
+from teams.models import ModelError
 from tests.fakes.openai_in_thread import openai_in_thread
-from tests.fakes.openai_script import Call, Reply
+from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.openai_server import FakeOpenAI
+from tests.teams.conversable.pairs import agent
 
 TOOL = {
     "type": "function",
@@ -49,8 +51,9 @@ def answering(extracted: Any) -> Any:
 def test_the_system_message_goes_first(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi"), Reply(text=""))
     agent = Bare(config(server), [{"type": "text", "text": ""}])
-    agent._oai_messages["bo"].append({"role": "user", "content": "Hello", "name": "bo"})
-    assert agent.generate_oai_reply(sender="bo") == (True, "hi")
+    bo: Any = "bo"
+    agent._oai_messages[bo].append({"role": "user", "content": "Hello", "name": "bo"})
+    assert agent.generate_oai_reply(sender=bo) == (True, "hi")
     assert agent.generate_oai_reply([{"role": "user", "content": "?"}]) == (True, "")
     assert server.requests[0].messages == [
         {"role": "system", "content": [{"type": "text", "text": ""}]},
@@ -160,8 +163,8 @@ def test_usage_is_summed_over_agents(server: FakeOpenAI) -> None:
     server.script(Reply(text="hi", usage=(1000, 500)), Reply(text="hi", usage=(1000, 0)))
     agents = [Bare(config(server)), Bare(config(server)), Bare(False)]
     assert gather_usage_summary(agents)["usage_including_cached_inference"] == {"total_cost": 0}
-    for agent in agents[:2]:
-        agent.generate_oai_reply([{"role": "user", "content": "?"}])
+    for each in agents[:2]:
+        each.generate_oai_reply([{"role": "user", "content": "?"}])
     model = {"cost": 2.5, "prompt_tokens": 2000, "completion_tokens": 500, "total_tokens": 2500}
     assert gather_usage_summary(agents) == {
         "usage_including_cached_inference": {"total_cost": 2.5, "gpt-4o": model},
@@ -219,3 +222,71 @@ def test_a_model_client_is_registered_with_the_agent() -> None:
     agent.register_model_client(Mine)
     with pytest.raises(ValueError, match='Model client "Mine" is being registered'):
         Bare(False).register_model_client(Mine)
+
+
+def test_a_new_system_message_is_in_the_next_request(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"), Reply(text="hi"))
+    al = agent("al", llm_config=config(server), system_message="", context_variables={"a": "b"})
+    al.generate_reply([{"role": "user", "content": "?"}])
+    al.update_system_message("Be brief.")
+    al.generate_reply([{"role": "user", "content": "?"}])
+    systems = [request.messages[0] for request in server.requests]
+    assert [each["content"] for each in systems] == ["", "Be brief."]
+    assert "context_variables" not in server.requests[0].body
+
+
+def test_the_client_gets_the_chat_s_cache_and_the_agent() -> None:
+    asked: list[dict[str, Any]] = []
+    client = SimpleNamespace(
+        create=lambda **request: asked.append(request),
+        extract_text_or_completion_object=lambda _: ["x"],
+    )
+    agent, message = Bare(False), {"role": "user", "content": "?", "context": {"a": 1}}
+    agent.client_cache = cache = cast("Any", object())
+    agent.generate_oai_reply([message], config=client)
+    assert asked == [
+        {
+            "messages": [{"role": "system", "content": "Be kind."}, message],
+            "context": {"a": 1},
+            "cache": cache,
+            "agent": agent,
+        }
+    ]
+
+
+def test_an_error_leaves_the_chat_and_the_messages_stay(server: FakeOpenAI) -> None:
+    server.script(Fail(status=401, message="No."))
+    al, bo = agent("al"), agent("bo", llm_config=config(server))
+    with pytest.raises(ModelError, match="No"):
+        al.initiate_chat(bo, message="hi", silent=True)
+    for messages in (al.chat_messages[bo], bo.chat_messages[al]):
+        assert [message["content"] for message in messages] == ["hi"]
+
+
+def test_a_config_may_be_assigned_and_is_followed_by_signatures(server: FakeOpenAI) -> None:
+    al = agent("al")
+    al.llm_config = config(server)
+    al.update_tool_signature(TOOL, is_remove=False)
+    assert al.llm_config == {**config(server), "tools": [TOOL]}
+    server.script(Reply(text="hi"))
+    assert al.generate_reply([{"role": "user", "content": "?"}]) == "hi"
+    assert server.requests[0].tools == ["add"]
+
+
+def test_reset_forgets_the_usage(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"))
+    al = agent("al", llm_config=config(server))
+    al.generate_reply([{"role": "user", "content": "?"}])
+    assert al.get_total_usage()
+    al.reset()
+    assert al.get_total_usage() is al.get_actual_usage() is None
+
+
+def test_a_later_context_refreshes_earlier_contents(server: FakeOpenAI) -> None:
+    server.script(Reply(text="hi"), Reply(text="hi"))
+    al, bo = agent("al", default_auto_reply=None), agent("bo", llm_config=config(server))
+    link = {"content": lambda context: context["word"], "context": {"word": "first"}}
+    al.send(link, bo, request_reply=True, silent=True)
+    al.send({"content": "?", "context": {"word": "second"}}, bo, request_reply=True, silent=True)
+    sent = [[each["content"] for each in request.messages[1:]] for request in server.requests]
+    assert sent == [["first"], ["second", "hi", "?"]]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from teams.conversable import IOConsole, IOStream
-from tests.teams.conversable.pairs import Screen, agent
+from tests.teams.conversable.pairs import Screen, agent, saying
 
 LINE = "-" * 80
 
@@ -92,3 +92,18 @@ def test_a_stream_is_in_use_inside_alone():
             assert IOStream.get_default() is inner
         assert IOStream.get_default() is outer
     assert isinstance(outer, IOStream)
+
+
+def test_texts_are_templates_where_the_llm_config_says_so():
+    config = {"model": "gpt-4o", "api_key": "sk-x", "allow_format_str_template": True}
+    screen = Screen()
+    with IOStream.set_default(screen):
+        agent("al").send({"content": "{x}!", "context": {"x": "tea"}}, agent(llm_config=config))
+    assert "\n\ntea!\n\n" in screen.text
+
+
+def test_silence_keeps_the_banners():
+    screen, al = Screen("", "exit"), agent("al", human_input_mode="ALWAYS")
+    with IOStream.set_default(screen):
+        al.initiate_chat(saying("bo", "1", "2"), message="hi", silent=True)
+    assert screen.text == ("\n>>>>>>>> NO HUMAN INPUT RECEIVED.\n\n>>>>>>>> USING AUTO REPLY...\n")

@@ -328,3 +328,44 @@ def test_hooks_go_to_a_known_list_once():
     al.register_hook("update_agent_state", screen.input)
     with pytest.raises(AssertionError, match="already"):
         al.register_hook("update_agent_state", screen.input)
+
+
+def test_the_built_in_steps_have_this_order():
+    ended: list[int] = [9]
+    al = agent(
+        function_map={"f": lambda: "from f"},
+        code_execution_config={"executor": "commandline-local"},
+        is_termination_msg=lambda _: bool(ended),
+        default_auto_reply="default",
+    )
+    al.register_reply([Agent, None], reply("from the model"), position=99)
+    call = {"name": "f", "arguments": "{}"}
+    message = {
+        "role": "user",
+        "content": "```sh\necho from code\n```",
+        "function_call": call,
+        "tool_calls": [{"id": "1", "function": call}],
+    }
+    steps = [
+        lambda: ended.clear(),
+        lambda: message.pop("function_call"),
+        lambda: message.pop("tool_calls"),
+        lambda: message.update(content="text"),
+    ]
+    replies = []
+    for step in steps:
+        replies.append(al.generate_reply([message], SPEAKER))
+        step()
+    assert replies[0] is None
+    assert [each["role"] for each in replies[1:3]] == ["function", "tool"]
+    assert replies[3].endswith("from code\n")
+    assert al.generate_reply([message], SPEAKER) == "from the model"
+
+
+async def test_hooks_of_async_replies_have_the_same_order():
+    al, order = agent(), list[str]()
+    al.register_hook("process_all_messages_before_reply", lambda all: order.append("all") or all)
+    al.register_hook("process_last_received_message", lambda text: order.append("last") or text)
+    al.register_hook("update_agent_state", lambda *_: order.append("state"))
+    await al.a_generate_reply(user(), SPEAKER)
+    assert order == ["state", "last", "all"]

@@ -133,3 +133,11 @@ def test_another_failure_leaves_the_chat(server: FakeOpenAI):
     with pytest.raises(RuntimeError):
         reflect(al, bo)
     assert [message["content"] for message in al.chat_messages[bo]] == ["hi", "hello"]
+
+
+def test_the_recipient_s_model_is_asked_first(server: FakeOpenAI):
+    server.models |= {"o3"}
+    server.script(Reply(text="x"))
+    al = saying("al", llm_config=config(server))
+    reflect(al, saying("bo", "hello", llm_config={**config(server), "model": "o3"}))
+    assert [request.body["model"] for request in server.requests] == ["o3"]

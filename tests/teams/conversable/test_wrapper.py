@@ -244,7 +244,7 @@ def test_templates_are_filled_with_the_context(server: FakeOpenAI) -> None:
         context={"who": "al"},
     )
     sent = [[message["content"] for message in each.messages] for each in server.requests]
-    assert sent == [["To al", "{who}?"], ["To al", "bo?"]]
+    assert sent == [["To al", "{who}?"], ["To al", "al?"]]
     assert all("context" not in message for each in server.requests for message in each.messages)
 
 
@@ -271,6 +271,12 @@ def test_one_wrapper_serves_several_loops(server: FakeOpenAI) -> None:
     said(asked)
     asyncio.run(asked.a_create(messages=HELLO))
     assert len(server.requests) == 3
+
+
+def test_without_messages_the_provider_refuses(server: FakeOpenAI) -> None:
+    for config in ({"messages": []}, {"messages": None}):
+        with pytest.raises(BadRequest):
+            said(wrapper(server), **config)
 
 
 def test_without_a_model_nothing_is_asked(server: FakeOpenAI) -> None:
@@ -471,6 +477,7 @@ def test_a_seed_keeps_answers_on_disk(
 
 def test_a_disk_cache_is_a_context(tmp_path: Any) -> None:
     with Cache.disk(3, str(tmp_path)) as cache:
+        assert isinstance(cache, AbstractCache)
         cache.set("a", 1)
     with cache as again:
         assert (again.get("a"), again.get("b"), again.get("b", 2)) == (1, None, 2)
