@@ -53,6 +53,15 @@ from gateway.config.allowances import (
     AllowedVariable,
 )
 from gateway.config.budgets import Budget, Price
+from gateway.config.conversable import (
+    AssistantPreset,
+    ChatConfig,
+    ConversableTeam,
+    NestedChatsConfig,
+    PlainPreset,
+    QueuedChatConfig,
+    UserProxyPreset,
+)
 from gateway.config.descriptions import described_fields
 from gateway.config.http_tool import HttpConfig
 from gateway.config.mcp import McpConfig, McpReference, McpServer
@@ -99,6 +108,14 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `edges`", [GraphEdge]),
     ("An entry of `nodes`", [GraphNode]),
     ('`type = "magentic_one"`', [MagenticOneTeam]),
+    ('`type = "conversable"`', [ConversableTeam]),
+    ("An entry of its `chats`", [QueuedChatConfig]),
+    (
+        '`[teams.NAME.agents.AGENT]` in a team of `type = "conversable"`',
+        [AssistantPreset, UserProxyPreset, PlainPreset],
+    ),
+    ("An entry of `nested`", [NestedChatsConfig]),
+    ("An entry of its `chats`: a nested chat", [ChatConfig]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
     ("A human: `user_proxy`", [UserProxyConfig]),
     ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from gateway.config.agent_parts import ModelContextConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
+from gateway.config.conversable import ConversableTeam
 from gateway.config.expressions import parse
 from gateway.config.table import ConfigPath, Section, setting_error, tag_by, template
 
@@ -281,6 +282,7 @@ TeamConfig = Annotated[
     | Annotated[SelectorTeam, Tag("selector")]
     | Annotated[GraphTeam, Tag("graph")]
     | Annotated[MagenticOneTeam, Tag("magentic_one")]
+    | Annotated[ConversableTeam, Tag("conversable")]
     | Annotated[DemoTeam, Tag("demo")]
     | Annotated[ComponentTeam, Tag("component")]
     | Annotated[FactoryTeam, Tag("factory")],

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from gateway.base.imports import Imports
 from gateway.config.agents import AgentConfig, AssistantConfig, MessageFilterConfig
+from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
@@ -72,6 +73,10 @@ class ModelChoices:
         match config := self._config.teams[team]:
             case DemoTeam():
                 yield NO_TOOLS.format(agent=team, parts="tools")
+            case ConversableTeam():
+                for name, agent in config.agents.items():
+                    if agent.tools:
+                        yield NO_TOOLS.format(agent=name, parts="tools")
             case GroupTeam():
                 for name, agent in config.agents.items():
                     if parts := _calling_parts(agent):

@@ -27,6 +27,14 @@ _OWN = (
     CodeExecutor,
 )
 _HOLDERS: tuple[type, ...] = (*_OWN, BaseTool)
+_OURS = (
+    "teams.agents",
+    "teams.conversable",
+    "teams.tools",
+    "teams._",
+    "gateway.factory.conversable",
+)
+"""Beginnings of the modules whose objects may hold parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +160,7 @@ def _may_hold(kind: type[object]) -> bool:
     """True for parts with contents, and the engine's helper objects."""
     if issubclass(kind, ChatCompletionClient):
         return False
-    ours = kind.__module__.startswith(("teams.agents", "teams.tools", "teams._"))
+    ours = kind.__module__.startswith(_OURS)
     return ours or issubclass(kind, _HOLDERS)
 
 

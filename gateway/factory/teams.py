@@ -21,6 +21,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
 from gateway.config.root import Config
@@ -189,6 +190,8 @@ class TeamFactory:
         match config:
             case GroupTeam():
                 return await self._group(name, config, given)
+            case ConversableTeam():
+                return self._conversable(name, config, given)
             case DemoTeam():
                 return build_demo_team(
                     given.models.client(config.model),
@@ -207,10 +210,7 @@ class TeamFactory:
         async def inner(team: str) -> Team:
             return await self._build(team, self._config.teams[team], given)
 
-        models = given.models
-        parts = PartFactory(
-            models, self._imports, given.code, work_mb=self._config.attachments.work_mb
-        )
+        models, parts = given.models, self._parts(given)
         servers = ServerFactory(models, self._config.mcp)
         agents = AgentFactory(
             models, self._imports, parts, servers=servers, agents=config.agents, team=inner
@@ -220,6 +220,16 @@ class TeamFactory:
             for member in config.members
         ]
         return GroupFactory(models, self._imports, parts).team(name, config, participants)
+
+    def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
+        from gateway.factory.conversable import ConversableFactory  # few need it
+
+        parts = self._parts(given)
+        return ConversableFactory(given.models, self._imports, parts).team(name, config)
+
+    def _parts(self, given: _ThreadParts) -> PartFactory:
+        work_mb = self._config.attachments.work_mb
+        return PartFactory(given.models, self._imports, given.code, work_mb=work_mb)
 
     def _component(self, config: ComponentTeam) -> Team:
         data = read_component(config)
@@ -254,6 +264,11 @@ class TeamFactory:
         match config:
             case GroupTeam():
                 return self._group_labels(config)
+            case ConversableTeam():
+                return {
+                    agent: "" if table.model is None else self._models.label(table.model)
+                    for agent, table in config.agents.items()
+                }
             case DemoTeam():
                 return dict.fromkeys(DEMO_AGENTS, self._models.label(config.model))
             case ComponentTeam():

@@ -33,6 +33,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     UserProxyConfig,
 )
+from gateway.config.conversable import ConversableTeam
 from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.toml import KeyPath
@@ -84,7 +85,7 @@ class AgentChecker:
             case CodeExecutorConfig():
                 yield from lookup.model((*path, "model"), agent.model or "")
                 yield from lookup.function((*path, "approval_func"), agent.approval_func)
-                yield from self._executor((*path, "executor"), agent.executor)
+                yield from self.executor((*path, "executor"), agent.executor)
                 yield from self.context((*path, "model_context"), agent.model_context)
             case SocietyOfMindConfig():
                 yield from lookup.team((*path, "team"), agent.team)
@@ -105,25 +106,8 @@ class AgentChecker:
             case _:
                 pass
 
-    def _assistant(self, path: KeyPath, name: str, agent: AssistantConfig) -> Iterator[Problem]:
-        lookup = self._lookup
-        yield from lookup.model((*path, "model"), agent.model)
-        for at, tool in enumerate(agent.tools):
-            yield from self._tool((*path, "tools", at), name, tool)
-        for at, workbench in enumerate(agent.workbench):
-            yield from lookup.function((*path, "workbench", at), workbench)
-        for at, server in enumerate(agent.mcp):
-            yield from lookup.server((*path, "mcp", at), server)
-        for at, memory in enumerate(agent.memory):
-            yield from self._memory((*path, "memory", at), memory)
-        for key in ("tool_call_summary_formatter", "output_content_type"):
-            yield from lookup.function((*path, key), getattr(agent, key))
-        yield from self.context((*path, "model_context"), agent.model_context)
-        for at, handoff in enumerate(agent.handoffs):
-            if problem := self._roster.unreachable(handoff.target, me=name):
-                yield Problem(path=(*path, "handoffs", at), text=problem)
-
-    def _tool(self, path: KeyPath, name: str, tool: AnyToolConfig) -> Iterator[Problem]:
+    def tool(self, path: KeyPath, name: str, tool: AnyToolConfig) -> Iterator[Problem]:
+        """Mistakes of a tool of the agent `name`."""
         match tool:
             case ToolConfig():
                 try:
@@ -137,11 +121,45 @@ class AgentChecker:
             case TeamToolConfig():
                 yield from self._team_tool(path, tool)
             case CodeToolConfig():
-                yield from self._executor((*path, "executor"), tool.executor)
+                yield from self.executor((*path, "executor"), tool.executor)
             case HttpConfig():
                 yield from self._http(path, tool)
             case _:
                 assert_never(tool)
+
+    def executor(self, path: KeyPath, executor: ExecutorConfig) -> Iterator[Problem]:
+        """Mistakes of a code executor."""
+        match executor:
+            case OwnExecutorConfig():
+                yield from self._lookup.function((*path, "path"), executor.path)
+            case DockerExecutorConfig():
+                yield from self._functions(path, executor.functions)
+            case LocalExecutorConfig():
+                yield from self._functions(path, executor.functions)
+                folder = executor.virtual_env
+                if folder and not (folder / "pyvenv.cfg").is_file():
+                    text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
+                    yield Problem(path=(*path, "virtual_env"), text=text)
+            case _:
+                assert_never(executor)
+
+    def _assistant(self, path: KeyPath, name: str, agent: AssistantConfig) -> Iterator[Problem]:
+        lookup = self._lookup
+        yield from lookup.model((*path, "model"), agent.model)
+        for at, tool in enumerate(agent.tools):
+            yield from self.tool((*path, "tools", at), name, tool)
+        for at, workbench in enumerate(agent.workbench):
+            yield from lookup.function((*path, "workbench", at), workbench)
+        for at, server in enumerate(agent.mcp):
+            yield from lookup.server((*path, "mcp", at), server)
+        for at, memory in enumerate(agent.memory):
+            yield from self._memory((*path, "memory", at), memory)
+        for key in ("tool_call_summary_formatter", "output_content_type"):
+            yield from lookup.function((*path, key), getattr(agent, key))
+        yield from self.context((*path, "model_context"), agent.model_context)
+        for at, handoff in enumerate(agent.handoffs):
+            if problem := self._roster.unreachable(handoff.target, me=name):
+                yield Problem(path=(*path, "handoffs", at), text=problem)
 
     def _http(self, path: KeyPath, tool: HttpConfig) -> Iterator[Problem]:
         policy, host = self._lookup.config.policies.http, tool.address.hostname or ""
@@ -159,6 +177,9 @@ class AgentChecker:
             text = f"found {name!r}, expected a name of letters, digits, _ and - for the model"
             yield Problem(path=(*path, "name"), text=text)
         team = self._lookup.config.teams.get(tool.team)
+        if isinstance(team, ConversableTeam):
+            text = f"found {tool.team!r}, a chat of two agents, expected a team of another type"
+            yield Problem(path=path, text=text)
         if team and not tool.description and not getattr(team, "description", ""):
             text = "is missing: tell the model what the team is for, here or in the team's table"
             yield Problem(path=(*path, "description"), text=text)
@@ -171,21 +192,6 @@ class AgentChecker:
                 pass
             case _:
                 assert_never(memory)
-
-    def _executor(self, path: KeyPath, executor: ExecutorConfig) -> Iterator[Problem]:
-        match executor:
-            case OwnExecutorConfig():
-                yield from self._lookup.function((*path, "path"), executor.path)
-            case DockerExecutorConfig():
-                yield from self._functions(path, executor.functions)
-            case LocalExecutorConfig():
-                yield from self._functions(path, executor.functions)
-                folder = executor.virtual_env
-                if folder and not (folder / "pyvenv.cfg").is_file():
-                    text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
-                    yield Problem(path=(*path, "virtual_env"), text=text)
-            case _:
-                assert_never(executor)
 
     def _functions(self, path: KeyPath, functions: Sequence[str]) -> Iterator[Problem]:
         for at, function in enumerate(functions):

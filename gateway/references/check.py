@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from gateway.budgets.price_list import PriceList
+from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import NAME, server_name
 from gateway.config.nesting import cycles, servers_of
 from gateway.config.problems import Problem
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.config.toml import KeyPath
+from gateway.references.conversable import ConversableChecker
 from gateway.references.groups import GroupChecker
 from gateway.references.lookup import Lookup, check_name
 from gateway.references.models import ModelChecker
@@ -41,6 +43,8 @@ class _Checker:
             match team:
                 case GroupTeam():
                     yield from GroupChecker(self._lookup, path, team).check()
+                case ConversableTeam():
+                    yield from ConversableChecker(self._lookup, path, team).check()
                 case DemoTeam():
                     yield from self._lookup.model((*path, "model"), team.model)
                 case ComponentTeam():

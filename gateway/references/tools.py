@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from gateway.access.tool_policy import CODE_TOOLS
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
-from gateway.config.agent_parts import AgentToolConfig, CodeToolConfig, TeamToolConfig, ToolConfig
-from gateway.config.agents import AgentConfig, AssistantConfig, behind_filters
+from gateway.config.agent_parts import (
+    AgentToolConfig,
+    AnyToolConfig,
+    CodeToolConfig,
+    TeamToolConfig,
+    ToolConfig,
+)
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    CodeExecutorConfig,
+    MessageFilterConfig,
+    SocietyOfMindConfig,
+    UserProxyConfig,
+)
+from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.http_tool import HttpConfig
 from gateway.config.problems import Problem
 from gateway.config.root import Config
@@ -41,13 +55,12 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
         if isinstance(team, DemoTeam):
             known |= DEMO_TOOLS
             continue
-        if not isinstance(team, GroupTeam):
+        if not isinstance(team, GroupTeam | ConversableTeam):
             return None
         for agent in team.agents.values():
-            names = _names(agent, imports)
-            if names is None:
+            if (tools := _tools(agent)) is None:
                 return None
-            known |= names
+            known |= _names(tools, imports)
     return known
 
 
@@ -76,10 +89,8 @@ def _unknown_argument(name: str, tool: str, known: Collection[str]) -> str:
 def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection[str]]]:
     """Names of functions that are tools, with those of their arguments."""
     for team in config.teams.values():
-        if not isinstance(team, GroupTeam):
-            continue
-        for agent in map(behind_filters, team.agents.values()):
-            for tool in agent.tools if isinstance(agent, AssistantConfig) else ():
+        for agent in team.agents.values() if isinstance(team, GroupTeam | ConversableTeam) else ():
+            for tool in _tools(agent) or ():
                 if isinstance(tool, HttpConfig):
                     yield tool.name, tuple(tool.parameters.get("properties", ()))
                 if isinstance(tool, ToolConfig):
@@ -97,15 +108,22 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 
 
-def _names(agent: AgentConfig, imports: Imports) -> set[str] | None:
-    """Names of an agent's tools; None if only building it shows them."""
-    inner = behind_filters(agent)
-    if not isinstance(inner, AssistantConfig):
-        return set()
-    if inner.workbench:
-        return None
+def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | None:
+    """An agent's tools; None if only building it shows them all."""
+    match agent:
+        case AssistantConfig():
+            return None if agent.workbench else agent.tools
+        case MessageFilterConfig():
+            return _tools(agent.agent)
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
+            return ()
+        case _:
+            return agent.tools
+
+
+def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:
     names: set[str] = set()
-    for tool in inner.tools:
+    for tool in tools:
         match tool:
             case ToolConfig():
                 names.add(make_tool(tool, imports).name)

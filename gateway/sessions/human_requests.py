@@ -89,6 +89,7 @@ class HumanRequests:
             request.engine_id: request for request in requests if request.state != "closed"
         }
         self._agents: dict[str, str] = {}
+        self._options: dict[str, Sequence[str]] = {}
 
     @property
     def proxies(self) -> set[str]:
@@ -96,12 +97,13 @@ class HumanRequests:
         return {
             request.agent[-1]
             for request in self._requests.values()
-            if request.kind == "text" and request.agent and not request.call
+            if request.kind in ("text", "choice") and request.agent and not request.call
         }
 
     def note_agent(self, event: UserInputRequestedEvent) -> None:
         """An agent is about to ask under this id."""
         self._agents[event.request_id] = event.source
+        self._options[event.request_id] = event.metadata.get("options", "").splitlines()
 
     async def ask(self, prompt: str, token: CancellationToken | None) -> str:
         """Answer of the human for a UserProxyAgent. Raises InputRequired without one."""
@@ -117,7 +119,7 @@ class HumanRequests:
         if request is not None and request.answer is not None:
             return request.answer.text
         if request is None:
-            request = self._request(asked)
+            request = self._request(asked, options=self._options.get(engine_id, ()))
             await self._log.write(
                 TurnUpdate(requests=(request,), events=(self._request_event(request),))
             )

@@ -292,9 +292,15 @@ class Participant:
             await self.member.load_state(reader.value(path + "state", {}))
 
 
+def as_member(participant: Any) -> Any:
+    """The agent that a participant of another kind offers."""
+    offered = getattr(participant, "as_chat_agent", None)
+    return participant if offered is None else offered()
+
+
 def check_agents(participants: Sequence[object], team: str) -> None:
     """Raise TypeError if any of the participants is not an agent."""
     for participant in participants:
-        if not isinstance(participant, ChatAgent):
+        if not isinstance(as_member(participant), ChatAgent):
             kind = type(participant).__name__
             raise TypeError(f"The participants of a {team} must be agents, found {kind}.")

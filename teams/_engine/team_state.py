@@ -23,7 +23,7 @@ from teams._contract.state import BaseGroupChatManagerState, TeamState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
 from teams._contract.turn_record import Item
-from teams._engine.participant import Participant
+from teams._engine.participant import Participant, as_member
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.batch import dump_items
 from teams._messages.factory import MessageFactory
@@ -62,7 +62,8 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
             raise ValueError(f"max_turns must be at least 1, found {max_turns}.")
         self._name = name
         self._description = description
-        self._participants = list(participants)
+        participants = [as_member(participant) for participant in participants]
+        self._participants = participants
         self._places = {participant.name: Participant(participant) for participant in participants}
         if len(self._places) != len(participants):
             raise ValueError("The participant names must be unique.")

@@ -74,11 +74,12 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
             runtime=runtime,
             emit_team_events=emit_team_events,
         )
-        if HandoffMessage not in participants[0].produced_message_types:
+        first = self._participants[0]
+        if not isinstance(first, ChatAgent) or HandoffMessage not in first.produced_message_types:
             raise ValueError(
-                f"{participants[0].name!r} is the first participant of a Swarm: it must hand off."
+                f"{first.name!r} is the first participant of a Swarm: it must hand off."
             )
-        self._current_speaker = participants[0].name
+        self._current_speaker = first.name
         self._scanned = 0
         self._handoff_target: str | None = None
         """Target of the latest hand-off in the part of the thread that was scanned."""

@@ -290,6 +290,10 @@ class SnapshotReader:
         """The chat messages under this path."""
         return list(map(as_chat_message, self.items(path)))
 
+    def plain_items(self, path: str) -> list[Any]:
+        """The data under this path, which are no messages."""
+        return self._list(path).entries()
+
     def items_later(self, path: str) -> Collection[Item]:
         """The messages and events under this path, made later."""
         return SavedItems(self._list(path), self.pool.items)

@@ -14,6 +14,7 @@ from teams._base.tool_call import AGENT_PATH, InputRequired, PendingInput
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import ChatAgent, Response
 from teams._contract.turn_record import Suspension
+from teams._engine.participant import as_member
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._team_tools.task_runner import RunnerCall, TaskRunnerTool
 from teams.agents._base import BaseChatAgent, custom_types
@@ -45,6 +46,7 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
     component_provider_override: ClassVar[str | None] = "teams.tools.AgentTool"
 
     def __init__(self, agent: BaseChatAgent, return_value_as_last_message: bool = False) -> None:
+        agent = as_member(agent)
         super().__init__(agent, agent.name, agent.description, return_value_as_last_message)
         self._agent = agent
 

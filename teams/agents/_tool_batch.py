@@ -21,7 +21,7 @@ from teams.models._conversation import OUTCOME_UNKNOWN
 from teams.models._types import FunctionExecutionResult
 
 
-class _ApprovalBarrier:
+class ApprovalBarrier:
     """Holds a batch's calls until each is judged: approvals come first."""
 
     def __init__(self, calls: int) -> None:
@@ -63,7 +63,7 @@ class ToolBatch:
             left = await self._hand_off(left)
         if not left:
             return
-        gate = _ApprovalBarrier(len(left))
+        gate = ApprovalBarrier(len(left))
         self._ended = {call.key: asyncio.Event() for call in left}
         # Cancelled with the run's token, and also when nobody waits for the results any more.
         token = CancellationToken()
@@ -108,7 +108,7 @@ class ToolBatch:
         )
         self.turn.note_result(call.key, noted)
 
-    def _job(self, call: ToolCall, gate: _ApprovalBarrier, token: CancellationToken) -> Job[Item]:
+    def _job(self, call: ToolCall, gate: ApprovalBarrier, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:
             CURRENT_CALL.set(call)
             AGENT_PATH.set(self.agent)
@@ -123,7 +123,7 @@ class ToolBatch:
         return job
 
     async def _result(
-        self, call: ToolCall, gate: _ApprovalBarrier, token: CancellationToken, emit: Emit[Item]
+        self, call: ToolCall, gate: ApprovalBarrier, token: CancellationToken, emit: Emit[Item]
     ) -> ToolResult | None:
         """The call's result; None if it waits for a human."""
 
@@ -180,7 +180,7 @@ class ToolBatch:
 
 
 async def intercept_call(
-    call: ToolCall, gate: _ApprovalBarrier, execute: Callable[[ToolCall], Awaitable[ToolResult]]
+    call: ToolCall, gate: ApprovalBarrier, execute: Callable[[ToolCall], Awaitable[ToolResult]]
 ) -> ToolResult:
     """The call's result through the run's interceptor, if there is one."""
     undecided = True

@@ -2,6 +2,7 @@
 
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._cache import AbstractCache, Cache
+from teams.conversable._chat_client import ChatCompletionModel
 from teams.conversable._chats import ChatResult
 from teams.conversable._errors import (
     InvalidCarryOverType,
@@ -14,6 +15,7 @@ from teams.conversable._presets import AssistantAgent, UserProxyAgent
 from teams.conversable._printing import IOConsole, IOStream
 from teams.conversable._protocols import Agent, LLMAgent
 from teams.conversable._queues import a_initiate_chats, initiate_chats
+from teams.conversable._teams import ChatTaskResult, ConversableChat, ConversableQueue
 from teams.conversable._tools import register_function
 from teams.conversable._usage import gather_usage_summary
 from teams.conversable._wrapper import ModelClient, OpenAIWrapper
@@ -23,8 +25,12 @@ __all__ = [
     "Agent",
     "AssistantAgent",
     "Cache",
+    "ChatCompletionModel",
     "ChatResult",
+    "ChatTaskResult",
     "ConversableAgent",
+    "ConversableChat",
+    "ConversableQueue",
     "IOConsole",
     "IOStream",
     "InvalidCarryOverType",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from teams.conversable._bridge import ConversableParticipant
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
 from teams.conversable._code import CodeMixin
 from teams.conversable._facade import run_unsuspended
@@ -15,9 +16,17 @@ from teams.conversable._mode import SYNC
 from teams.conversable._nested import SUMMARY, nested_reply
 from teams.conversable._oai_reply import ModelMixin
 from teams.conversable._protocols import Agent, LLMAgent
-from teams.conversable._queues import ChatQueue, a_initiate_chats, run_queue, with_sender
+from teams.conversable._queues import (
+    ChatQueue,
+    a_initiate_chats,
+    partners_in,
+    run_queue,
+    with_sender,
+)
 from teams.conversable._replies import Reply, Trigger
+from teams.conversable._saving import json_copy, load_agent, save_agent
 from teams.conversable._summaries import DEFAULT_SUMMARY_PROMPT
+from teams.conversable._teams import ConversableChat, ConversableQueue
 from teams.conversable._tools import ToolsMixin
 
 
@@ -59,7 +68,10 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         self.human_input_mode = human_input_mode
         self.silent = silent
         self.context_variables = {} if context_variables is None else context_variables
-        self._finished_chats: list[ChatResult] | dict[Any, ChatResult] = []
+        self._participant: Any = None
+        self.unfinished_chat: Any = None
+        """ConversableChat of the last stream, which goes on with `run_stream()`."""
+        self._finished_chats = []
         self._begin_person(max_consecutive_auto_reply)
         self._begin_models(llm_config)
         self._begin_tools(function_map)
@@ -93,7 +105,24 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
     ) -> None:
         """Reply to some senders with the summary of other chats."""
         both = nested_reply(chat_queue, reply_func_from_nested_chats, use_async=bool(use_async))
-        self._insert(position, Reply(trigger, *both, **kwargs))
+        own = reply_func_from_nested_chats == SUMMARY
+        partners = partners_in(with_sender(chat_queue, self)) if own else ()
+        self._insert(position, Reply(trigger, *both, partners=partners, **kwargs))
+
+    def a_initiate_chat_stream(
+        self, recipient: Agent, *, message: Any = None, **arguments: Any
+    ) -> AsyncGenerator[Any]:
+        """As `a_initiate_chat`, but yield what happens as teams do, a ChatTaskResult last.
+
+        A stream that is left, or waits for a person, goes on with `unfinished_chat`.
+        """
+        self.unfinished_chat = ConversableChat(self, recipient, **arguments)
+        return self.unfinished_chat.begin_stream(message)
+
+    def a_initiate_chats_stream(self, chat_queue: ChatQueue) -> AsyncGenerator[Any]:
+        """As `a_initiate_chats`, but yield what happens; see `a_initiate_chat_stream`."""
+        self.unfinished_chat = ConversableQueue(chat_queue, self)
+        return self.unfinished_chat.begin_stream(None)
 
     def initiate_chats(self, chat_queue: ChatQueue) -> list[ChatResult]:
         """Run chats in order, from this agent unless an item names another."""
@@ -111,6 +140,27 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
         """Results of the last queue, or one by index or chat_id."""
         finished: Any = self._finished_chats
         return finished if chat_index is None else finished[chat_index]
+
+    def as_chat_agent(self) -> Any:
+        """The participant of a team that this agent is."""
+        if self._participant is None:
+            self._participant = ConversableParticipant(self)
+        return self._participant
+
+    async def save_state(self) -> dict[str, Any]:
+        """State as JSON data; ValueError or TypeError if it is none."""
+        finished = self._finished_chats
+        chats = list(finished.values()) if isinstance(finished, dict) else finished
+        saved = json_copy([vars(chat) for chat in chats], f"results of {self.name!r}")
+        by_id = isinstance(finished, dict)
+        return {**save_agent(self), "finished_chats": saved, "finished_by_id": by_id}
+
+    async def load_state(self, state: Mapping[str, Any], partners: Sequence[Agent] = ()) -> None:
+        """Load a saved state; partners not given are met later."""
+        load_agent(self, state, partners)
+        finished = [ChatResult(**chat) for chat in state.get("finished_chats", ())]
+        by_id = state.get("finished_by_id")
+        self._finished_chats = {each.chat_id: each for each in finished} if by_id else finished
 
     def reset(self) -> None:
         """Forget the conversations, counters and usage; reset what reply functions were given."""

@@ -6,20 +6,22 @@ loop. A plain `send` begins such a loop itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from teams.conversable._carryover import with_carryover
+from teams.conversable._facade import run_unsuspended
+from teams.conversable._journal import inside, joined_messages, show_message, step
 from teams.conversable._messages import Message, normalised
 from teams.conversable._mode import Mode, forms
 from teams.conversable._person import PersonMixin
 from teams.conversable._printing import print_received
 from teams.conversable._protocols import Agent, Flag, Sent
 from teams.conversable._replies import RepliesMixin
-from teams.conversable._steps import STEPS
 from teams.conversable._summaries import SummaryMethod, check_summary, summarise
 from teams.conversable._usage import gather_usage_summary
 
@@ -72,6 +74,12 @@ def _driving(turn: _Turn) -> Generator[_Turn]:
 class ChatsMixin(RepliesMixin, PersonMixin):
     """Sending, receiving, and chats with another agent."""
 
+    _finished_chats: list[ChatResult] | dict[Any, ChatResult]
+
+    def note_finished(self, results: dict[Any, ChatResult]) -> None:
+        """Keep the results of a queue."""
+        self._finished_chats = results
+
     async def _send(
         self,
         mode: Mode,
@@ -98,7 +106,8 @@ class ChatsMixin(RepliesMixin, PersonMixin):
     ) -> None:
         """Store a message and hand it to the recipient."""
         for hook in self._hooks["process_message_before_send"]:
-            message = hook(sender=self, message=message, recipient=recipient, silent=silent)
+            send = partial(hook, sender=self, message=message, recipient=recipient, silent=silent)
+            message = await step(mode, f"message of {self.name}", [self, recipient], send)
         self._conversation(recipient).append(normalised(message, "assistant", speaker=self.name))
         receive: Any = recipient.a_receive if mode.is_async else recipient.receive
         await mode.settle(receive(message, self, request_reply, silent))
@@ -123,8 +132,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         if not is_silent(sender, silent):
             formats = self._formats_templates()
             print_received(stored, sender=sender.name, recipient=self.name, formats=formats)
-        if mode.is_async and (steps := STEPS.get()):
-            await steps.appended(sender, self, stored)
+        await show_message(mode, sender, self, stored)
         if not (self.reply_at_receive[sender] if request_reply is None else request_reply):
             return
         reply = await self._next_reply(mode, sender)
@@ -139,11 +147,18 @@ class ChatsMixin(RepliesMixin, PersonMixin):
 
     async def _next_reply(self, mode: Mode, partner: Agent) -> Sent | None:
         messages = self._conversation(partner)
-        make, a_make = self.generate_reply, self.a_generate_reply
-        reply = await mode.call(make, a_make, messages=messages, sender=partner)
-        if reply is not None and mode.is_async and (steps := STEPS.get()):
-            await steps.reply_made(self, partner, reply)
-        return reply
+        if not (messages and (messages[-1].get("tool_calls") or messages[-1].get("function_call"))):
+            for joined in joined_messages(mode):
+                messages.append({**joined, "role": "user"})
+                if isinstance(partner, ChatsMixin):
+                    partner._conversation(self).append({**joined, "role": "assistant"})
+        make = partial(self.generate_reply, messages=messages, sender=partner)
+        a_make = partial(self.a_generate_reply, messages=messages, sender=partner)
+        if getattr(self.a_generate_reply, "__func__", None) is RepliesMixin.a_generate_reply:
+            with inside(mode):
+                return await mode.call(make, a_make)
+        what, both = f"reply of {self.name}", [self, partner]
+        return await step(mode, what, both, make, a_make, speaker=self.name)
 
     def _formats_templates(self) -> bool:
         return bool(self.llm_config and self.llm_config.get("allow_format_str_template"))
@@ -168,12 +183,13 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         if isinstance(recipient, ChatsMixin):
             recipient._prepare(self, clear=clear_history, replies=max_turns is None)
         agents = [agent for agent in (self, recipient) if isinstance(agent, ChatsMixin)]
-        with _cache_of_a_chat(agents, cache):
+        chat = f"{self.name}>{recipient.name}"
+        with _cache_of_a_chat(agents, cache), inside(mode, chat):
             first = await self._first_message(mode, recipient, message, kwargs)
             await self._talk(mode, recipient, first, max_turns, silent)
-            summary = await summarise(mode, self, recipient, summary_method, arguments)
-        if mode.is_async and (steps := STEPS.get()):
-            await steps.summarised(self, recipient, summary)
+            make = partial(summarise, mode, self, recipient, summary_method, arguments)
+            plain = partial(_unsuspended, make)
+            summary = await step(mode, f"summary of {chat}", agents, plain, make)
         history, cost = self._conversation(recipient), gather_usage_summary(agents)
         return ChatResult(kwargs.get("chat_id"), history, summary, cost, self._human_input)
 
@@ -208,9 +224,11 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         self, mode: Mode, recipient: Agent, message: Any, context: dict[str, Any]
     ) -> Sent | None:
         if callable(message):
-            return await mode.settle(message(self, recipient, context=context))
-        make, a_make = self.generate_init_message, self.a_generate_init_message
-        return await mode.call(make, a_make, message, **context)
+            make = partial(message, self, recipient, context=context)
+            return await step(mode, f"first message of {self.name}", [self, recipient], make)
+        make = partial(self.generate_init_message, message, **context)
+        a_make = partial(self.a_generate_init_message, message, **context)
+        return await step(mode, f"first message of {self.name}", [self], make, a_make)
 
     async def _talk(
         self, mode: Mode, recipient: Agent, message: Sent | None, turns: int | None, silent: Flag
@@ -233,7 +251,7 @@ class ChatsMixin(RepliesMixin, PersonMixin):
         """First message, given or asked for, with the carryover."""
         given: Any = message
         if given is None:
-            given = await mode.call(self.get_human_input, self.a_get_human_input, ">")
+            given = await self._ask(mode, ">")
         return with_carryover(given, kwargs.get("carryover"))
 
     generate_init_message, a_generate_init_message = forms(_generate_init_message)
@@ -254,6 +272,10 @@ async def _follow(mode: Mode, turn: _Turn, silent: Flag, *, request_reply: Flag 
         request_reply = None
         count += 1
     return count
+
+
+def _unsuspended(make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    return run_unsuspended(make())
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from teams._base.cancellation import CancellationToken
@@ -25,6 +26,7 @@ from teams.conversable._code_blocks import (
 )
 from teams.conversable._executors import Executor, executor_of, run_script
 from teams.conversable._facade import run_to_end
+from teams.conversable._gate import check_ungated, run_code
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
 from teams.conversable._protocols import Message
@@ -161,7 +163,12 @@ class CodeMixin(AgentState):
         found = self._find_code(messages, sender, config)
         if found is None:
             return False, None
-        return True, _reply(*await mode.call(self._run_found, self._a_run_found, found))
+        if not mode.is_async:
+            check_ungated(self)
+        given = self._oai_messages.get(sender, []) if messages is None else messages
+        work = partial(self._a_run_found, found)
+        gated = partial(run_code, self, found.blocks, given, work)
+        return True, _reply(*await mode.call(partial(self._run_found, found), gated))
 
     generate_code_execution_reply, a_generate_code_execution_reply = forms(
         _generate_code_execution_reply

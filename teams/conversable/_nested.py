@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._facade import run_unsuspended
+from teams.conversable._journal import step
 from teams.conversable._messages import Message
 from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._protocols import Agent
@@ -101,7 +103,8 @@ class _NestedChats:
         for index, item in enumerate(with_sender(self.chat_queue, agent)):
             message = item.get("message")
             if callable(message):
-                message = await mode.settle(message(agent, messages, sender, config))
+                make = partial(message, agent, messages, sender, config)
+                message = await step(mode, f"message {index} of {agent.name}", [agent], make)
             elif message is None and index == 0 and messages:
                 message = messages[-1]["content"]
             if message:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from teams._base.threads import in_daemon_thread
+from teams._base.tool_call import AGENT_PATH, InputRequired
+from teams._run.run import current_hooks
+from teams.agents._user_proxy import UserProxyAgent
 from teams.conversable._human_input import Act, Standing, outcome, question
+from teams.conversable._journal import announce_question, step
 from teams.conversable._messages import Message
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import IOStream, say
 from teams.conversable._protocols import Agent
 from teams.conversable._state import AgentState
-from teams.conversable._steps import STEPS
+
+SKIP, EXIT = "skip", "exit"
+"""Answers to choose from where a person can't answer with an empty text."""
 
 
 class PersonMixin(AgentState):
@@ -21,15 +29,12 @@ class PersonMixin(AgentState):
     MAX_CONSECUTIVE_AUTO_REPLY = 100
     """Limit of automatic replies in a row where none is given."""
 
-    _counters: defaultdict[Agent | None, int]
-    _limit: int
-    _limits: dict[Agent, int]
-
     def _begin_person(self, limit: int | None) -> None:
         self._counters = defaultdict(int)
         self._limit = self.MAX_CONSECUTIVE_AUTO_REPLY if limit is None else limit
         self._limits = {}
         self._human_input = []
+        self._unmet = {}
         self.reply_at_receive = defaultdict(bool)
 
     def update_max_consecutive_auto_reply(self, value: int, sender: Agent | None = None) -> None:
@@ -60,12 +65,24 @@ class PersonMixin(AgentState):
 
     def get_human_input(self, prompt: str) -> str:
         """Ask the person for a text."""
+        if current_hooks().ask is not None:
+            raise RuntimeError(
+                f"Agent {self.name!r} can't ask its person in a sync chat inside of a run: "
+                "use a_initiate_chat."
+            )
         answer = IOStream.get_default().input(prompt)
         self._human_input.append(answer)
         return answer
 
     async def a_get_human_input(self, prompt: str) -> str:
-        """Ask the person for a text, while the loop goes on."""
+        """Ask the person for a text, through the hook of a run."""
+        own = getattr(self.get_human_input, "__func__", None)
+        ask = current_hooks().ask if own is PersonMixin.get_human_input else None
+        if ask is not None:
+            answer = await ask(prompt, None)
+            answer = "" if answer == SKIP else answer
+            self._human_input.append(answer)
+            return answer
         name = f"input of {self.name}"
         return await in_daemon_thread(lambda: self.get_human_input(prompt), name=name)
 
@@ -89,7 +106,10 @@ class PersonMixin(AgentState):
         asker = "the sender" if sender is None else sender.name
         act = question(standing, me=self.name, sender=asker)
         if not isinstance(act, Act):
-            act = outcome(await self._ask(mode, sender, act), standing, last)
+            answer = await self._ask(mode, act, (EXIT,) if standing.ended else (SKIP, EXIT))
+            if not answer:
+                say("\n>>>>>>>> NO HUMAN INPUT RECEIVED.")
+            act = outcome(answer, standing, last)
         if act is Act.AUTO:
             self._counters[sender] += 1
             if self.human_input_mode != "NEVER":
@@ -102,10 +122,20 @@ class PersonMixin(AgentState):
         _check_termination_and_human_reply
     )
 
-    async def _ask(self, mode: Mode, sender: Agent | None, prompt: str) -> str:
-        if mode.is_async and (steps := STEPS.get()):
-            await steps.asking(self, sender, prompt)
-        answer = await mode.call(self.get_human_input, self.a_get_human_input, prompt)
-        if not answer:
-            say("\n>>>>>>>> NO HUMAN INPUT RECEIVED.")
-        return answer
+    async def _ask(self, mode: Mode, prompt: str, options: Sequence[str] = ()) -> str:
+        """Ask the person, once and for all."""
+        request_id = await announce_question(mode, self.name, options)
+
+        async def asked() -> str:
+            if not request_id:
+                return await self.a_get_human_input(prompt)
+            try:
+                with UserProxyAgent.InputRequestContext.populate_context(request_id):
+                    return await self.a_get_human_input(prompt)
+            except InputRequired as required:
+                path = (*AGENT_PATH.get(), self.name)
+                requests = required.pending(agent=path, request_id=request_id)
+                raise InputRequired(requests=requests) from required
+
+        ask = partial(self.get_human_input, prompt)
+        return await step(mode, f"answer to {self.name}", [self], ask, asked)

@@ -79,7 +79,7 @@ class ProviderClient:
             messages = self._translated(messages, options, settings, arguments)
         client = await self._client(settings)
         if streamed:
-            result = await _show(client.create_stream(messages, **arguments))
+            result = await show_stream(client.create_stream(messages, **arguments))
         else:
             result = await client.create(messages, **arguments)
         price = call.price or listed_price(self._api_type, model)
@@ -191,7 +191,7 @@ async def _close_with(
             await client.close()
 
 
-async def _show(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResult:
+async def show_stream(stream: AsyncGenerator[str | CreateResult, None]) -> CreateResult:
     """The whole answer, after its pieces were handed on or printed."""
     take, say = CHUNKS.get(), IOStream.get_default().print
     async with aclosing(stream):

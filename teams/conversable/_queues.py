@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
+from teams._base.tool_call import InputRequired
 from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._facade import run_unsuspended
+from teams.conversable._gate import all_done
+from teams.conversable._journal import beside
 from teams.conversable._mode import ASYNC, SYNC, Mode
 from teams.conversable._printing import say
 from teams.conversable._protocols import Agent
@@ -54,6 +58,11 @@ async def run_queue(mode: Mode, chat_queue: ChatQueue) -> list[ChatResult]:
 def with_sender(chat_queue: ChatQueue, sender: Agent) -> list[dict[str, Any]]:
     """Copies of the items, each with a sender."""
     return [{"sender": sender, **item} for item in chat_queue]
+
+
+def partners_in(chat_queue: ChatQueue) -> list[Agent]:
+    """Agents of the chats."""
+    return [item[who] for item in chat_queue for who in ("sender", "recipient") if who in item]
 
 
 def _checked(chat_queue: ChatQueue) -> list[dict[str, Any]]:
@@ -123,26 +132,34 @@ async def _overlapping(ordered: Iterable[dict[str, Any]]) -> dict[Any, ChatResul
 
     Two chats of the same two agents share their conversation: they follow each other.
     """
-    tasks: dict[Any, asyncio.Task[ChatResult]] = {}
-    last_of_pair: dict[frozenset[int], asyncio.Task[ChatResult]] = {}
+    tasks: dict[Any, asyncio.Task[ChatResult | InputRequired]] = {}
+    last_of_pair: dict[frozenset[int], asyncio.Task[ChatResult | InputRequired]] = {}
     async with asyncio.TaskGroup() as group:
         for item in ordered:
             pair = frozenset((id(item["sender"]), id(item["recipient"])))
             needed = [tasks[each] for each in _prerequisites(item)]
-            chat = _run_after(item, needed, last_of_pair.get(pair))
-            task = group.create_task(chat, name=f"chat {item['chat_id']}")
+            chat = beside(ASYNC, partial(_run_after, item, needed, last_of_pair.get(pair)))
+            task = group.create_task(_asking_last(chat), name=f"chat {item['chat_id']}")
             tasks[item["chat_id"]] = last_of_pair[pair] = task
-    return {key: task.result() for key, task in tasks.items()}
+    return dict(zip(tasks, all_done([task.result() for task in tasks.values()]), strict=True))
+
+
+async def _asking_last(chat: Coroutine[Any, Any, ChatResult]) -> ChatResult | InputRequired:
+    """Let the chats beside one that waits for a person go on."""
+    try:
+        return await chat
+    except InputRequired as required:
+        return required
 
 
 async def _run_after(
     item: dict[str, Any],
-    needed: Sequence[asyncio.Task[ChatResult]],
-    before: asyncio.Task[ChatResult] | None,
+    needed: Sequence[asyncio.Task[ChatResult | InputRequired]],
+    before: asyncio.Task[ChatResult | InputRequired] | None,
 ) -> ChatResult:
-    earlier = [await task for task in needed]
+    earlier = all_done([await task for task in needed])
     if before is not None:
-        await before
+        all_done([await before])
     return await _run(ASYNC, item, earlier)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 from teams._base.threads import is_async
 from teams.conversable._errors import SenderRequired
+from teams.conversable._journal import inside, step
 from teams.conversable._messages import Message
 from teams.conversable._mode import Mode, forms
 from teams.conversable._protocols import Agent, Sent
@@ -19,6 +21,8 @@ ReplyFunction = Callable[..., Any]
 Trigger = type[Any] | str | Agent | Callable[[Any], Any] | list[Any] | None
 ANYONE: list[Any] = [Agent, None]
 """Trigger of the built-in functions."""
+
+PASSED_OVER = "passed over"
 
 HOOKABLE = (
     "process_last_received_message",
@@ -44,6 +48,9 @@ class Reply:
     config: Any = None
     reset_config: Callable[[Any], Any] | None = None
     ignore_async_in_sync_chat: bool = False
+    partners: Sequence[Agent] = ()
+    """Agents of the nested chats that the entry runs by itself."""
+
     first_config: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -142,27 +149,61 @@ class RepliesMixin(AgentState):
             if sender is None:
                 raise AssertionError(f"Either {messages=} or {sender=} must be provided.")
             messages = self._conversation(sender)
-        self.update_agent_state_before_reply(messages)
-        messages = self.process_last_received_message(messages)
-        messages = self.process_all_messages_before_reply(messages)
+        if any(self._hooks.values()):
+            messages = await self._hooked(mode, messages)
+        else:
+            messages = self._processed(messages)
         done: set[ReplyFunction] = set()
         for entry in tuple(self._replies):
             function = entry.form(mode)
             excluded = any(each in entry.forms() for each in kwargs.get("exclude") or ())
             if function is None or entry.step in done or excluded:
                 continue
-            if entry.trigger is not ANYONE and not triggers(entry.trigger, sender):
+            reply = partial(function, self, messages=messages, sender=sender, config=entry.config)
+            outcome = await self._outcome(mode, entry, sender, reply)
+            if outcome == PASSED_OVER:
                 continue
             if entry.step is not None:
                 done.add(entry.step)
-            final, reply = await mode.settle(
-                function(self, messages=messages, sender=sender, config=entry.config)
-            )
+            final, reply = outcome
             if final:
                 return reply
         return self._default_auto_reply
 
     generate_reply, a_generate_reply = forms(_generate_reply)
+
+    async def _outcome(
+        self, mode: Mode, entry: Reply, sender: Agent | None, reply: Callable[[], Any]
+    ) -> Any:
+        """Outcome of a function; PASSED_OVER without a match."""
+
+        def made() -> Any:
+            if entry.trigger is ANYONE or triggers(entry.trigger, sender):
+                return reply()
+            return PASSED_OVER
+
+        if entry.partners:
+            with inside(mode):
+                return await mode.settle(made())
+        what = f"reply of {self.name}"
+        return await step(mode, what, [self, sender], made, speaker=self.name)
+
+    def _processed(self, messages: list[Message]) -> list[Message]:
+        self.update_agent_state_before_reply(messages)
+        return self.process_all_messages_before_reply(self.process_last_received_message(messages))
+
+    async def _hooked(self, mode: Mode, messages: list[Message]) -> list[Message]:
+        """Messages as the hooks leave them."""
+
+        def work() -> list[Any]:
+            processed = self._processed(messages)
+            last = messages[-1].get("content") if messages else None
+            return [last, None if processed is messages else processed]
+
+        last, processed = await step(mode, f"hooks of {self.name}", [self], work)
+        if messages and messages[-1].get("content") != last:
+            messages[-1]["content"] = last
+        return messages if processed is None else processed
 
     def register_hook(self, hookable_method: str, hook: Callable[..., Any]) -> None:
         """Add a hook to the list of a hookable method."""

@@ -29,6 +29,11 @@ class AgentState:
     _oai_messages: dict[Agent, list[Message]]
     _is_termination_msg: Callable[[Message], Any]
     _human_input: list[str]
+    _counters: defaultdict[Agent | None, int]
+    _limit: int
+    _limits: dict[Agent, int]
+    _unmet: dict[str, dict[str, Any]]
+    """By attribute, what a loaded state has of partners not met yet."""
 
     @property
     def name(self) -> str:
@@ -60,6 +65,9 @@ class AgentState:
 
     def _conversation(self, agent: Agent) -> list[Message]:
         """Messages exchanged with an agent; made when missing."""
+        for attribute, waiting in self._unmet.items():
+            if agent.name in waiting:
+                getattr(self, attribute)[agent] = waiting.pop(agent.name)
         return self._oai_messages.setdefault(agent, [])
 
     def chat_messages_for_summary(self, agent: Agent) -> list[Message]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import warnings
@@ -13,6 +12,7 @@ from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
 from teams._tools.signature import function_name, unwrap
 from teams.conversable._facade import run_to_end
+from teams.conversable._gate import check_ungated, run_calls
 from teams.conversable._mode import Mode, forms
 from teams.conversable._printing import say
 from teams.conversable._protocols import Message
@@ -123,6 +123,7 @@ class ToolsMixin(SignaturesMixin):
 
     def _run_calls(self, asked: Sequence[Message]) -> list[Message]:
         """Results of the calls of a message, one after the other."""
+        check_ungated(self)
         return [self._run_call(each.get("function") or {})[1] for each in asked]
 
     def _run_call(self, call: Message) -> tuple[bool, Message]:
@@ -133,15 +134,7 @@ class ToolsMixin(SignaturesMixin):
 
     async def _a_run_calls(self, asked: Sequence[Message]) -> list[Message]:
         """Results of the calls of a message, which run concurrently."""
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(_settled(self.a_execute_function(each.get("function") or {})))
-                for each in asked
-            ]
-        outcomes = [task.result() for task in tasks]
-        if failed := next((each for each in outcomes if isinstance(each, Exception)), None):
-            raise failed
-        return [each[1] for each in outcomes if not isinstance(each, Exception)]
+        return await run_calls(self, asked)
 
     async def _generate_function_call_reply(
         self, mode: Mode, messages: Messages = None, sender: Any = None, config: Any = None
@@ -192,14 +185,6 @@ def register_function(
 
 def _result(func_call: Message, content: Any) -> Message:
     return {"name": func_call.get("name", ""), "role": "function", "content": content}
-
-
-async def _settled(call: Any) -> tuple[bool, Message] | Exception:
-    """The outcome of a call, or its error: the others run on."""
-    try:
-        return await call
-    except Exception as error:
-        return error
 
 
 def _function_reply(results: Sequence[Message]) -> Message:

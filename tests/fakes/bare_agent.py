@@ -18,6 +18,7 @@ class Bare(ToolsMixin, CodeMixin):
         code: Any = False,
         llm_config: Any = False,
     ) -> None:
+        self._name = "bare"
         self.llm_config = llm_config
         self._oai_messages: Any = {}
         self._begin_tools(function_map)

@@ -1,0 +1,46 @@
+"""A client of `teams.models` that was made elsewhere, as an agent's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from teams.conversable._answers import Answer, make_answer
+from teams.conversable._model_messages import model_messages
+from teams.conversable._providers import CHUNKS, ProviderClient, show_stream
+from teams.models._client import ChatCompletionClient
+
+
+class ChatCompletionModel:
+    """Asks a client of `teams.models`, which others made and will close.
+
+    For an entry of the `config_list` with `"model_client_cls": "ChatCompletionModel"`:
+    `agent.register_model_client(ChatCompletionModel, client=client)`. Only in async chats. Its
+    answers cost nothing here: whoever made the client counts them.
+    """
+
+    def __init__(self, entry: Mapping[str, Any], *, client: ChatCompletionClient) -> None:
+        self._model = str(entry.get("model") or "")
+        self._client = client
+
+    async def create(self, params: Mapping[str, Any]) -> Answer:
+        """The model's answer; streamed if somebody takes its pieces."""
+        images = self._client.model_info["vision"]
+        messages = model_messages(params["messages"], images=images)
+        tools = [tool["function"] for tool in params.get("tools", ())]
+        if CHUNKS.get() is None:
+            result = await self._client.create(messages, tools=tools)
+        else:
+            result = await show_stream(self._client.create_stream(messages, tools=tools))
+        return make_answer(result, model=self._model, cost=0.0, legacy_call=False)
+
+    def message_retrieval(self, response: Answer) -> list[Any]:
+        """The text of each choice, or its message if it holds calls."""
+        found = [choice.message for choice in response.choices]
+        return [message if message.tool_calls else message.content for message in found]
+
+    def cost(self, response: Answer) -> float:
+        """Nothing; see the class."""
+        return response.cost
+
+    get_usage = staticmethod(ProviderClient.get_usage)

@@ -1,0 +1,61 @@
+"""Messages of a chat as the items of a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from teams._base.construct import new_id
+from teams._base.tool_call import FunctionCall
+from teams._contract.turn_record import Item
+from teams._messages.chat import TextMessage
+from teams._messages.events import ThoughtEvent, ToolCallExecutionEvent, ToolCallRequestEvent
+from teams.conversable._messages import shown_content
+from teams.conversable._protocols import Message
+from teams.models._types import FunctionExecutionResult
+
+
+def items_of(
+    message: Message, *, source: str, metadata: dict[str, str], id: str | None = None
+) -> list[Item]:
+    """Text, if any, calls and results of a message."""
+    about: dict[str, Any] = {"source": source, "metadata": metadata}
+    known: dict[str, Any] = {**about, "id": id or new_id()}
+    results = _results(message)
+    calls = _calls(message)
+    items: list[Item] = []
+    if results:
+        items.append(ToolCallExecutionEvent(content=results, **about))
+    text = shown_content(message.get("content"))
+    if text and calls:
+        items.append(ThoughtEvent(content=text, **known))
+    elif text and message["role"] not in {"tool", "function"}:
+        items.append(TextMessage(content=text, **known))
+    if calls:
+        items.append(ToolCallRequestEvent(content=calls, **about))
+    return items
+
+
+def _calls(message: Message) -> list[FunctionCall]:
+    asked: list[tuple[str, Message]] = [
+        (each.get("id") or "", each.get("function") or {})
+        for each in message.get("tool_calls") or ()
+    ]
+    if call := message.get("function_call"):
+        asked.append(("", call))
+    return [
+        FunctionCall(id=key, name=call.get("name") or "", arguments=call.get("arguments") or "")
+        for key, call in asked
+    ]
+
+
+def _results(message: Message) -> list[FunctionExecutionResult]:
+    given = message.get("tool_responses") or ([message] if message["role"] == "function" else [])
+    return [
+        FunctionExecutionResult(
+            content=shown_content(each.get("content")),
+            name=each.get("name") or "",
+            call_id=each.get("tool_call_id") or "",
+            is_error=shown_content(each.get("content")).startswith("Error: "),
+        )
+        for each in given
+    ]

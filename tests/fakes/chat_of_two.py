@@ -1,0 +1,40 @@
+"""A person and a writer who chat, as a team of config.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gateway.app.load import load_config
+from gateway.config.conversable import ConversableTeam
+from gateway.factory.conversable import ConversableFactory
+from gateway.factory.model_clients import ModelClients
+from gateway.factory.parts import PartFactory
+from teams.base import Team
+from teams.models.replay import ReplayChatCompletionClient
+from tests.gateway.scripted import CAN_CALL
+
+CONFIG = """
+[models.m]
+provider = "tests.fakes.chat_of_two:model"
+options = { answers = ["A long poem.", "A poem."] }
+[teams.poems]
+type = "conversable"
+recipient = "writer"
+agents.writer = {}
+"""
+
+
+def model(answers: list[str]) -> ReplayChatCompletionClient:
+    return ReplayChatCompletionClient(answers, model_info=CAN_CALL)
+
+
+def chats_of_two(folder: Path) -> Callable[[], Team]:
+    """Makes the team, with one model for all threads."""
+    (folder / "config.toml").write_text(CONFIG)
+    loaded = load_config(folder / "config.toml")
+    config = loaded.config.teams["poems"]
+    assert isinstance(config, ConversableTeam)
+    models = ModelClients(loaded.config, loaded.imports)
+    parts = PartFactory(models, loaded.imports, None, work_mb=1)
+    return lambda: ConversableFactory(models, loaded.imports, parts).team("poems", config)
