@@ -312,11 +312,11 @@ async def test_a_stream_left_early_goes_on_where_it_stood():
 async def test_an_abandoned_chat_that_was_only_loaded_keeps_what_was_said():
     async with FakeOpenAI(*ANSWERS) as server:
         world = World(server)
-        team = chat_of(world)
+        team, state = chat_of(world), dict[str, Any]()
         async with aclosing(team.run_stream(task="go")) as stream:
             async for item in stream:
                 if isinstance(item, ToolCallExecutionEvent):
-                    state = await team.save_state()
+                    state |= await team.save_state()
                     break
         user, writer = world.agents()
         other = ConversableChat(user, writer)
