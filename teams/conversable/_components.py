@@ -28,7 +28,7 @@ _HEADERS = frozenset({"default_headers", "extra_headers", "headers"})
 
 
 class ConversableAgentConfig(BaseModel):
-    """An agent's settings; what is not there is as the class has it."""
+    """An agent's settings; those left out are the class's own."""
 
     name: str
     system_message: str | list[Any] | None = ""

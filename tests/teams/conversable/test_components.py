@@ -23,7 +23,7 @@ from tests.teams.conversable.pairs import agent, contents
 
 
 def again(component: Any) -> Any:
-    """What loads from the JSON text of a component."""
+    """The component that loads from the JSON text of another."""
     text = component.dump_component().model_dump_json()
     loaded: Any = ComponentLoader.load_component(json.loads(text))
     assert type(loaded) is type(component)
