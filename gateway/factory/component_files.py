@@ -297,7 +297,16 @@ def _folder(path: str) -> Allowance:
     return AllowedMount(mount=str(Path.cwd() / path))
 
 
+def _only_in_code(_: Any) -> Iterator[Allowance]:
+    """Refuse a class whose powers no entry of `allow` names."""
+    raise ValueError(
+        "a component file may not name an agent of teams.conversable, whose settings say which "
+        "models it asks and which code it runs: make the team in a factory of your own."
+    )
+
+
 READERS: Mapping[str, Reader] = {
+    "ConversableAgent": _only_in_code,
     "McpWorkbench": _server,
     "StdioMcpToolAdapter": _server,
     "SseMcpToolAdapter": _server,

@@ -43,6 +43,13 @@ _OURS: Mapping[str, tuple[str, ...]] = {
         "TimeoutTermination",
         "TokenUsageTermination",
     ),
+    "teams.conversable": (
+        "AssistantAgent",
+        "ConversableAgent",
+        "ConversableChat",
+        "ConversableQueue",
+        "UserProxyAgent",
+    ),
     "teams.core": ("InMemoryStore",),
     "teams.memory": ("ListMemory",),
     "teams.messages": ("StructuredMessageFactory",),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from teams.conversable._bridge import ConversableParticipant
 from teams.conversable._chats import DEFAULT_SUMMARY_METHOD, ChatResult, ChatsMixin
 from teams.conversable._code import CodeMixin
+from teams.conversable._components import AgentComponent
 from teams.conversable._facade import run_unsuspended
 from teams.conversable._human_input import MODES, HumanInputMode
 from teams.conversable._messages import Message, says_terminate
@@ -30,7 +31,7 @@ from teams.conversable._teams import ConversableChat, ConversableQueue
 from teams.conversable._tools import ToolsMixin
 
 
-class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
+class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentComponent, LLMAgent):
     """An assistant, a user's proxy, or both.
 
     It replies to each message unless the message ends the conversation. To change how, override
@@ -38,6 +39,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, LLMAgent):
     or register reply functions and hooks.
     """
 
+    component_provider_override: ClassVar[str | None] = "teams.conversable.ConversableAgent"
     DEFAULT_SUMMARY_METHOD = DEFAULT_SUMMARY_METHOD
     DEFAULT_SUMMARY_PROMPT = DEFAULT_SUMMARY_PROMPT
 

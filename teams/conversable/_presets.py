@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from teams.conversable._agent import ConversableAgent
 from teams.conversable._human_input import HumanInputMode
@@ -13,6 +13,7 @@ from teams.conversable._messages import Message
 class AssistantAgent(ConversableAgent):
     """An agent that solves tasks with a model and writes code."""
 
+    component_provider_override: ClassVar[str | None] = "teams.conversable.AssistantAgent"
     DEFAULT_SYSTEM_MESSAGE = """You are a helpful assistant who solves tasks by reasoning and, where it helps, by code that the user runs for you.
 First lay out a short plan. Then take it step by step, and say of each step whether it needs code or only thought.
 When you need a fact, a file, or a result, write code that prints it, read what comes back, and go on from there.
@@ -53,6 +54,7 @@ When everything is done, reply with the word TERMINATE at the end."""  # noqa: E
 class UserProxyAgent(ConversableAgent):
     """An agent that asks a person and runs code and tools."""
 
+    component_provider_override: ClassVar[str | None] = "teams.conversable.UserProxyAgent"
     DEFAULT_USER_PROXY_AGENT_DESCRIPTIONS = {  # noqa: RUF012 (AG2's name, a table)
         "ALWAYS": "A person who answers questions, gives tasks, and can run code.",
         "TERMINATE": (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field
 
 from teams._base.cancellation import CancellationToken
 from teams._base.malformed import malformed_is_value_error
+from teams._components.component import Component
 from teams._contract.team import Task, TaskResult, Team, task_messages
 from teams._contract.turn_record import Item, Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -19,6 +20,15 @@ from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
 from teams._run.run import RunScope, RunStream
 from teams.conversable._chats import ChatResult, ChatsMixin
+from teams.conversable._components import (
+    ConversableChatConfig,
+    ConversableQueueConfig,
+    check_data,
+    dump_chats,
+    dump_member,
+    load_chats,
+    load_member,
+)
 from teams.conversable._durable import Done, DurableRun
 from teams.conversable._protocols import Agent, Message
 from teams.conversable._queues import ChatQueue, a_initiate_chats, partners_in, with_sender
@@ -272,7 +282,7 @@ class _ChatTeam(Team):
         self._load_standing(standing)
 
 
-class ConversableChat(_ChatTeam):
+class ConversableChat(_ChatTeam, Component[ConversableChatConfig]):
     """A chat of two agents as a team.
 
     The task is the first message.
@@ -284,6 +294,9 @@ class ConversableChat(_ChatTeam):
         description: for teams that choose speakers by description.
         arguments: those of `a_initiate_chat`.
     """
+
+    component_config_schema = ConversableChatConfig
+    component_provider_override: ClassVar[str | None] = "teams.conversable.ConversableChat"
 
     def __init__(
         self,
@@ -299,6 +312,26 @@ class ConversableChat(_ChatTeam):
         self._recipient = recipient
         self._arguments = arguments
 
+    def _to_config(self) -> ConversableChatConfig:
+        check_data(self._arguments, f"arguments of {self.name!r}")
+        return ConversableChatConfig(
+            starter=dump_member(self._starter),
+            recipient=dump_member(self._recipient),
+            name=self._name,
+            description=self._description,
+            arguments=self._arguments,
+        )
+
+    @classmethod
+    def _from_config(cls, config: ConversableChatConfig) -> Self:
+        return cls(
+            load_member(config.starter),
+            load_member(config.recipient),
+            name=config.name,
+            description=config.description,
+            **config.arguments,
+        )
+
     async def _program(self) -> ChatTaskResult:
         arguments = {**self._arguments, "message": self._message}
         if self._continues:
@@ -307,12 +340,15 @@ class ConversableChat(_ChatTeam):
         return ChatTaskResult(messages=[], stop_reason="The chat has ended.", chat=chat)
 
 
-class ConversableQueue(_ChatTeam):
+class ConversableQueue(_ChatTeam, Component[ConversableQueueConfig]):
     """A queue of chats as a team.
 
     The task is the message of the chats that have none; with a message, the first chat gets the
     task as carryover. Chats without chat_id run one after the other.
     """
+
+    component_config_schema = ConversableQueueConfig
+    component_provider_override: ClassVar[str | None] = "teams.conversable.ConversableQueue"
 
     def __init__(
         self,
@@ -326,6 +362,26 @@ class ConversableQueue(_ChatTeam):
         super().__init__(name, description, dict.fromkeys(partners_in(queue)))
         self._sender = sender
         self._chats = queue
+
+    def _to_config(self) -> ConversableQueueConfig:
+        return ConversableQueueConfig(
+            agents=[dump_member(agent) for agent in self._run.agents.values()],
+            chats=dump_chats(self._chats),
+            sender=None if self._sender is None else self._sender.name,
+            name=self._name,
+            description=self._description,
+        )
+
+    @classmethod
+    def _from_config(cls, config: ConversableQueueConfig) -> Self:
+        loaded = [load_member(each) for each in config.agents]
+        agents = {agent.name: agent for agent in loaded}
+        return cls(
+            load_chats(config.chats, agents),
+            None if config.sender is None else agents[config.sender],
+            name=config.name,
+            description=config.description,
+        )
 
     async def _program(self) -> ChatTaskResult:
         queue = [dict(each) for each in self._chats]

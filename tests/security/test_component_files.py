@@ -40,6 +40,7 @@ HARMLESS = {
     *("StaticStreamWorkbench", "StaticWorkbench", "TeamTool", "PythonCodeExecutionTool"),
     "AzureTokenProvider",  # its tokens go where the client that holds it is asked about
     "FallbackChatCompletionClient",
+    *("ConversableChat", "ConversableQueue"),  # of agents that are refused
     # Their parts are asked about on their own, and the gateway's people answer for the terminal.
     *("McpSessionHost", "ChatCompletionClientSampler", "RunElicitor", "StdioElicitor"),
 }
@@ -583,3 +584,11 @@ def test_allowing_more_leaves_threads_with_the_team_that_they_have(tmp_path: Pat
     after = source(tmp_path, data, "{ mount = '/srv' }").info("studio").definition
     assert after == before
     assert allow_line(needs_of(data)) == "allow = []"
+
+
+@pytest.mark.parametrize("kind", ["ConversableAgent", "AssistantAgent", "UserProxyAgent"])
+def test_conversable_agents_are_refused_wherever_they_stand(kind: str):
+    member = part(f"teams.conversable.{kind}", name="al")
+    chat = part("teams.conversable.ConversableChat", starter=member, recipient=member)
+    with pytest.raises(ValueError, match="a component file may not name"):
+        needs_of(team(agent("a", tools=[part("x.Y", inner=chat)])))

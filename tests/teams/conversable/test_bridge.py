@@ -18,7 +18,6 @@ from teams import (
 )
 from teams.agents import AssistantAgent, SocietyOfMindAgent
 from teams.base import TaskResult, run_hooks
-from teams.conversable import ConversableAgent
 from teams.core import CancellationToken, FunctionCall
 from teams.messages import StopMessage, TextMessage, ToolCallExecutionEvent, ToolCallRequestEvent
 from teams.models import CreateResult, RequestUsage
@@ -26,7 +25,17 @@ from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import AgentTool
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
-from tests.teams.conversable.pairs import agent, saying
+from tests.teams.conversable import pairs
+
+
+def agent(*arguments: Any, **options: Any) -> Any:
+    """An agent that teams take, though it is none of their types."""
+    return pairs.agent(*arguments, **options)
+
+
+def saying(*arguments: Any, **options: Any) -> Any:
+    """See `agent`."""
+    return pairs.saying(*arguments, **options)
 
 
 def said(result: TaskResult) -> list[tuple[str, str]]:
@@ -102,7 +111,7 @@ async def test_other_kinds_of_teams_take_it_as_it_is():
     assert "one" in tool.return_value_as_string(answer)
 
 
-def model_agents(server: FakeOpenAI, ran: list[str]) -> list[ConversableAgent]:
+def model_agents(server: FakeOpenAI, ran: list[str]) -> list[Any]:
     entry = {"model": "gpt-4o", "api_key": "sk-test", "base_url": server.url}
     al = agent("al", llm_config={"config_list": [entry]})
 
@@ -170,7 +179,8 @@ async def test_a_question_suspends_the_team_around_it():
 async def test_nested_chats_are_steps_of_its_turn():
     al, critic = agent("al"), saying("critic", "too long")
     al.register_nested_chats([{"recipient": critic, "max_turns": 1}], trigger=lambda _: True)
-    items = [item async for item in RoundRobinGroupChat([al], max_turns=1).run_stream(task="go")]
+    team = RoundRobinGroupChat([al], max_turns=1)
+    items: list[Any] = [item async for item in team.run_stream(task="go")]
     inner = items[1:-2]
     assert [(each.source, each.content) for each in inner] == [("al", "go"), ("critic", "too long")]
     assert {each.metadata["chat"] for each in inner} == {"al>critic"}

@@ -6,10 +6,12 @@ import asyncio
 import json
 from collections import Counter
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from teams.agents import ApprovalRequest, ApprovalResponse
 from teams.base import ToolCall, run_hooks
 from teams.conversable import ChatTaskResult, ConversableAgent, ConversableChat, ConversableQueue
 from teams.core import CancellationToken
@@ -20,6 +22,7 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 from teams.tools import ToolResult
+from teams.ui import Console
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.teams.conversable.pairs import agent, contents, saying
@@ -312,11 +315,11 @@ async def test_a_stream_left_early_goes_on_where_it_stood():
 async def test_an_abandoned_chat_that_was_only_loaded_keeps_what_was_said():
     async with FakeOpenAI(*ANSWERS) as server:
         world = World(server)
-        team = chat_of(world)
+        team, state = chat_of(world), dict[str, Any]()
         async with aclosing(team.run_stream(task="go")) as stream:
             async for item in stream:
                 if isinstance(item, ToolCallExecutionEvent):
-                    state = await team.save_state()
+                    state |= await team.save_state()
                     break
         user, writer = world.agents()
         other = ConversableChat(user, writer)
@@ -380,3 +383,59 @@ async def test_a_call_that_was_cut_off_does_not_run_again():
     assert len(saved) == 1
     (conversation,) = al.chat_messages.values()
     assert "may or may not have happened" in conversation[-1]["content"]
+
+
+def files(folder: Path) -> list[Path]:
+    return [*folder.iterdir()]
+
+
+async def test_refused_code_is_a_text_and_does_not_run(tmp_path: Path):
+    asked: list[str] = []
+
+    async def approve(request: ApprovalRequest) -> ApprovalResponse:
+        asked.append(request.code)
+        return ApprovalResponse(approved=False, reason="too loud")
+
+    config = {"work_dir": str(tmp_path), "use_docker": False}
+    al, bo = saying("al"), agent("bo", code_execution_config=config)
+    with run_hooks(approve_code=approve):
+        result = await ConversableChat(al, bo, max_turns=1).run(
+            task="```sh\ntouch ran.txt\n```",
+        )
+    assert [code.strip() for code in asked] == ["touch ran.txt"]
+    text = result.messages[-1].to_text()
+    assert "exitcode: 1" in text
+    assert "not approved. The reason: too loud" in text
+    assert files(tmp_path) == []
+
+
+async def test_messages_join_a_running_chat_before_its_next_reply():
+    heard: list[list[Any]] = []
+
+    def listens(_: Any, messages: list[Any], **__: Any) -> tuple[bool, str]:
+        heard.append(contents(messages))
+        return True, f"reply {len(heard)}"
+
+    al, bo = agent("al", default_auto_reply="go on"), agent("bo")
+    bo.register_reply(lambda _: True, listens)
+    team = ConversableChat(al, bo, max_turns=2)
+    said: list[tuple[str, str]] = []
+    async for item in team.run_stream(task="start"):
+        if isinstance(item, TextMessage):
+            said.append((item.source, item.content))
+            if item.content == "reply 1":
+                team.add_messages([TextMessage(content="be brief", source="boss")])
+    assert heard[0] == ["start"]
+    assert "be brief" in heard[1]
+    assert said[-1] == ("bo", "reply 2")
+
+
+async def test_the_console_shows_a_chat(capsys: pytest.CaptureFixture[str]):
+    al, bo = saying("al", "two"), saying("bo", "one", "three")
+    result = await Console(al.a_initiate_chat_stream(bo, message="zero", silent=True))
+    assert isinstance(result, ChatTaskResult)
+    assert result.chat is not None
+    assert result.chat.summary == "three"
+    shown = capsys.readouterr().out
+    places = [shown.index(word) for word in ("zero", "one", "two", "three")]
+    assert places == sorted(places)
