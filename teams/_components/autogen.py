@@ -71,6 +71,9 @@ _SECRETS = (
     *("api_key", "azure_ad_token"),
     *("aws_access_key", "aws_secret_key", "aws_session_token"),
 )
+_BEDROCK = "teams.models.anthropic.AnthropicBedrockChatCompletionClient"
+_NO_KEYS = ("aws_access_key", "aws_secret_key", "aws_session_token")
+"""Fields that have to be there; empty, they leave the credentials to AWS's own chain."""
 _DOCKER = "teams.code_executors.docker.DockerCommandLineCodeExecutor"
 
 
@@ -111,6 +114,8 @@ class _Writer:
         kind = _TYPES.get(provider, form.get("component_type"))
         config = dict(self._fields(provider, form["config"], path))
         config |= {field: None for field in _REQUIRED.get(provider, ()) if field not in config}
+        if provider == _BEDROCK:
+            config["bedrock_info"] = dict.fromkeys(_NO_KEYS, "") | config["bedrock_info"]
         return {
             **form,
             "provider": theirs,

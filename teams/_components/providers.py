@@ -119,6 +119,18 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.tools.mcp": "teams.tools.mcp",
 }
 
+# AutoGen 0.7.5 can't load them: it has them not yet, or loses a field of its own.
+_NOT_LOADED_THERE = frozenset(
+    {
+        "AzureAISearchTool",
+        "ChatCompletionClientSampler",
+        "McpSessionHost",
+        "RunElicitor",
+        "StaticRootsProvider",
+        "StdioElicitor",
+    }
+)
+
 # AutoGen's names without a module.
 _SHORT: Mapping[str, str] = {
     "AzureOpenAIChatCompletionClient": "teams.models.openai.AzureOpenAIChatCompletionClient",
@@ -162,6 +174,7 @@ def _autogen_names() -> Mapping[str, str]:
         f"{ours}.{name}": f"{theirs}.{name}"
         for theirs, ours in _AUTOGEN_MODULES.items()
         for name in _OURS[ours]
+        if name not in _NOT_LOADED_THERE
     }
     return names | {f"teams.tools.{name}": f"autogen_agentchat.tools.{name}" for name in over_teams}
 

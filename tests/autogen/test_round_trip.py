@@ -82,6 +82,7 @@ from teams.tools import (
 from teams.tools.code_execution import PythonCodeExecutionTool
 from teams.tools.http import HttpTool
 from teams.tools.mcp import (
+    McpSessionActor,
     McpWorkbench,
     SseServerParams,
     StdioServerParams,
@@ -258,7 +259,12 @@ CASES: dict[str, Callable[[], Any]] = {
         model_info=INFO,
         max_tokens=9,
         temperature=0.5,
-        bedrock_info=BedrockInfo(aws_region="eu-central-1"),
+        bedrock_info=BedrockInfo(
+            aws_access_key="a-key",
+            aws_secret_key="a-secret",
+            aws_session_token="a-token",
+            aws_region="eu-central-1",
+        ),
     ),
     "azure with tokens": lambda: azure_with_tokens(),
     "ollama": lambda: OllamaChatCompletionClient(
@@ -277,6 +283,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "mcp workbench, http": lambda: McpWorkbench(
         StreamableHttpServerParams(url="http://localhost/mcp", headers={"a": "b"})
     ),
+    "mcp session actor": lambda: McpSessionActor(StdioServerParams(command="server")),
     **mcp_adapters(),
     "local executor": lambda: LocalCommandLineCodeExecutor(
         timeout=7, work_dir=".", functions_module="mine", cleanup_temp_files=False
@@ -455,7 +462,8 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
     text = json.dumps(parley)
     counterparts = {name: autogen_provider(name) for name in known_providers()}
     only_ours = [name for name, theirs in counterparts.items() if theirs is None]
-    assert [name for name in only_ours if not name.startswith("teams.conversable.")] == [
+    later = ("teams.conversable.", "teams.tools.azure.", "teams.tools.mcp.")
+    assert [name for name in only_ours if not name.startswith(later)] == [
         "teams.models.fallback.FallbackChatCompletionClient"
     ]
     assert [name for name, theirs in counterparts.items() if theirs and theirs not in text] == []
