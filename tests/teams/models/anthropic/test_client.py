@@ -320,7 +320,7 @@ async def test_bedrock_s_keys_stay_out_of_errors_and_dumps(server: FakeAnthropic
         assert not any(secret in text for secret in SECRETS)
     assert dumped.config["bedrock_info"]["aws_region"] == "eu-central-1"
     theirs = client.dump_component(provider="autogen")
-    assert theirs.config["bedrock_info"] == {"aws_region": "eu-central-1"}
+    assert {value for value in theirs.config["bedrock_info"].values() if value} == {"eu-central-1"}
     again = AnthropicBedrockChatCompletionClient.load_component(dumped)
     assert again.dump_component() == dumped
     await again.close()
