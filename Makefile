@@ -149,8 +149,10 @@ lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt
 	$(COMPILE) --extra mcp --group mcp-1 $(APART) -o requirements/extras/mcp-1.txt
+	$(COMPILE) --extra mem0 $(APART) -o requirements/extras/mem0.txt
 	$(COMPILE) --group openai-2 $(APART) -o requirements/extras/openai-2.txt
 	$(COMPILE) --extra semantic-kernel $(APART) -o requirements/extras/semantic-kernel.txt
+	$(COMPILE) --extra video-surfer $(APART) -o requirements/extras/video-surfer.txt
 
 .PHONY: upgrade
 upgrade: ## Rewrite requirements/*.txt with the newest versions

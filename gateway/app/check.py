@@ -42,7 +42,7 @@ from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
-from gateway.content.documents import EXTRA, can_read
+from gateway.content.documents import EXTRA
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
@@ -54,6 +54,7 @@ from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from teams.base import Team
+from teams.documents import can_read_documents
 from teams.tools import FunctionTool
 
 NO_ROUTE = (
@@ -92,7 +93,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += _check_routes(loaded)
     finally:
         await teams.aclose()
-    if loaded.adapters and not can_read():
+    if loaded.adapters and not can_read_documents():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     findings += await _check_health(loaded)
     findings += unpriced_models(loaded.config)

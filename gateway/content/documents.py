@@ -1,8 +1,7 @@
-"""Documents as text: PDF, DOCX, XLSX, PPTX and HTML, read by `markitdown`.
+"""Documents of messages as text, within limits.
 
-Each is read by a process of its own (`document_process.py`) within limits of time, memory and size,
-with neither settings nor secrets. A document that breaks one, or that nobody can read, is a missing
-file with its reason, never an error of the turn.
+A document that breaks a limit, or that nobody can read, is a missing file with its reason, never an
+error of the turn.
 """
 
 from __future__ import annotations
@@ -10,20 +9,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
-import signal
-import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 
-from gateway.base.describe import describe
 from gateway.config.settings import Attachments
-from gateway.content import document_process as process
-from gateway.content.attachments import READ, UNKNOWN_TYPES, is_forbidden
+from gateway.content.attachments import READ, is_forbidden
 from gateway.conversation import Attachment, MissingFile
+from teams.documents import (
+    PASSING,
+    TOO_LONG,
+    DocumentError,
+    can_read_documents,
+    document_kind,
+    read_document,
+)
 
 LOG = logging.getLogger("gateway")
 
@@ -38,43 +38,9 @@ KEPT = 16
 
 EXTRA = "parley-gateway[documents]"
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_TYPES = {
-    "application/pdf": "pdf",
-    f"{_OFFICE}wordprocessingml.document": "docx",
-    f"{_OFFICE}spreadsheetml.sheet": "xlsx",
-    f"{_OFFICE}presentationml.presentation": "pptx",
-    "text/html": "html",
-    "application/xhtml+xml": "html",
-}
-_WHY = {
-    process.BROKEN: "it is broken",
-    process.ENCRYPTED: "it is encrypted, or of an old format",
-    process.TOO_LARGE: "it is too large when it is unpacked",
-    process.EMPTY: "no text was found in it",
-}
-_TOO_LONG = "it takes too long to read"
-_TOO_BUSY = "there was no room to read it"
-_PASSING = frozenset({_TOO_LONG, _TOO_BUSY})
-"""Reasons that may not hold another time."""
-_UNREADABLE = "it can't be read"
 
-
-def document_kind(file: Attachment) -> str:
-    """The kind of document that a file is, "" for none."""
-    if file.data.startswith(b"%PDF-"):
-        return "pdf"
-    kind = file.media_type.lower().partition(";")[0].strip()
-    if kind in _TYPES:
-        return _TYPES[kind]
-    suffix = Path(file.name).suffix.lower().removeprefix(".")
-    untold = kind in (*UNKNOWN_TYPES, "application/zip")
-    return suffix if untold and suffix in {*_TYPES.values()} else ""
-
-
-def can_read() -> bool:
-    """True if the extra is installed."""
-    return find_spec("markitdown") is not None
+def _kind(file: Attachment) -> str:
+    return document_kind(file.name, file.media_type, file.data)
 
 
 class Documents:
@@ -93,7 +59,7 @@ class Documents:
 
         What the limits forbid stays as it is, and is refused in words later.
         """
-        if not any(map(document_kind, files)):
+        if not any(map(_kind, files)):
             return [*files], []
         until = asyncio.get_running_loop().time() + MESSAGE_SECONDS
         async with asyncio.TaskGroup() as group:
@@ -108,7 +74,7 @@ class Documents:
     async def _as_text(
         self, file: Attachment, limits: Attachments, until: float
     ) -> Attachment | MissingFile:
-        kind = document_kind(file)
+        kind = _kind(file)
         if not kind or is_forbidden(file, limits) or not self._is_able(kind):
             return file
         text, why = await self._known(kind, file.data, until)
@@ -120,7 +86,7 @@ class Documents:
         return MissingFile(name=file.name, why=why)
 
     def _is_able(self, kind: str) -> bool:
-        able = can_read()
+        able = can_read_documents()
         if not able and not self._told:
             self._told = True
             LOG.warning("a %s was not read: pip install '%s' lets teams read it", kind, EXTRA)
@@ -138,11 +104,11 @@ class Documents:
                 async with self._places:
                     result = await _read(kind, data)
         except TimeoutError:
-            return b"", _TOO_LONG
+            return b"", TOO_LONG
         finally:
             if not reading.locked():
                 self._reading.pop(key, None)
-        if result[1] not in _PASSING:
+        if result[1] not in PASSING:
             self._read[key] = result
             while len(self._read) > KEPT:
                 self._read.popitem(last=False)
@@ -150,32 +116,8 @@ class Documents:
 
 
 async def _read(kind: str, data: bytes) -> tuple[bytes, str]:
-    program = [sys.executable, "-I", process.__file__, kind, str(max(1, int(SECONDS)))]
+    """The text, or the reason why there is none."""
     try:
-        child = await asyncio.create_subprocess_exec(
-            *program,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,
-        )
-    except OSError as error:  # the machine has no memory or process left
-        LOG.warning("a document can't be read now: %s", describe(error))
-        return b"", _TOO_BUSY
-    try:
-        async with asyncio.timeout(SECONDS):
-            text, _ = await child.communicate(data)
-    except TimeoutError:
-        return b"", _TOO_LONG
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    if child.returncode == 0:
-        return text, ""
-    if child.returncode == -signal.SIGXCPU:
-        return b"", _TOO_LONG
-    if child.returncode is not None and child.returncode < 0:  # a limit has ended it
-        return b"", _WHY[process.TOO_LARGE]
-    return b"", _WHY.get(child.returncode or 0, _UNREADABLE)
+        return (await read_document(kind, data, SECONDS)).encode(), ""
+    except DocumentError as error:
+        return b"", str(error)

@@ -9,9 +9,11 @@ import zlib
 import pytest
 
 from gateway.config.settings import Attachments
-from gateway.content import document_process, documents
-from gateway.content.documents import Documents, can_read, document_kind
+from gateway.content import documents
+from gateway.content.documents import Documents
 from gateway.conversation import Attachment, MissingFile
+from teams._base import document_process
+from teams.documents import can_read_documents, document_kind
 from tests.gateway.content.made_documents import (
     DOCX,
     PPTX,
@@ -60,7 +62,7 @@ async def read(*files: Attachment) -> tuple[list[Attachment], list[MissingFile]]
     ids=["pdf", "pdf by contents", "docx", "docx by name", "xlsx", "pptx", "html"],
 )
 async def test_a_document_is_read_as_text(sent, text):
-    assert can_read()
+    assert can_read_documents()
     ((found,), missing) = await read(sent)
     assert text in found.data.decode()
     assert b"steal" not in found.data
@@ -157,7 +159,7 @@ async def test_html_that_nobody_converts_is_read_as_it_stands(monkeypatch):
 
 
 async def test_without_the_extra_nothing_is_read_and_the_log_names_it(monkeypatch, caplog):
-    monkeypatch.setattr(documents, "can_read", lambda: False)
+    monkeypatch.setattr(documents, "can_read_documents", lambda: False)
     sent = file("a.pdf", "application/pdf", pdf("x"))
     found = Documents()
     for _ in range(2):
@@ -176,7 +178,7 @@ async def test_without_the_extra_nothing_is_read_and_the_log_names_it(monkeypatc
     ids=lambda each: each.name,
 )
 def test_what_is_no_document_stays_as_it_is(other):
-    assert document_kind(other) == ""
+    assert document_kind(other.name, other.media_type, other.data) == ""
 
 
 async def test_a_forbidden_document_is_left_to_the_limits():

@@ -1,0 +1,19 @@
+"""Documents as text, each read by a process of its own within limits."""
+
+from teams._base.documents import (
+    PASSING,
+    TOO_LONG,
+    DocumentError,
+    can_read_documents,
+    document_kind,
+    read_document,
+)
+
+__all__ = [
+    "PASSING",
+    "TOO_LONG",
+    "DocumentError",
+    "can_read_documents",
+    "document_kind",
+    "read_document",
+]
