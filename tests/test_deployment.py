@@ -19,11 +19,18 @@ from gateway.cli import main
 from gateway.config.settings import HealthConfig, LimitsConfig
 
 ROOT = Path(__file__).parents[1]
+DOCKERFILE = ROOT / "deploy" / "container" / "Dockerfile"
+SERVICE = ROOT / "deploy" / "systemd" / "parley.service"
 
 
 def instructions() -> list[tuple[str, str]]:
     """The Dockerfile's instructions with what they are given."""
-    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    text = re.sub(
+        r"^#.*\n",
+        "",
+        DOCKERFILE.read_text(),
+        flags=re.MULTILINE,
+    )
     lines = text.replace("\\\n", " ").splitlines()
     return [(line.split(None, 1)[0], line.split(None, 1)[1].strip()) for line in lines if line]
 
@@ -38,7 +45,7 @@ def last_stage() -> dict[str, str]:
 def service() -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.optionxform = str  # pyright: ignore[reportAttributeAccessIssue]
-    parser.read(ROOT / "parley.service")
+    parser.read(SERVICE)
     return parser
 
 
@@ -152,7 +159,7 @@ HARDENED = {
 
 
 def test_the_service_has_no_rights_but_those_of_a_user():
-    text = (ROOT / "parley.service").read_text()
+    text = SERVICE.read_text()
     for name, setting in HARDENED.items():
         assert f"\n{name}={setting}\n" in text
     assert "\nSystemCallFilter=@system-service\n" in text
@@ -162,7 +169,7 @@ def test_the_service_has_no_rights_but_those_of_a_user():
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
 def test_the_service_is_rated_as_hardly_exposed():
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
-    unit = str(ROOT / "parley.service")
+    unit = str(SERVICE)
     rated = subprocess.run([*command, unit], capture_output=True, text=True, check=False)
     found = re.search(r"Overall exposure level for parley\.service: ([0-9.]+)", rated.stdout)
     assert found, rated.stderr

@@ -20,6 +20,7 @@ from gateway.cli.platforms import PlatformsGroup
 from gateway.cli.run import run
 from gateway.cli.secrets import secrets
 from gateway.cli.serve import reload, serve, status
+from gateway.cli.service import install_service
 from gateway.cli.sessions import sessions
 from gateway.cli.simulate import simulate
 from gateway.cli.store import backup, restore, store
@@ -41,6 +42,7 @@ __all__ = ["main"]
         teams,
         models,
         status,
+        install_service,
         reload,
         log,
         store,
