@@ -396,7 +396,7 @@ async def test_a_broken_document_is_named_and_the_turn_goes_on(tmp_path):
 
 
 async def test_nobody_who_may_not_write_lets_a_document_be_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "can_read", lambda: pytest.fail("it would be read"))
+    monkeypatch.setattr(documents, "can_read_documents", lambda: pytest.fail("it would be read"))
     teams = ScriptedTeams(lambda: solo(model()))
     async with Gateway(SqliteStore(tmp_path), teams, access=Access()) as gateway:
         receipt = await gateway.accept(said("look", attachments=(REPORT_HERE,)))
