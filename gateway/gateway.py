@@ -119,6 +119,7 @@ class Gateway:
         self._bus = LocalBus()
         self.vitals = Metrics()
         """Its vital figures."""
+        store.watch_commits(self.vitals.commit.observe)
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
             store.spent,
@@ -501,19 +502,24 @@ class Gateway:
 
     def heartbeat(self, adapter: str) -> None:
         """Note that something came in from a platform, be it a heartbeat."""
-        self.vitals.frame(adapter)
+        self.vitals.platforms.frame(adapter)
 
     def connection(self, adapter: str, *, is_open: bool) -> None:
         """Note that the connection to a platform was made, or lost."""
-        self.vitals.connection(adapter, is_open=is_open)
+        self.vitals.platforms.note(adapter, is_open=is_open)
 
     def count_ignored(self, reason: IgnoredReason) -> None:
         """Count an event of a platform that its adapter drops."""
         self.vitals.ignored[reason] += 1
 
-    def count_part(self, result: PartResult) -> None:
+    def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message that was written to a platform, or was not."""
         self.vitals.parts[result] += 1
+        self.vitals.delivery.labels(platform).observe(seconds)
+
+    def count_wait(self, platform: str, seconds: float) -> None:
+        """Count the seconds that a platform asks to wait."""
+        self.vitals.waits[platform] += seconds
 
     def count_dead_end(self, outcome: DeadEndOutcome) -> None:
         """Count somebody who can't be answered where they asked."""
@@ -640,7 +646,7 @@ class Gateway:
             missed=await self._store.missed_counts(),
             platforms={
                 name: PlatformStatus(state=state, since=self._clock() - ago)
-                for name, (state, ago) in self.vitals.connections().items()
+                for name, (state, ago) in self.vitals.platforms.states().items()
             },
             ignored=dict(self.vitals.ignored),
             substitutions=self.vitals.answers_of_others,

@@ -156,6 +156,10 @@ class DeliveryHost(Protocol):
         """A request to a human. Raises NotFound."""
         ...
 
-    def count_part(self, result: PartResult) -> None:
-        """Count a message that was written to a platform, or was not."""
+    def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
+        """Count a message that was written to a platform, or was not, since its first try."""
+        ...
+
+    def count_wait(self, platform: str, seconds: float) -> None:
+        """Count the seconds that a platform asks to wait."""
         ...

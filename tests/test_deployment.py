@@ -9,14 +9,21 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import promql_parser
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from gateway.base.exit_codes import ExitCode
+from gateway.base.metrics import Metrics
 from gateway.base.paths import find_config, store_folder
 from gateway.cli import main
 from gateway.config.settings import HealthConfig, LimitsConfig
+from gateway.control.metrics_page import metrics_page
+from gateway.runtime.status import Status
+from gateway.store.records import Counts
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "deploy" / "container" / "Dockerfile"
@@ -175,3 +182,62 @@ def test_the_service_is_rated_as_hardly_exposed():
     assert found, rated.stderr
     assert float(found[1]) < EXPOSURE
     assert rated.stderr == ""  # such as a setting that is not known
+
+
+# --- what watches it ---
+
+METRIC = re.compile(r"\b(?:parley|process)_[a-z_]+")
+OF_HISTOGRAMS = re.compile(r"_(?:bucket|sum|count)$")
+
+
+def metric_names() -> set[str]:
+    """Names of all metrics that a gateway tells of."""
+    counts = Counts(threads={}, inbox={}, refused={}, turns={}, open_requests=0)
+    status = Status(pid=1, since=0.0, running=0, live=0, counts=counts)
+    page = metrics_page(Metrics(), status, ROOT, ROOT / "parley.log").decode()
+    return set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))
+
+
+def alerts() -> list[dict[str, Any]]:
+    groups = yaml.safe_load((ROOT / "deploy/prometheus/parley.rules.yaml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    return json.loads((ROOT / "deploy/grafana/parley.json").read_text())["panels"]
+
+
+def expressions() -> list[str]:
+    shown = [target["expr"] for panel in panels() for target in panel["targets"]]
+    return [alert["expr"] for alert in alerts()] + [
+        each.replace("$__rate_interval", "5m") for each in shown
+    ]
+
+
+def test_every_alert_and_panel_asks_in_promql_for_metrics_that_there_are():
+    known = metric_names()
+    for expression in expressions():
+        promql_parser.parse(expression)
+        named = {OF_HISTOGRAMS.sub("", name) for name in METRIC.findall(expression)}
+        assert named <= known, expression
+        assert named or "up{" in expression
+
+
+def test_every_metric_stands_in_the_page_for_operators():
+    page = (ROOT / "docs" / "operate.md").read_text()
+    missing = [name for name in metric_names() if name.startswith("parley_") and name not in page]
+    assert missing == []
+
+
+def test_every_alert_has_its_words_and_a_place_in_the_page_for_operators():
+    page = (ROOT / "docs" / "operate.md").read_text()
+    for alert in alerts():
+        assert alert["annotations"]["summary"].endswith(".")
+        assert alert["labels"]["severity"] in {"page", "ticket"}
+        assert f"`{alert['alert']}`" in page
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool")
+def test_prometheus_itself_reads_the_alerts():
+    command = ["promtool", "check", "rules", str(ROOT / "deploy/prometheus/parley.rules.yaml")]
+    subprocess.run(command, check=True, capture_output=True)

@@ -31,7 +31,6 @@ from gateway.app.reload import Reloader
 from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
-from gateway.config.settings import HealthConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, causes
@@ -229,23 +228,24 @@ async def run_adapters(gateway: Gateway, adapters: Sequence[Adapter]) -> None:
 
 
 async def _run(gateway: Gateway, adapter: Adapter) -> None:
-    gateway.vitals.adapter_began(adapter.name)
+    gateway.vitals.platforms.began(adapter.name)
     try:
         await adapter.run(gateway)
     except AuthError as error:
         LOG.error("%s is no longer served: %s", adapter.name, error)  # noqa: TRY400 (the text says it all)
     finally:
-        gateway.vitals.adapter_ended(adapter.name)
+        gateway.vitals.platforms.ended(adapter.name)
 
 
 @asynccontextmanager
-async def _health(gateway: Gateway, config: HealthConfig) -> AsyncGenerator[None]:
+async def _health(gateway: Gateway, whole: Config) -> AsyncGenerator[None]:
     """Health at its port; one that is taken ends nothing."""
+    config, log = whole.health, whole.logging.file
     if not config.port:
         yield
         return
     async with AsyncExitStack() as stack:
-        serving = serve_health(gateway, config.host, config.port, names=config.hosts)
+        serving = serve_health(gateway, config.host, config.port, names=config.hosts, log=log)
         try:
             await stack.enter_async_context(serving)
         except PortTaken as error:
@@ -301,7 +301,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
             end.hurry = gateway.hurry
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))
             with rare_collections(), watch_loop(gateway.vitals):
-                async with _health(gateway, loaded.config.health), asyncio.TaskGroup() as group:
+                async with _health(gateway, loaded.config), asyncio.TaskGroup() as group:
                     reloading = group.create_task(_reload_on(wanted, reload), name="config reload")
                     await run_adapters(gateway, adapters)
                     reloading.cancel()

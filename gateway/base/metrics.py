@@ -1,43 +1,37 @@
-"""Figures of a running gateway, without ids and texts."""
+"""Figures of a running gateway, without ids and texts.
+
+Labels are names of the config, of tools that the teams have, or of closed sets: never of people,
+threads or texts.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
-from typing import Literal
 
-STALE = 120.0
-"""Seconds without a frame after which a platform's connection counts as dead; all of them send
-something more often.
-"""
+from prometheus_client import Histogram, disable_created_metrics
 
-Life = Literal["connecting", "connected", "silent", "stopped"]
-
+from gateway.base.connections import Connections
 
 MOST_REMARKS = 5
 
+disable_created_metrics()  # a series more for each, which nobody asks for
 
-@dataclass(slots=True)
-class _Pulse:
-    changed_at: float
-    """When it began, ended, or its connection was last made or lost."""
-    running: bool = True
-    open: bool = True
-    """False while an adapter says that its connection is not."""
-    frame_at: float | None = None
-    heard_since: float = 0.0
-    """When the first frame came after none or a long silence."""
+_QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+"""Bounds in seconds for what this machine does alone."""
+_SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
+"""Bounds in seconds for what models, tools and platforms take part in."""
 
 
 class Metrics:
-    """Counters of messages, turns and frames, by a steady `clock` in seconds."""
+    """Counters and histograms, by a steady `clock` in seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._began = clock()
-        self._pulses: dict[str, _Pulse] = {}
+        self.platforms = Connections(clock)
+        """Connections to platforms."""
         self.accepted: Counter[str] = Counter()
         """Messages by their outcome when they were accepted."""
         self.ignored: Counter[str] = Counter()
@@ -48,16 +42,22 @@ class Metrics:
         """Messages written to platforms: posted, posted though an earlier try may have arrived
         ("unsure"), or failed.
         """
+        self.waits = defaultdict[str, float](float)
+        """Seconds that platforms asked to wait, by platform."""
         self.dead_ends: Counter[str] = Counter()
         """People who can't be answered where they asked: "told" so directly, or "untold"."""
         self.turns: Counter[str] = Counter()
         """Runs of turns by how they ended."""
-        self.turn_seconds = 0.0
-        """Seconds that they took together."""
-        self.tokens: Counter[str] = Counter()
-        """Tokens that models read ("input") and wrote ("output")."""
-        self.cost = 0.0
-        """Their cost by the config's prices."""
+        self.tools: Counter[tuple[str, str]] = Counter()
+        """Tool calls by tool and outcome; "" is the tool of calls of tools that no agent has."""
+        self.tokens: Counter[tuple[str, str, str]] = Counter()
+        """Tokens by team, model and direction: read ("input") and written ("output")."""
+        self.costs = defaultdict[tuple[str, str], float](float)
+        """Their cost by the config's prices, by team and model."""
+        self.model_errors: Counter[tuple[str, str]] = Counter()
+        """Requests that failed, by model and kind of error."""
+        self.model_retries: Counter[str] = Counter()
+        """Requests to a model after a failed one of the same turn; not those of its SDK."""
         self.substitutions: Counter[tuple[str, str, str]] = Counter()
         """Answers of another model: the one that was missed, the one that answered, and why."""
         self.stalls = 0
@@ -66,23 +66,37 @@ class Metrics:
         """Seconds that it stood still together."""
         self.lacks: list[str] = []
         """Sentences about what this process has to do without."""
+        self.first_text = _histogram(
+            "first_text", "Seconds from a turn's begin to its first text.", _SLOW, "team"
+        )
+        self.turn = _histogram("turn", "Seconds that turns took.", _SLOW, "team")
+        self.model = _histogram("model", "Seconds until a model has answered.", _SLOW, "model")
+        self.delivery = _histogram(
+            "delivery", "Seconds from a message's first try to its delivery.", _SLOW, "adapter"
+        )
+        self.commit = _histogram("commit", "Seconds until a write is on disk.", _QUICK)
         self._remarks: dict[str, float] = {}
+
+    @property
+    def histograms(self) -> tuple[Histogram, ...]:
+        """All of them."""
+        return self.first_text, self.turn, self.model, self.delivery, self.commit
 
     @property
     def uptime(self) -> float:
         """Seconds since the beginning."""
         return self._clock() - self._began
 
-    def took(self, ended: str, seconds: float) -> None:
-        """A turn has left its lane after so many seconds."""
+    def took(self, team: str, ended: str, seconds: float) -> None:
+        """A team's turn has left its lane after so many seconds."""
         self.turns[ended] += 1
-        self.turn_seconds += seconds
+        self.turn.labels(team).observe(seconds)
 
-    def used(self, read: int, written: int, cost: float) -> None:
-        """A model has answered."""
-        self.tokens["input"] += read
-        self.tokens["output"] += written
-        self.cost += cost
+    def used(self, team: str, model: str, read: int, written: int, cost: float) -> None:
+        """A model has answered a team."""
+        self.tokens[team, model, "input"] += read
+        self.tokens[team, model, "output"] += written
+        self.costs[team, model] += cost
 
     def substituted(self, missed: str, answered: str, because: str) -> None:
         """Another model has answered in place of one that is not available."""
@@ -93,21 +107,6 @@ class Metrics:
         """The event loop stood still for so many seconds."""
         self.stalls += 1
         self.stalled_seconds += seconds
-
-    def adapter_began(self, adapter: str) -> None:
-        """The connection to a platform is being made."""
-        self._pulses[adapter] = _Pulse(self._clock())
-
-    def adapter_ended(self, adapter: str) -> None:
-        """A platform is no longer served."""
-        pulse = self._pulses[adapter]
-        pulse.running, pulse.changed_at = False, self._clock()
-
-    def connection(self, adapter: str, *, is_open: bool) -> None:
-        """The connection to a platform was made, or lost."""
-        pulse = self._pulse(adapter)
-        if pulse.open != is_open:
-            pulse.open, pulse.changed_at = is_open, self._clock()
 
     def remark(self, origin: str, text: str) -> None:
         """Tell the operator about a refusal, without words of people."""
@@ -130,42 +129,7 @@ class Metrics:
         """The last text to operators, and its age in seconds."""
         return {said: self._clock() - at for said, at in self._remarks.items()}
 
-    def frame(self, adapter: str) -> None:
-        """Something came in from a platform, be it a heartbeat."""
-        pulse, now = self._pulse(adapter), self._clock()
-        if pulse.frame_at is None or now - pulse.frame_at >= STALE:
-            pulse.heard_since = now
-        pulse.frame_at = now
 
-    def _pulse(self, adapter: str) -> _Pulse:
-        return self._pulses.setdefault(adapter, _Pulse(self._clock()))
-
-    def adapters(self) -> dict[str, tuple[Life, float | None]]:
-        """Each platform's connection, and the age of its last frame in seconds."""
-        now = self._clock()
-        return {
-            name: (_life(pulse, now)[0], None if pulse.frame_at is None else now - pulse.frame_at)
-            for name, pulse in self._pulses.items()
-        }
-
-    def connections(self) -> dict[str, tuple[Life, float]]:
-        """Each platform's connection, and the seconds that it has been so."""
-        now = self._clock()
-        found = {name: _life(pulse, now) for name, pulse in self._pulses.items()}
-        return {name: (life, now - since) for name, (life, since) in found.items()}
-
-    @property
-    def ready(self) -> bool:
-        """Every platform that is served is heard from."""
-        return all(life == "connected" for life, _ in self.adapters().values())
-
-
-def _life(pulse: _Pulse, now: float) -> tuple[Life, float]:
-    """The state of a connection, and since when."""
-    if not pulse.running:
-        return "stopped", pulse.changed_at
-    if not pulse.open or pulse.frame_at is None:
-        return "connecting", pulse.changed_at
-    if now - pulse.frame_at >= STALE:
-        return "silent", pulse.frame_at
-    return "connected", max(pulse.changed_at, pulse.heard_since)
+def _histogram(name: str, text: str, bounds: tuple[float, ...], *labels: str) -> Histogram:
+    """A histogram `parley_NAME_seconds` that no registry has yet."""
+    return Histogram(f"parley_{name}_seconds", text, labels, registry=None, buckets=bounds)

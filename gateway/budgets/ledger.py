@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
@@ -26,6 +27,7 @@ from gateway.errors import BudgetSpent
 from gateway.registry import model_label
 from gateway.store.records import ModelUse, UsageTotals
 from gateway.store.turn_records import ClaimedTurn
+from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.base import ModelRequest
@@ -70,7 +72,7 @@ class Ledger:
     ) -> None:
         self._read = read
         self._exempt = exempt
-        self._vitals = vitals
+        self.vitals = vitals
         self.clock = clock
         """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, UsageSum] = OrderedDict()
@@ -123,11 +125,11 @@ class Ledger:
         for key in [key for key in self._sums if key[:2] == ("person", person)]:
             del self._sums[key]
 
-    def charge(self, model: str, read: int, written: int) -> float:
-        """Count an answer of a model; what it costs."""
+    def charge(self, team: str, model: str, read: int, written: int) -> float:
+        """Count an answer of a model to a team; what it costs."""
         self._longest[model] = max(written, self._longest.get(model, 0))
         cost = self._cost(model, read, written)
-        self._vitals.used(read, written, cost)
+        self.vitals.used(team, model, read, written, cost)
         return cost
 
     def substituted(self, substitution: Substitution, thread: str) -> bool:
@@ -136,7 +138,7 @@ class Ledger:
         True if the thread was not told of it before.
         """
         missed, answered = substitution.missed, substitution.answered
-        self._vitals.substituted(missed, answered, substitution.because.__name__)
+        self.vitals.substituted(missed, answered, substitution.because.__name__)
         key = (thread, missed, answered)
         known = key in self._told
         self._told[key] = None
@@ -190,6 +192,14 @@ class Meter:
         ]
         self._uses: dict[str, ModelUse] = {}
         self._notices: list[str] = []
+        self._asked: dict[ModelRequest, float] = {}
+        self._failed: set[str] = set()
+        """Models whose last request failed."""
+
+    @property
+    def vitals(self) -> Metrics:
+        """The gateway's figures."""
+        return self._ledger.vitals
 
     @property
     def seconds(self) -> float | None:
@@ -213,6 +223,10 @@ class Meter:
             expected = self._ledger.expects(request)
             for held in self._limited:
                 held.sum.expected[request] = expected
+        if self._failed and (model := model_label(request.client)) in self._failed:
+            self._failed.remove(model)
+            self.vitals.model_retries[model] += 1
+        self._asked[request] = monotonic()
 
     def _check(self) -> None:
         now = self._ledger.clock()
@@ -227,13 +241,23 @@ class Meter:
     def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
         """Count what a model has read and written."""
         self._settle(request)
+        if (asked := self._asked.pop(request, None)) is not None:
+            self.vitals.model.labels(model_label(request.client)).observe(monotonic() - asked)
         self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
 
     def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """Count the approximate use of an answer that broke off."""
         self._settle(request)
+        self._asked.pop(request, None)
         if written is not None:
             self._count(request.client, _prompt_tokens(request), written)
+
+    def after_error(self, request: ModelRequest, error: Exception) -> None:
+        """Count a request that failed."""
+        model = model_label(request.client)
+        self._failed.add(model)
+        kind = type(error) if isinstance(error, ModelError) else ModelError
+        self.vitals.model_errors[model, kind.__name__] += 1
 
     def after_substitution(self, substitution: Substitution) -> None:
         """Tell the thread, once, that another model answers."""
@@ -247,7 +271,7 @@ class Meter:
 
     def _count(self, client: ChatCompletionClient, read: int, written: int) -> None:
         model = model_label(client)
-        cost = self._ledger.charge(model, read, written)
+        cost = self._ledger.charge(self._thread.team, model, read, written)
         names = scope_names(self._thread, self._asker)
         use = ModelUse(
             model=model,

@@ -15,23 +15,20 @@ import asyncio
 import os
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from aiohttp import web
 
+from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import GatewayError
-from gateway.runtime.status import Status
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
-
-UNDELIVERED = ("pending", "attempting", "failed")
-
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
 
@@ -64,13 +61,18 @@ def _family_of(host: str) -> socket.AddressFamily:
 
 @asynccontextmanager
 async def serve_health(
-    gateway: Gateway, host: str, port: int, *, names: Collection[str] = ()
+    gateway: Gateway,
+    host: str,
+    port: int,
+    *,
+    names: Collection[str] = (),
+    log: Path | None = None,
 ) -> AsyncGenerator[int]:
     """Serve a gateway's health; the port it is served on.
 
-    `names` may stand as Host in requests. Raises PortTaken.
+    `names` may stand as Host in requests; the size of the file `log` is told. Raises PortTaken.
     """
-    handler = _Handler(_pages(gateway), frozenset(name.lower() for name in names))
+    handler = _Handler(_pages(gateway, log), frozenset(name.lower() for name in names))
     runner = web.ServerRunner(_Server(handler.answer))
     await runner.setup()
     try:
@@ -143,7 +145,7 @@ def _without_version(response: web.StreamResponse) -> web.StreamResponse:
     return response
 
 
-def _pages(gateway: Gateway) -> Mapping[str, Page]:
+def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
     async def healthz() -> web.Response:
         troubles = await gateway.troubles()
         body: dict[str, Any] = {
@@ -154,17 +156,17 @@ def _pages(gateway: Gateway) -> Mapping[str, Page]:
 
     async def readyz() -> web.Response:
         store = await _store_state(gateway)
-        ready = store == "ok" and gateway.vitals.ready
+        ready = store == "ok" and gateway.vitals.platforms.ready
         adapters = {
             name: {"state": life, "last_frame_age_seconds": None if age is None else round(age, 1)}
-            for name, (life, age) in gateway.vitals.adapters().items()
+            for name, (life, age) in gateway.vitals.platforms.frames().items()
         }
         body = {"ready": ready, "store": store, "adapters": adapters}
         return web.json_response(body, status=200 if ready else 503)
 
     async def metrics() -> web.Response:
-        text = "\n".join(_metrics(gateway, await gateway.status())) + "\n"
-        return web.Response(body=text.encode(), headers={"Content-Type": METRICS_TYPE})
+        page = metrics_page(gateway.vitals, await gateway.status(), gateway.store.folder, log)
+        return web.Response(body=page, headers={"Content-Type": METRICS_TYPE})
 
     return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
@@ -175,106 +177,3 @@ async def _store_state(gateway: Gateway) -> str:
     except GatewayError as error:
         return type(error).__name__
     return "ok"
-
-
-def _metrics(gateway: Gateway, status: Status) -> Iterator[str]:
-    vitals, counts = gateway.vitals, status.counts
-    yield from _family("uptime_seconds", "gauge", "Seconds since the process began.", vitals.uptime)
-    yield from _family(
-        "messages_accepted_total", "counter", "Messages by outcome.", vitals.accepted, "outcome"
-    )
-    yield from _family(
-        "missed_messages_total", "counter", "Messages found after pauses.", vitals.missed, "verdict"
-    )
-    yield from _family(
-        "missed_unread",
-        "gauge",
-        "Conversations to read after a pause.",
-        status.missed.unread,
-        "adapter",
-    )
-    yield from _family(
-        "events_ignored_total", "counter", "Events dropped by adapters.", vitals.ignored, "reason"
-    )
-    yield from _family(
-        "parts_total", "counter", "Messages written to platforms.", vitals.parts, "outcome"
-    )
-    yield from _family(
-        "dead_ends_total",
-        "counter",
-        "People who can't be answered where they asked.",
-        vitals.dead_ends,
-        "outcome",
-    )
-    yield from _family("turns_total", "counter", "Turns by how they ended.", vitals.turns, "ended")
-    yield from _family("turn_seconds_total", "counter", "Seconds in turns.", vitals.turn_seconds)
-    yield from _family("tokens_total", "counter", "Tokens of models.", vitals.tokens, "direction")
-    yield from _family("cost_total", "counter", "Cost of these tokens by [prices].", vitals.cost)
-    yield from _family(
-        "model_substitutions_total",
-        "counter",
-        "Answers of one model in the place of another.",
-        vitals.substitutions,
-        "model by because",
-    )
-    yield from _family("loop_stalls_total", "counter", "Stalls of the loop.", vitals.stalls)
-    yield from _family(
-        "loop_stalled_seconds_total", "counter", "Seconds of stalls.", vitals.stalled_seconds
-    )
-    yield from _family("turns_running", "gauge", "Turns that run now.", status.running)
-    yield from _family("teams_live", "gauge", "Idle teams in memory.", status.live)
-    yield from _family(
-        "teams_live_bytes", "gauge", "Size of their last snapshots.", status.live_bytes
-    )
-    yield from _family("threads", "gauge", "Threads by state.", counts.threads, "state")
-    yield from _family(
-        "messages_waiting", "gauge", "Messages that wait for a turn.", counts.inbox.get("queued", 0)
-    )
-    undelivered = {name: counts.outbox.get(name, 0) for name in UNDELIVERED}
-    yield from _family("outbox", "gauge", "Messages that are not delivered.", undelivered, "status")
-    rated = {word: counts.feedback.get(word, 0) for word in ("good", "bad")}
-    yield from _family("feedback", "gauge", "Rated answers.", rated, "verdict")
-    yield from _family("requests_open", "gauge", "Open requests.", counts.open_requests)
-    adapters = vitals.adapters()
-    connected = {name: float(life == "connected") for name, (life, _) in adapters.items()}
-    yield from _family(
-        "adapter_connected", "gauge", "1 while the platform is connected.", connected, "adapter"
-    )
-    ages = {name: age for name, (_, age) in adapters.items() if age is not None}
-    yield from _family(
-        "adapter_last_frame_age_seconds",
-        "gauge",
-        "Seconds since its last frame.",
-        ages,
-        "adapter",
-    )
-
-
-def _family(
-    name: str,
-    kind: str,
-    text: str,
-    values: float | Mapping[str, float] | Mapping[tuple[str, ...], float],
-    labels: str = "",
-) -> Iterator[str]:
-    """Lines of a metric.
-
-    Keys of several `labels` have a part for each.
-    """
-    yield f"# HELP parley_{name} {text}"
-    yield f"# TYPE parley_{name} {kind}"
-    if isinstance(values, Mapping):
-        for key, figure in sorted(values.items()):
-            parts = (key,) if isinstance(key, str) else key
-            said = ",".join(
-                f'{label}="{_escaped(part)}"'
-                for label, part in zip(labels.split(), parts, strict=True)
-            )
-            yield f"parley_{name}{{{said}}} {figure:g}"
-    else:
-        yield f"parley_{name} {values:g}"
-
-
-def _escaped(label: str) -> str:
-    """A label's value in Prometheus' format."""
-    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -38,7 +38,7 @@ from gateway.delivery.sender import (
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
-from gateway.outbox import Delivery, DeliveryHost, OutboxRow
+from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.surface import (
     CallRejected,
@@ -340,10 +340,10 @@ class Writer:
         match outcome:
             case SendSuccess():
                 if not step.is_edit:
-                    self._host.count_part("unsure" if row.unsure else "posted")
+                    self._count(row, "unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)
             case SendFailure(gone=gone, obstacle=obstacle):
-                self._host.count_part("failed")
+                self._count(row, "failed")
                 if gone and place_of(step.item) is None:
                     await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
@@ -351,7 +351,12 @@ class Writer:
                 if not await self._backoff.wait():
                     await self._give_up("the platform could not be reached")
             case SendRetry(delay=delay):
+                self._host.count_wait(self._surface.platform, delay or 0.0)
                 await self._backoff.wait_as_asked(delay or 0.0)
+
+    def _count(self, row: OutboxRow, result: PartResult) -> None:
+        seconds = max(0.0, self._clock.time() - row.first_at)
+        self._host.count_part(self._surface.platform, result, seconds)
 
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
         self._backoff.reset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gateway.base.metrics import Life
+from gateway.base.connections import Life
 from gateway.missed import MissedCounts
 from gateway.store.records import Counts
 

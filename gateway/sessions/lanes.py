@@ -118,7 +118,7 @@ class Lanes:
                 ended, more = await self._turn(work)
             finally:
                 took = monotonic() - began
-                self._vitals.took(ended, took)
+                self._vitals.took(work.thread.team, ended, took)
                 LOG.info("turn %s after %.3f s", ended, took)
         return more
 

@@ -109,6 +109,10 @@ class SteeringWatch:
         """There is no answer, or not all of it."""
         self.meter.after_no_answer(request, written=written)
 
+    def after_error(self, request: ModelRequest, error: Exception) -> None:
+        """A request has failed."""
+        self.meter.after_error(request, error)
+
     def after_substitution(self, substitution: Substitution) -> None:
         """Another model has answered."""
         self.meter.after_substitution(substitution)

@@ -151,10 +151,12 @@ class ToolGate:
         outside = call.known and self._marks.add_output(call)
         # What the policy trusts today may be foreign tomorrow; the tool's own promise holds.
         own = not call.known or (call.own_output and not outside)
+        self._count(call, "failed" if result.is_error else "done")
         return await self._end(call, "settled" if own else "finished", result, duration)
 
     async def _settle(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """End a call whose result is Parley's own, or a person's."""
+        self._count(call, "refused" if result.is_error else "answered")
         return await self._end(call, "settled", result, 0.0)
 
     async def _end(
@@ -179,7 +181,12 @@ class ToolGate:
         )
         return result
 
+    def _count(self, call: ToolCall, outcome: str) -> None:
+        tool = call.full_name if call.known else ""
+        self._log.meter.vitals.tools[tool, outcome] += 1
+
     async def _unknown(self, call: ToolCall) -> ToolResult:
+        self._count(call, "unknown")
         result = _text(call, UNKNOWN, error=True)
         started = self._started(call)
         row = self._row(call, "unknown", result)

@@ -9,11 +9,12 @@ store before anybody sees it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
@@ -99,6 +100,7 @@ class Turn:
         self._too_long = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
+        self._began, self._unsaid = monotonic(), True
         self._handoff_from = work.thread.handoff_from
         self._handoff_written = work.thread.handoff_from
 
@@ -272,6 +274,14 @@ class Turn:
             await self._log.write(self._record(await live.checkpoint()))
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
+        if self._unsaid and (deltas or message is not None):
+            self._unsaid = False
+            seconds = monotonic() - self._began
+            self._log.meter.vitals.first_text.labels(self._work.thread.team).observe(seconds)
+        await self._show(deltas)
+
+    async def _show(self, deltas: Sequence[TextDelta]) -> None:
+        """Show growing text at once, and keep it now and then."""
         self._log.show(deltas)
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))

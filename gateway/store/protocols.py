@@ -228,6 +228,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Where the control socket lives."""
         ...
 
+    def watch_commits(self, observe: Callable[[float], None]) -> None:
+        """Call `observe` with the seconds of each write, from now on."""
+        ...
+
     def own(self) -> AbstractAsyncContextManager[None]:
         """Be its only owner. Raises StoreError."""
         ...

@@ -348,6 +348,8 @@ class Counts:
     """Their cost, by the same."""
     feedback: Mapping[str, int] = field(default_factory=dict[str, int])
     """Number of ratings of answers, "good" and "bad"."""
+    oldest_undelivered: float = 0.0
+    """Seconds since the first try of the oldest message on its way to a platform."""
 
 
 _IDS: deque[str] = deque()

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -80,6 +80,15 @@ class ModelWatch(Protocol):
         `written`: about how many tokens had come of an answer that broke off; None if the model has
         not begun to answer: it refused, a cache did, or another client is asked.
         """
+        ...
+
+
+@runtime_checkable
+class ErrorWatch(Protocol):
+    """A `ModelWatch` that is also told of each error, before `after_no_answer`."""
+
+    def after_error(self, request: ModelRequest, error: Exception) -> None:
+        """A request has failed, of the client that was asked last."""
         ...
 
 
@@ -205,6 +214,10 @@ class _Request:
         self._open = False
         self._watch.after_answer(self._request, result.usage)
 
+    def note_error(self, error: Exception) -> None:
+        if self._open and isinstance(self._watch, ErrorWatch):
+            self._watch.after_error(self._request, error)
+
     def end(self, written: int | None) -> None:
         """There is no answer that counts; see `ModelWatch.after_no_answer`."""
         if self._open:
@@ -231,6 +244,9 @@ def watch_create(create: Create) -> Create:
             request.note_answer(result)
         except asyncio.CancelledError:
             written = 0  # nobody knows how far it was, but it was asked
+            raise
+        except Exception as error:
+            request.note_error(error)
             raise
         finally:
             _CURRENT.reset(token)
@@ -279,6 +295,9 @@ async def _pieces(
                 yield piece
         except (asyncio.CancelledError, GeneratorExit):
             length = length or 0  # it was asked
+            raise
+        except Exception as error:
+            request.note_error(error)
             raise
         finally:
             request.end(None if length is None else -(-length // BYTES_PER_TOKEN))

@@ -12,6 +12,7 @@ from gateway.events import Notice, dump_event
 from gateway.store.connection import Row
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.writer import SqliteConnection
+from gateway.store.units.counts import count_anew
 from gateway.store.units.invariants import is_event
 from gateway.store.units.rows import OPEN_STATUSES
 
@@ -35,6 +36,7 @@ def mend(raw: sqlite3.Connection) -> list[StoreFault]:
     _cut_states(connection, faults)
     for statement in _SETTLE:
         connection.execute(statement)
+    count_anew(connection)
     return [StoreFault(thread=thread, text=text) for thread in faults for text in faults[thread]]
 
 

@@ -26,6 +26,9 @@ BASE = 10
 COUNTED = 12
 """The first version that counts its commits."""
 
+TALLIED = 15
+"""The first version that keeps figures over its rows."""
+
 LAST_UPGRADE = "b2c8c54"
 """The commit of Parley that upgrades what is older to BASE."""
 

@@ -40,6 +40,7 @@ from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
     BASE,
+    TALLIED,
     VERSION,
     bring_up_to_date,
     gone,
@@ -49,6 +50,7 @@ from gateway.store.sqlite.migrate import (
 from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
+from gateway.store.units.counts import COUNTING_VIEWS
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -185,7 +187,13 @@ class SqliteReader(ReadOperations):
         if _is_there(path):
             newest = max(self._steps, default=BASE)
             with closing(connect_to_read(path)) as raw:
-                if known_version(raw.execute(VERSION).fetchone(), path, newest):
+                version = known_version(raw.execute(VERSION).fetchone(), path, newest)
+                if 0 < version < TALLIED:
+                    raw.execute("PRAGMA query_only = OFF")
+                    for view in COUNTING_VIEWS:
+                        raw.execute(view)
+                    raw.execute("PRAGMA query_only = ON")
+                if version:
                     return unit(SqliteConnection(raw))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)
@@ -196,6 +204,7 @@ class SqliteStore(SqliteReader, WriteOperations):
     """A SessionStore in `folder`, which is made when it is first owned."""
 
     _writer: Writer | None = None
+    _observe: Callable[[float], None] | None = None
 
     @cached_property
     def _work(self) -> Path:
@@ -265,7 +274,15 @@ class SqliteStore(SqliteReader, WriteOperations):
         """Run a unit of work as one transaction; see `Writer.write`."""
         if self._writer is None:
             raise GatewayClosed
-        return await self._writer.write(unit, then)
+        began = time.perf_counter()
+        result = await self._writer.write(unit, then)
+        if self._observe is not None:
+            self._observe(time.perf_counter() - began)
+        return result
+
+    def watch_commits(self, observe: Callable[[float], None]) -> None:
+        """Call `observe` with the seconds of each write."""
+        self._observe = observe
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database has let go of."""

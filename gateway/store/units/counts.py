@@ -1,4 +1,4 @@
-"""The unit of work that counts: figures over all threads."""
+"""Units of work that count: figures over all threads, kept as rows change."""
 
 from __future__ import annotations
 
@@ -7,50 +7,78 @@ from collections.abc import Mapping
 from gateway.base.calendar import CalendarWindow, window_start
 from gateway.store.connection import Connection
 from gateway.store.records import Counts
-from gateway.store.units.people import COUNT_FEEDBACK
-from gateway.store.units.usage import spent
+from gateway.store.units.rows import first
+
+DAY = 86400
+"""Seconds of a day, without leap seconds, as the clock has it."""
 
 _WINDOWS: Mapping[str, CalendarWindow] = {"today": "day", "this month": "month"}
-_GROUPS = (
+_STATES = (
     ("threads", "state"),
     ("inbox", "outcome"),
     ("turns", "status"),
     ("requests", "state"),
     ("outbox", "status"),
 )
-_REFUSED = (
-    "SELECT 'refused' AS name, reason AS value, COUNT(*) AS n FROM inbox"
-    " WHERE outcome = 'refused' GROUP BY reason"
+_VERDICT = "CASE WHEN good THEN 'good' ELSE 'bad' END"
+_COUNTED = (
+    *(f"SELECT '{name}', {of}, COUNT(*) FROM {name} GROUP BY 2" for name, of in _STATES),
+    "SELECT 'refused', reason, COUNT(*) FROM inbox WHERE outcome = 'refused' GROUP BY 2",
+    f"SELECT 'feedback', {_VERDICT}, COUNT(*) FROM feedback GROUP BY 2",
 )
+_USED = (
+    "SELECT CAST(at / 86400 AS INTEGER), SUM(prompt_tokens + completion_tokens), SUM(cost)"
+    " FROM usage GROUP BY 1"
+)
+_USED_SINCE = (
+    "SELECT COALESCE(SUM(tokens), 0) AS tokens, COALESCE(SUM(cost), 0.0) AS cost"
+    " FROM used_days WHERE day >= :day"
+)
+_OLDEST = "SELECT MIN(first_at) AS at FROM outbox WHERE status IN ('pending', 'attempting')"
 
+_ALL = " UNION ALL ".join(_COUNTED)
 
-def _group(table: str, column: str) -> str:
-    return (
-        f"SELECT '{table}' AS name, {column} AS value, COUNT(*) AS n FROM {table} GROUP BY {column}"
-    )
-
-
-_QUERY = " UNION ALL ".join((_REFUSED, COUNT_FEEDBACK, *(_group(*names) for names in _GROUPS)))
+FALSE_COUNT = (
+    f"SELECT NULL AS thread FROM (SELECT * FROM ({_ALL}) EXCEPT SELECT * FROM tallies) UNION ALL"
+    f" SELECT NULL FROM (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({_ALL}))"
+)
+"""Query with a row where the kept figures are not those of the rows."""
+COUNTING_VIEWS = (
+    f"CREATE TEMP VIEW tallies (name, value, n) AS {_ALL}",
+    f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {_USED}",
+)
+"""What stands in for the kept figures where a store has none yet."""
 
 
 def counts(connection: Connection, now: float) -> Counts:
     """Figures over all threads."""
-    names = ("refused", "feedback", *(table for table, _ in _GROUPS))
-    found: dict[str, dict[str, int]] = {name: {} for name in names}
-    for row in connection.fetch(_QUERY, {"thread": ""}):
-        found[row["name"]][row["value"]] = row["n"]
+    found: dict[str, dict[str, int]] = {}
+    for row in connection.fetch("SELECT name, value, n FROM tallies WHERE n > 0"):
+        found.setdefault(row["name"], {})[row["value"]] = row["n"]
     used = {
-        name: spent(connection, None, "", window_start(window, now))
+        name: first(connection, _USED_SINCE, {"day": window_start(window, now) // DAY})
         for name, window in _WINDOWS.items()
     }
+    oldest = first(connection, _OLDEST, {})
+    waiting = 0.0 if oldest is None or oldest["at"] is None else max(0.0, now - oldest["at"])
     return Counts(
-        threads=found["threads"],
-        inbox=found["inbox"],
-        refused=found["refused"],
-        turns=found["turns"],
-        open_requests=found["requests"].get("open", 0),
-        tokens={name: each.tokens for name, each in used.items()},
-        cost={name: each.cost for name, each in used.items()},
-        outbox=found["outbox"],
-        feedback=found["feedback"],
+        threads=found.get("threads", {}),
+        inbox=found.get("inbox", {}),
+        refused=found.get("refused", {}),
+        turns=found.get("turns", {}),
+        open_requests=found.get("requests", {}).get("open", 0),
+        tokens={name: row["tokens"] if row else 0 for name, row in used.items()},
+        cost={name: max(0.0, row["cost"]) if row else 0.0 for name, row in used.items()},
+        outbox=found.get("outbox", {}),
+        feedback=found.get("feedback", {}),
+        oldest_undelivered=waiting,
     )
+
+
+def count_anew(connection: Connection) -> None:
+    """Count all rows, where the kept figures can't be trusted."""
+    connection.execute("DELETE FROM tallies")
+    connection.execute("DELETE FROM used_days")
+    for query in _COUNTED:
+        connection.execute(f"INSERT INTO tallies {query}")
+    connection.execute(f"INSERT INTO used_days {_USED}")

@@ -8,6 +8,7 @@ from gateway.events import load_event
 from gateway.store.connection import Connection
 from gateway.store.records import StoreFault
 from gateway.store.units.copies import broken_promises
+from gateway.store.units.counts import FALSE_COUNT
 from gateway.store.units.rows import OPEN_STATUSES
 
 PAGE = 1000
@@ -21,6 +22,7 @@ _LAWS: tuple[tuple[str, str], ...] = (
         " WHERE COALESCE(e.n, 0) <> t.last_seq OR COALESCE(e.last, 0) <> t.last_seq"
         " OR e.first <> 1",
     ),
+    ("a kept figure is not the number of rows", FALSE_COUNT),
     (
         "its turns have a gap",
         "SELECT thread FROM turns GROUP BY thread HAVING COUNT(*) <> MAX(n) OR MIN(n) <> 1",

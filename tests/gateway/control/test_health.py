@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from gateway.app.load import load_config
 from gateway.app.serve import until_signal
+from gateway.base.connections import STALE, Connections
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import JsonFormatter, LogContext
-from gateway.base.metrics import STALE, Metrics
 from gateway.config.settings import HealthConfig
-from gateway.control.health import METRICS_TYPE, PortTaken, serve_health
+from gateway.control.health import PortTaken, serve_health
 from gateway.errors import StoreUnwritable
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -50,17 +50,17 @@ async def test_a_gateway_that_hears_from_its_platforms_is_ready(tmp_path):
         status, _, body = await get("/healthz")
         assert (status, json.loads(body)["status"]) == (200, "ok")
         assert (await get("/readyz"))[0] == 200
-        gateway.vitals.adapter_began("scripted")
+        gateway.vitals.platforms.began("scripted")
         status, _, body = await get("/readyz")
         assert status == 503
         assert json.loads(body)["adapters"] == {
             "scripted": {"state": "connecting", "last_frame_age_seconds": None}
         }
-        gateway.vitals.frame("scripted")
+        gateway.vitals.platforms.frame("scripted")
         status, _, body = await get("/readyz")
         assert status == 200
         assert json.loads(body)["adapters"]["scripted"]["last_frame_age_seconds"] < 5
-        gateway.vitals.adapter_ended("scripted")
+        gateway.vitals.platforms.ended("scripted")
         assert (await get("/readyz"))[0] == 503
 
 
@@ -81,38 +81,38 @@ async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
 
 async def test_a_connection_has_a_state_and_a_time_since_when():
     now = [100.0]
-    vitals = Metrics(lambda: now[0])
-    vitals.adapter_began("scripted")
+    platforms = Connections(lambda: now[0])
+    platforms.began("scripted")
     now[0] = 103.0
-    assert vitals.connections() == {"scripted": ("connecting", 3.0)}
-    vitals.frame("scripted")
+    assert platforms.states() == {"scripted": ("connecting", 3.0)}
+    platforms.frame("scripted")
     now[0] = 110.0
-    vitals.frame("scripted")
-    assert vitals.connections() == {"scripted": ("connected", 7.0)}
-    vitals.connection("scripted", is_open=False)
+    platforms.frame("scripted")
+    assert platforms.states() == {"scripted": ("connected", 7.0)}
+    platforms.note("scripted", is_open=False)
     now[0] = 112.0
-    vitals.frame("scripted")  # such as a heartbeat of a session that is not ready
-    vitals.connection("scripted", is_open=False)
-    assert vitals.connections() == {"scripted": ("connecting", 2.0)}
-    assert not vitals.ready
-    vitals.connection("scripted", is_open=True)
+    platforms.frame("scripted")  # such as a heartbeat of a session that is not ready
+    platforms.note("scripted", is_open=False)
+    assert platforms.states() == {"scripted": ("connecting", 2.0)}
+    assert not platforms.ready
+    platforms.note("scripted", is_open=True)
     now[0] = 113.0
-    assert vitals.connections() == {"scripted": ("connected", 1.0)}
+    assert platforms.states() == {"scripted": ("connected", 1.0)}
     now[0] = 112.0 + STALE
-    assert vitals.connections() == {"scripted": ("silent", STALE)}
-    vitals.adapter_ended("scripted")
-    assert vitals.connections() == {"scripted": ("stopped", 0.0)}
+    assert platforms.states() == {"scripted": ("silent", STALE)}
+    platforms.ended("scripted")
+    assert platforms.states() == {"scripted": ("stopped", 0.0)}
 
 
 async def test_a_platform_that_falls_silent_is_told_from_one_that_is_heard():
     now = [0.0]
-    vitals = Metrics(lambda: now[0])
-    vitals.adapter_began("scripted")
-    vitals.frame("scripted")
-    assert vitals.ready
+    platforms = Connections(lambda: now[0])
+    platforms.began("scripted")
+    platforms.frame("scripted")
+    assert platforms.ready
     now[0] = STALE
-    assert not vitals.ready
-    assert vitals.adapters() == {"scripted": ("silent", STALE)}
+    assert not platforms.ready
+    assert platforms.frames() == {"scripted": ("silent", STALE)}
 
 
 async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(tmp_path):
@@ -123,23 +123,24 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         for n, good in enumerate((True, True, False)):
             await gateway.store.rate(thread, "part", f"chat:person {n}", good=good)
         gateway.count_ignored("not addressed")
-        gateway.vitals.frame("scripted")
+        gateway.vitals.platforms.frame("scripted")
         bodies = [await get(path) for path in ("/metrics", "/readyz", "/healthz")]
     lines = bodies[0][2].splitlines()
-    assert bodies[0][1] in METRICS_TYPE
+    assert bodies[0][1] in "text/plain; version=0.0.4; charset=utf-8"
     for line in (
-        'parley_messages_accepted_total{outcome="queued"} 1',
-        'parley_messages_accepted_total{outcome="command"} 1',
-        'parley_turns_total{ended="done"} 1',
-        'parley_events_ignored_total{reason="not addressed"} 1',
-        'parley_threads{state="idle"} 1',
-        'parley_feedback{verdict="good"} 2',
-        'parley_feedback{verdict="bad"} 1',
-        'parley_adapter_connected{adapter="scripted"} 1',
+        'parley_messages_accepted_total{outcome="queued"} 1.0',
+        'parley_messages_accepted_total{outcome="command"} 1.0',
+        'parley_turns_total{ended="done"} 1.0',
+        'parley_events_ignored_total{reason="not addressed"} 1.0',
+        'parley_threads{state="idle"} 1.0',
+        'parley_feedback{verdict="good"} 2.0',
+        'parley_feedback{verdict="bad"} 1.0',
+        'parley_adapter_connected{adapter="scripted"} 1.0',
     ):
         assert line in lines
-    sample = re.compile(r'parley_[a-z_]+(\{[a-z]+="[a-z ]+"\})? [0-9.e+-]+')
-    assert all(sample.fullmatch(line) for line in lines if not line.startswith("# "))
+    sample = re.compile(r'(parley|process)_[a-z_]+(\{([a-z]+="[A-Za-z .+0-9]*",?)+\})? [0-9.e+-]+')
+    odd = [line for line in lines if not line.startswith("# ") and not sample.fullmatch(line)]
+    assert odd == []
     for _, _, body in bodies:
         assert thread not in body
         assert SECRET not in body
@@ -149,8 +150,8 @@ async def test_a_name_of_the_config_can_not_break_a_line_of_the_figures(tmp_path
     async with watched(tmp_path) as (gateway, get):
         gateway.vitals.substituted('a"b\n', "c\\d", "RateLimited")
         _, _, body = await get("/metrics")
-    labels = r'model="a\"b\n",by="c\\d",because="RateLimited"'
-    assert f"parley_model_substitutions_total{{{labels}}} 1" in body.splitlines()
+    labels = r'because="RateLimited",by="c\\d",model="a\"b\n"'
+    assert f"parley_model_substitutions_total{{{labels}}} 1.0" in body.splitlines()
 
 
 async def test_a_port_that_is_taken_is_said(tmp_path):
@@ -246,10 +247,10 @@ async def test_no_answer_names_a_version(tmp_path, request_):
 
 async def test_a_page_that_fails_is_an_error_without_its_words(tmp_path, monkeypatch):
     async with watched(tmp_path) as (_, get):
-        monkeypatch.delattr(Metrics, "adapters")
+        monkeypatch.delattr(Connections, "frames")
         status, _, body = await get("/readyz")
     assert status == 500
-    assert "adapters" not in body
+    assert "frames" not in body
 
 
 class Lines(logging.Handler):

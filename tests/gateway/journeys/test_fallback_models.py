@@ -62,8 +62,8 @@ async def test_another_model_answers_and_everybody_who_should_know_is_told(tmp_p
     assert "Answers of other models (3 spare for main)." in status_text
     assert f"model main: spare answers in its place ({kind})" in status_text
     assert " at a cost of 3.00" in status_text  # at the price of the one that answered
-    labels = f'model="main",by="spare",because="{kind}"'
-    assert f"parley_model_substitutions_total{{{labels}}} 3" in metrics
+    labels = f'because="{kind}",by="spare",model="main"'
+    assert f"parley_model_substitutions_total{{{labels}}} 3.0" in metrics
 
 
 async def metrics_of(gateway) -> list[str]:

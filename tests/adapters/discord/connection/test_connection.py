@@ -143,12 +143,12 @@ async def test_a_session_that_is_never_greeted_is_replaced(
         discord.gateway.deaf = 2
         discord.gateway.abort()
         await discord.until(lambda: not discord.gateway.deaf, seconds=20)
-        assert gateway.vitals.connections()["discord"][0] == "connecting"
+        assert gateway.vitals.platforms.states()["discord"][0] == "connecting"
         await discord.until(lambda: discord.gateway.open_sessions, seconds=20)
         alice = discord.person("alice")
         await alice.says(alice.direct, "still there?")
         await discord.until(lambda: bot_texts(discord, alice.direct))
-        assert gateway.vitals.connections()["discord"][0] == "connected"
+        assert gateway.vitals.platforms.states()["discord"][0] == "connected"
         await wait_delivered(gateway)
 
 

@@ -46,7 +46,7 @@ async def test_two_connections_stand_and_an_event_of_both_is_taken_once(tmp_path
         await run.settled()
         assert await run.inbox() == ["turn"]
         await run.until(lambda: slack.messages("general", asked)[1:])
-        assert run.gateway.vitals.ready
+        assert run.gateway.vitals.platforms.ready
 
 
 async def test_both_connections_cut_at_once_come_back_and_miss_nothing(tmp_path: Path) -> None:
