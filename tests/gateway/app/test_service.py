@@ -111,9 +111,9 @@ def test_the_machines_unit_keeps_every_limit_and_its_store_can_be_written(config
     assert settings(unit)["ReadWritePaths"] == f'"{escaped}/kept here"'
 
 
-@pytest.mark.parametrize("hidden", ["/home/ann/parley", "/root/parley"])
+@pytest.mark.parametrize("hidden", [Path("/home", "ann", "parley"), Path("/root", "parley")])
 def test_the_machines_unit_is_not_made_for_a_program_in_somebodys_home(config, hidden):
-    made = service.Service(config, machine=True, program=Path(hidden))
+    made = service.Service(config, machine=True, program=hidden)
     with pytest.raises(service.ServiceError, match="in somebody's home"):
         made.unit(Path("/var/lib/parley"))
 
