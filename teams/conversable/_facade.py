@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -15,8 +16,7 @@ T = TypeVar("T")
 
 _loops: list[asyncio.AbstractEventLoop] = []
 """The first one serves all; another is one that two threads made at once."""
-_BESIDE: ContextVar[bool] = ContextVar("teams_beside_facade_loop", default=False)
-"""The loop is blocked until this code ends."""
+_BESIDE: ContextVar[bool] = ContextVar("teams_blocks_facade_loop", default=False)
 
 
 def run_to_end(awaitable: Awaitable[T]) -> T:
@@ -60,16 +60,12 @@ def facade_loop() -> asyncio.AbstractEventLoop:
 
 
 def _serve(made: SimpleQueue[asyncio.AbstractEventLoop]) -> None:
-    """Run a new loop until it is stopped."""
     loop = asyncio.new_event_loop()
     made.put(loop)
-    while True:
-        try:
+    while not loop.is_closed():
+        with suppress(SystemExit, KeyboardInterrupt):  # of a task, for whoever waits for it
             loop.run_forever()
-        except (SystemExit, KeyboardInterrupt):
-            continue  # raised by a task, for whoever waits for it
-        loop.close()
-        return
+            loop.close()
 
 
 class _Call(Generic[T]):
@@ -90,12 +86,11 @@ class _Call(Generic[T]):
 
 
 def _is_blocked(loop: asyncio.AbstractEventLoop) -> bool:
-    """True if the loop waits for the calling code."""
     return asyncio._get_running_loop() is loop or _BESIDE.get()
 
 
 def _run_beside(awaitable: Awaitable[T]) -> T:
-    """The outcome from a loop of its own, while the caller's is blocked."""
+    """The outcome from another loop, since ours waits for the caller."""
     outcome: Future[T] = Future()
 
     def work() -> None:
@@ -113,6 +108,5 @@ async def _outcome(awaitable: Awaitable[T]) -> T:
     return await awaitable
 
 
-if hasattr(os, "register_at_fork"):
-    # A forked process makes its own: threads don't go along.
+if hasattr(os, "register_at_fork"):  # threads don't go along into a forked process
     os.register_at_fork(after_in_child=_loops.clear)

@@ -103,7 +103,7 @@ def fresh_facade() -> Any:
 
 
 def interrupt_at(number: int, facade: Any) -> int:
-    """Call it, interrupted at the trace event of this number; the number of events."""
+    """Interrupt a call at this trace event; the number of events."""
     seen, tracer = 0, sys.gettrace()
 
     def trace(frame: FrameType, event: str, arg: object) -> Any:
