@@ -157,7 +157,7 @@ class DeliveryHost(Protocol):
         ...
 
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
-        """Count a message that was written to a platform, or was not, since its first try."""
+        """Count a message of a platform, and the seconds it took."""
         ...
 
     def count_wait(self, platform: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Documents as text, each read by a process of its own within limits."""
+"""Documents as text, read by a process within limits."""
 
 from teams._base.documents import (
     PASSING,

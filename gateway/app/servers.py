@@ -1,4 +1,4 @@
-"""Findings of `parley check` about MCP servers: their programs, and whether they answer."""
+"""Findings of `parley check` about MCP servers."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _variables(text: str) -> list[str]:
 
 
 def _deployed(name: str) -> str:
-    """A file of deploy/, in the package or beside it in a checkout."""
+    """A file of deploy/, of the package or the checkout."""
     inside = files("gateway").joinpath("deploy", name)
     if inside.is_file():
         return inside.read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ _Values = (
 
 
 def metrics_page(vitals: Metrics, status: Status, store: Path, log: Path | None) -> bytes:
-    """The page. `store` is a folder, `log` a file, if there is one."""
+    """The page; `store` is a folder, `log` a file."""
     registry = CollectorRegistry()
     registry.register(_Figures(vitals, status, store, log))
     for histogram in vitals.histograms:
@@ -120,7 +120,7 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
 
 
 def _disk(store: Path, log: Path | None) -> Iterator[Metric]:
-    """Sizes of the database and the log, and the free space of the store's disk."""
+    """Sizes of database and log, and the free space beside them."""
     files = {"database": _size(store, "parley.db*"), "log": 0}
     if log is not None:
         files["log"] = _size(log.parent, f"{log.name}*")

@@ -84,7 +84,7 @@ class Steering:
         return given
 
     def mark_heard(self) -> None:
-        """An agent's model is asked, and so hears all that was said before."""
+        """An agent's model hears all that was said before."""
         self.unheard = False
 
 

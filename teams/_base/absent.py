@@ -33,7 +33,6 @@ MODULES: Mapping[str, str] = {
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
     "teams.code_executors.jupyter": _OWN_EXECUTOR,
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
-    "teams.experimental": _OWN_MEMORY,
     "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
     "teams.memory.canvas": "a Memory and tools of your own",
     "teams.memory.chromadb": _OWN_MEMORY,

@@ -44,11 +44,11 @@ _UNREADABLE = "it can't be read"
 
 
 class DocumentError(ValueError):
-    """A document that was not read; its text is the reason, such as "it is broken"."""
+    """A document that was not read, by the reason: "it is broken"."""
 
 
 def document_kind(name: str, media_type: str = "", data: bytes = b"") -> str:
-    """The kind of document ("pdf", "docx", "xlsx", "pptx" or "html"), "" for none.
+    """Kind of a document: "pdf", "docx", "xlsx", "pptx" or "html"; else "".
 
     Judged by the first bytes, then by the media type, and by the name where that says nothing.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -82,3 +82,19 @@ class ChatAgent(ABC, TaskRunner, ComponentBase[BaseModel]):
     @abstractmethod
     async def close(self) -> None:
         """Release what the agent holds."""
+
+
+class SupportsChatAgent(Protocol):
+    """An agent of another kind, which teams take by its offer."""
+
+    @property
+    def name(self) -> str:
+        """The name of both."""
+        ...
+
+    def as_chat_agent(self) -> ChatAgent:
+        """The participant of a team, each time the same."""
+        ...
+
+
+AgentLike: TypeAlias = ChatAgent | SupportsChatAgent

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from teams._base.history import LazyHistory
 from teams._base.malformed import malformed_is_value_error
 from teams._components.component import ComponentBase
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import BaseGroupChatManagerState, TeamState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
@@ -47,7 +47,7 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self,
         name: str,
         description: str,
-        participants: Sequence[ChatAgent | Team],
+        participants: Sequence[AgentLike | Team],
         termination_condition: TerminationCondition | None = None,
         max_turns: int | None = None,
         custom_message_types: Sequence[type[BaseAgentEvent | BaseChatMessage]] | None = None,

@@ -8,7 +8,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
+from teams._engine.participant import as_member
 from teams._messages.base import BaseChatMessage
 
 Activation = Literal["all", "any"]
@@ -179,9 +180,10 @@ class DiGraphBuilder:
         """For each node, the edges that leave it."""
         return {name: node.edges for name, node in self.nodes.items()}
 
-    def add_node(self, agent: ChatAgent, activation: Activation = "all") -> Self:
+    def add_node(self, agent: AgentLike, activation: Activation = "all") -> Self:
         """Add an agent. Raises ValueError if another one has its name."""
-        if self.agents.setdefault(agent.name, agent) is not agent:
+        member: ChatAgent = as_member(agent)
+        if self.agents.setdefault(agent.name, member) is not member:
             raise ValueError(f"There is another agent named {agent.name!r} in the graph.")
         node = self.nodes.setdefault(agent.name, DiGraphNode(name=agent.name))
         node.activation = activation
@@ -189,8 +191,8 @@ class DiGraphBuilder:
 
     def add_edge(
         self,
-        source: str | ChatAgent,
-        target: str | ChatAgent,
+        source: str | AgentLike,
+        target: str | AgentLike,
         condition: str | ConditionFunc | None = None,
         activation_group: str | None = None,
         activation_condition: Activation | None = None,
@@ -206,14 +208,14 @@ class DiGraphBuilder:
         return self
 
     def add_conditional_edges(
-        self, source: str | ChatAgent, condition_to_target: Mapping[str, str | ChatAgent]
+        self, source: str | AgentLike, condition_to_target: Mapping[str, str | AgentLike]
     ) -> Self:
         """Let each target speak if the source's message contains its text."""
         for condition, target in condition_to_target.items():
             self.add_edge(source, target, condition)
         return self
 
-    def set_entry_point(self, name: str | ChatAgent) -> Self:
+    def set_entry_point(self, name: str | AgentLike) -> Self:
         """Begin each run here."""
         self._entry_point = self._known_name("Start", name)
         return self
@@ -229,7 +231,7 @@ class DiGraphBuilder:
         """The agents, in the order they were added."""
         return list(self.agents.values())
 
-    def _known_name(self, role: str, node: str | ChatAgent) -> str:
+    def _known_name(self, role: str, node: str | AgentLike) -> str:
         name = node if isinstance(node, str) else node.name
         if name not in self.nodes:
             raise ValueError(f"{role} node {name!r} must be added to the graph first.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import BaseGroupChatManagerState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat
@@ -75,7 +75,7 @@ class GraphFlow(BaseGroupChat, Component[GraphFlowConfig]):
 
     def __init__(
         self,
-        participants: list[ChatAgent],
+        participants: Sequence[AgentLike],
         graph: DiGraph,
         *,
         name: str | None = None,

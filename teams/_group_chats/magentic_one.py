@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._base.telemetry import TRACE_LOGGER_NAME, log_messages
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import MagenticOneOrchestratorState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat, Choice, SelectionDone
@@ -93,7 +93,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
 
     def __init__(
         self,
-        participants: Sequence[ChatAgent],
+        participants: Sequence[AgentLike],
         model_client: ChatCompletionClient,
         *,
         name: str | None = None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike
 from teams._contract.state import RoundRobinManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
@@ -52,7 +52,7 @@ class RoundRobinGroupChat(BaseGroupChat, Component[RoundRobinGroupChatConfig]):
 
     def __init__(
         self,
-        participants: Sequence[ChatAgent | Team],
+        participants: Sequence[AgentLike | Team],
         *,
         name: str | None = None,
         description: str | None = None,

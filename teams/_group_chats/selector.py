@@ -16,7 +16,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import SelectorManagerState
 from teams._contract.team import Team
 from teams._contract.termination import TerminationCondition
@@ -116,7 +116,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     def __init__(
         self,
-        participants: Sequence[ChatAgent | Team],
+        participants: Sequence[AgentLike | Team],
         model_client: ChatCompletionClient,
         *,
         name: str | None = None,

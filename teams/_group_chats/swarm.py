@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent
+from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import SwarmManagerState
 from teams._contract.termination import TerminationCondition
 from teams._engine.group_chat import BaseGroupChat
@@ -53,7 +53,7 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
 
     def __init__(
         self,
-        participants: Sequence[ChatAgent],
+        participants: Sequence[AgentLike],
         *,
         name: str | None = None,
         description: str | None = None,
@@ -77,7 +77,8 @@ class Swarm(BaseGroupChat, Component[SwarmConfig]):
         first = self._participants[0]
         if not isinstance(first, ChatAgent) or HandoffMessage not in first.produced_message_types:
             raise ValueError(
-                f"{first.name!r} is the first participant of a Swarm: it must hand off."
+                f"{first.name!r} is the first participant of a Swarm, but can't hand off: begin "
+                f"with an agent that can, e.g. an AssistantAgent with handoffs=[{first.name!r}]."
             )
         self._current_speaker = first.name
         self._scanned = 0

@@ -12,7 +12,7 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken
 from teams._base.tool_call import AGENT_PATH, InputRequired, PendingInput
 from teams._components.component import Component, ComponentModel
-from teams._contract.agent import ChatAgent, Response
+from teams._contract.agent import ChatAgent, Response, SupportsChatAgent
 from teams._contract.turn_record import Suspension
 from teams._engine.participant import as_member
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -45,10 +45,12 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
     component_config_schema = AgentToolConfig
     component_provider_override: ClassVar[str | None] = "teams.tools.AgentTool"
 
-    def __init__(self, agent: BaseChatAgent, return_value_as_last_message: bool = False) -> None:
-        agent = as_member(agent)
-        super().__init__(agent, agent.name, agent.description, return_value_as_last_message)
-        self._agent = agent
+    def __init__(
+        self, agent: BaseChatAgent | SupportsChatAgent, return_value_as_last_message: bool = False
+    ) -> None:
+        member: BaseChatAgent = as_member(agent)
+        super().__init__(member, member.name, member.description, return_value_as_last_message)
+        self._agent = member
 
     @override
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:

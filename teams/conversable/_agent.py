@@ -70,7 +70,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         self.human_input_mode = human_input_mode
         self.silent = silent
         self.context_variables = {} if context_variables is None else context_variables
-        self._participant: Any = None
+        self._participant: ConversableParticipant | None = None
         self.unfinished_chat: Any = None
         """ConversableChat of the last stream, which goes on with `run_stream()`."""
         self._finished_chats = []
@@ -143,7 +143,7 @@ class ConversableAgent(ChatsMixin, ModelMixin, ToolsMixin, CodeMixin, AgentCompo
         finished: Any = self._finished_chats
         return finished if chat_index is None else finished[chat_index]
 
-    def as_chat_agent(self) -> Any:
+    def as_chat_agent(self) -> ConversableParticipant:
         """The participant of a team that this agent is."""
         if self._participant is None:
             self._participant = ConversableParticipant(self)

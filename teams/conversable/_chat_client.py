@@ -7,8 +7,10 @@ from typing import Any
 
 from teams.conversable._answers import Answer, make_answer
 from teams.conversable._model_messages import model_messages
+from teams.conversable._prices import listed_price, parse_price
 from teams.conversable._providers import CHUNKS, ProviderClient, show_stream
 from teams.models._client import ChatCompletionClient
+from teams.models._types import RequestUsage
 
 
 class ChatCompletionModel:
@@ -16,12 +18,13 @@ class ChatCompletionModel:
 
     For an entry of the `config_list` with `"model_client_cls": "ChatCompletionModel"`:
     `agent.register_model_client(ChatCompletionModel, client=client)`. Only in async chats. Its
-    answers cost nothing here: whoever made the client counts them.
+    answers cost the entry's `price`, else what the table knows, else nothing; so do cached ones.
     """
 
     def __init__(self, entry: Mapping[str, Any], *, client: ChatCompletionClient) -> None:
         self._model = str(entry.get("model") or "")
         self._client = client
+        self._price = entry.get("price")
 
     async def create(self, params: Mapping[str, Any]) -> Answer:
         """The model's answer; streamed if somebody takes its pieces."""
@@ -32,7 +35,15 @@ class ChatCompletionModel:
             result = await self._client.create(messages, tools=tools)
         else:
             result = await show_stream(self._client.create_stream(messages, tools=tools))
-        return make_answer(result, model=self._model, cost=0.0, legacy_call=False)
+        cost = 0.0 if result.cached else self._cost(result.usage)
+        return make_answer(result, model=self._model, cost=cost, legacy_call=False)
+
+    def _cost(self, usage: RequestUsage) -> float:
+        provider = type(self._client).__module__.removeprefix("teams.models.").partition(".")[0]
+        name = str(getattr(self._client, "model", self._model))
+        listed = listed_price(provider, name, warns=False)
+        price = listed if self._price is None else parse_price(self._price)
+        return price.cost(usage.prompt_tokens, usage.completion_tokens)
 
     def message_retrieval(self, response: Answer) -> list[Any]:
         """The text of each choice, or its message if it holds calls."""
@@ -40,7 +51,7 @@ class ChatCompletionModel:
         return [message if message.tool_calls else message.content for message in found]
 
     def cost(self, response: Answer) -> float:
-        """Nothing; see the class."""
+        """The cost of the answer; see the class."""
         return response.cost
 
     get_usage = staticmethod(ProviderClient.get_usage)

@@ -7,13 +7,16 @@ import os
 import threading
 from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future
-from contextvars import copy_context
-from typing import Any, TypeVar
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-_lock = threading.Lock()
-_loop: asyncio.AbstractEventLoop | None = None
+_loops: list[asyncio.AbstractEventLoop] = []
+"""The first one serves all; another is one that two threads made at once."""
+_BESIDE: ContextVar[bool] = ContextVar("teams_blocks_facade_loop", default=False)
 
 
 def run_to_end(awaitable: Awaitable[T]) -> T:
@@ -23,18 +26,17 @@ def run_to_end(awaitable: Awaitable[T]) -> T:
     the caller's context variables. An interrupted caller (Ctrl+C) cancels what it waits for. Called
     by code on that loop itself, it runs on a loop of its own.
     """
-    # Made first: an interrupt may come at any line, also before the loop has taken the work.
-    outcome: Future[T] = Future()
+    loop = facade_loop()
+    if _is_blocked(loop):
+        return _run_beside(awaitable)
+    call = _Call(awaitable)
     try:
-        loop = facade_loop()
-        if asyncio._get_running_loop() is loop:
-            work = (asyncio.run, _settle(awaitable, outcome))
-            threading.Thread(target=copy_context().run, args=work, daemon=True).start()
-        else:
-            asyncio.run_coroutine_threadsafe(_settle(awaitable, outcome), loop)
-        return outcome.result()
+        # An interrupt may come at any line: no lock is held, and the loop begins before it cancels.
+        loop.call_soon_threadsafe(call.begin)
+        task = call.ended.get()
+        return task.result()
     except BaseException:
-        outcome.cancel()
+        loop.call_soon_threadsafe(call.cancel)
         raise
 
 
@@ -50,36 +52,61 @@ def run_unsuspended(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def facade_loop() -> asyncio.AbstractEventLoop:
     """The loop of `run_to_end`, which runs as long as the process."""
-    global _loop
-    with _lock:
-        if _loop is None:
-            _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="teams-sync-calls", daemon=True).start()
-        return _loop
+    if not _loops:
+        made: SimpleQueue[asyncio.AbstractEventLoop] = SimpleQueue()
+        threading.Thread(target=_serve, args=(made,), name="teams-sync-calls", daemon=True).start()
+        _loops.append(made.get())
+    return _loops[0]
 
 
-async def _settle(awaitable: Awaitable[T], outcome: Future[T]) -> None:
-    """Bring the awaitable's outcome to the thread that waits for it."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    assert task is not None
-    outcome.add_done_callback(
-        lambda done: loop.call_soon_threadsafe(task.cancel) if done.cancelled() else None
-    )
-    try:
-        result = await awaitable
-    except BaseException as error:
-        if outcome.set_running_or_notify_cancel():
+def _serve(made: SimpleQueue[asyncio.AbstractEventLoop]) -> None:
+    loop = asyncio.new_event_loop()
+    made.put(loop)
+    while not loop.is_closed():
+        with suppress(SystemExit, KeyboardInterrupt):  # of a task, for whoever waits for it
+            loop.run_forever()
+            loop.close()
+
+
+class _Call(Generic[T]):
+    """An awaitable that a loop takes from another thread."""
+
+    def __init__(self, awaitable: Awaitable[T]) -> None:
+        self._awaitable = awaitable
+        self._task: asyncio.Task[T] | None = None
+        self.ended: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(_outcome(self._awaitable))
+        self._task.add_done_callback(self.ended.put)
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+def _is_blocked(loop: asyncio.AbstractEventLoop) -> bool:
+    return asyncio._get_running_loop() is loop or _BESIDE.get()
+
+
+def _run_beside(awaitable: Awaitable[T]) -> T:
+    """The outcome from another loop, since ours waits for the caller."""
+    outcome: Future[T] = Future()
+
+    def work() -> None:
+        _BESIDE.set(True)
+        try:
+            outcome.set_result(asyncio.run(_outcome(awaitable)))
+        except BaseException as error:
             outcome.set_exception(error)
-    else:
-        if outcome.set_running_or_notify_cancel():
-            outcome.set_result(result)
+
+    threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    return outcome.result()
 
 
-def _forget_loop() -> None:
-    """Let a forked process make its own: threads don't go along."""
-    global _lock, _loop
-    _lock, _loop = threading.Lock(), None
+async def _outcome(awaitable: Awaitable[T]) -> T:
+    return await awaitable
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_loop)
+if hasattr(os, "register_at_fork"):  # threads don't go along into a forked process
+    os.register_at_fork(after_in_child=_loops.clear)

@@ -40,7 +40,7 @@ def parse_price(given: Any) -> Price:
 
 
 @cache
-def listed_price(provider: str, model: str) -> Price:
+def listed_price(provider: str, model: str, *, warns: bool = True) -> Price:
     """The price in the table of genai-prices (extra `prices`).
 
     Others count as 0, with a warning.
@@ -59,7 +59,8 @@ def listed_price(provider: str, model: str) -> Price:
         else:
             read, written = _base(found.input_mtok), _base(found.output_mtok)
             return Price(read / 1000, written / 1000)
-    logger.warning("The price of the model %s is not known: give `price`. It counts as 0.", model)
+    log = logger.warning if warns else logger.debug
+    log("The price of the model %s is not known: give `price`. It counts as 0.", model)
     return Price(0.0, 0.0)
 
 

@@ -155,7 +155,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
 
     def _load_value(self, key: str) -> list[str | CreateResult] | None:
         try:
-            return _pieces(self._store.get(key))
+            return pieces_of(self._store.get(key))
         except Exception as error:
             logger.warning("The cache of model answers could not be read: %r", error)
             return None
@@ -208,7 +208,7 @@ def _schema(tool: Tool | ToolSchema) -> ToolSchema:
     return tool if isinstance(tool, dict) else tool.schema
 
 
-def _pieces(value: Any) -> list[str | CreateResult] | None:
+def pieces_of(value: Any) -> list[str | CreateResult] | None:
     """A stored value as pieces of a stream; None for foreign values."""
     pieces = cast("list[Any]", value) if isinstance(value, list) else [value]
     match pieces:
@@ -218,7 +218,7 @@ def _pieces(value: Any) -> list[str | CreateResult] | None:
             return [*texts, result]
         case [*texts, dict()]:  # a store that keeps JSON
             try:
-                return _pieces([*texts, CreateResult.model_validate(pieces[-1])])
+                return pieces_of([*texts, CreateResult.model_validate(pieces[-1])])
             except ValidationError:
                 return None
         case _:

@@ -109,6 +109,13 @@ HOMES = {
     """,
     "teams.models.cache": "ChatCompletionCache CHAT_CACHE_VALUE_TYPE",
     "teams.models.fallback": "FallbackChatCompletionClient Substitution SubstitutionWatch",
+    "teams.experimental.task_centric_memory": (
+        "MemoryController MemoryControllerConfig MemoryBankConfig"
+    ),
+    "teams.experimental.task_centric_memory.utils": """
+        Apprentice ApprenticeConfig ChatCompletionClientRecorder Grader
+        PageLogger PageLoggerConfig Teachability
+    """,
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
     "teams.models.semantic_kernel": "SKChatCompletionAdapter",

@@ -1,4 +1,4 @@
-"""Units of work that count: figures over all threads, kept as rows change."""
+"""Figures over all threads, kept as rows change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ COUNTING_VIEWS = (
     f"CREATE TEMP VIEW tallies (name, value, n) AS {_ALL}",
     f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {_USED}",
 )
-"""What stands in for the kept figures where a store has none yet."""
+"""Stand-ins for the kept figures in a store that has none yet."""
 
 
 def counts(connection: Connection, now: float) -> Counts:

@@ -1,4 +1,4 @@
-"""Figures of turns, models and tools: what they count, and how many series there are."""
+"""Figures of turns, models and tools, and the number of series."""
 
 import re
 

@@ -25,17 +25,7 @@ from teams.models.replay import ReplayChatCompletionClient
 from teams.tools import AgentTool
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
-from tests.teams.conversable import pairs
-
-
-def agent(*arguments: Any, **options: Any) -> Any:
-    """An agent that teams take, though it is none of their types."""
-    return pairs.agent(*arguments, **options)
-
-
-def saying(*arguments: Any, **options: Any) -> Any:
-    """See `agent`."""
-    return pairs.saying(*arguments, **options)
+from tests.teams.conversable.pairs import agent, saying
 
 
 def said(result: TaskResult) -> list[tuple[str, str]]:
@@ -60,6 +50,12 @@ async def test_an_agent_that_ends_the_conversation_says_its_last_text_and_stop()
     result = await RoundRobinGroupChat([al], max_turns=2).run(task="go")
     assert isinstance(result.messages[-1], StopMessage)
     assert result.messages[-1].content == "one"
+
+
+def test_a_swarm_that_begins_with_one_says_how_to_begin():
+    told = r"'al' .* can't hand off: begin with .* AssistantAgent with handoffs=\['al'\]"
+    with pytest.raises(ValueError, match=told):
+        Swarm([saying("al", "one"), saying("bo", "two")])
 
 
 async def test_other_kinds_of_teams_take_it_as_it_is():

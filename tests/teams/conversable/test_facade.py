@@ -2,11 +2,17 @@
 
 import asyncio
 import signal
+import sys
 import threading
 from contextvars import ContextVar
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from teams.conversable import _facade
 from teams.conversable._facade import facade_loop, run_to_end, run_unsuspended
 
 ASKED: ContextVar[str] = ContextVar("asked")
@@ -84,3 +90,93 @@ def test_a_coroutine_that_never_waits_needs_no_loop() -> None:
 def test_a_coroutine_that_waits_is_refused() -> None:
     with pytest.raises(RuntimeError, match="waits on an event loop"):
         run_unsuspended(where())
+
+
+def fresh_facade() -> Any:
+    """The module as in a process that has not called it yet."""
+    spec = spec_from_file_location("fresh_facade", _facade.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def interrupt_at(number: int, facade: Any) -> int:
+    """Interrupt a call at this trace event; the number of events."""
+    seen, tracer = 0, sys.gettrace()
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal seen
+        if frame.f_code.co_filename != _facade.__file__:
+            return None
+        frame.f_trace_opcodes = facade is _facade  # a signal comes between any two
+        seen += 1
+        if seen == number:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        facade.run_to_end(where())
+    except KeyboardInterrupt:
+        assert seen == number
+    finally:
+        sys.settrace(tracer)
+    return seen
+
+
+def serves(loop: asyncio.AbstractEventLoop) -> bool:
+    served = threading.Event()
+    loop.call_soon_threadsafe(served.set)
+    return served.wait(5)
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize("begun", [True, False], ids=["later", "first"])
+def test_an_interrupt_at_any_line_leaves_the_loop_to_others(begun: bool) -> None:
+    tried = 0
+    for number in count(1):
+        facade = _facade if begun else fresh_facade()
+        seen = interrupt_at(number, facade)
+        loop = facade.facade_loop()
+        assert serves(loop), number
+        if not begun:
+            loop.call_soon_threadsafe(loop.stop)
+        if seen < number:
+            break
+        tried = number
+    assert tried > 20
+
+
+def test_a_task_that_ends_the_process_does_not_end_the_loop() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def wait() -> None:
+        await asyncio.ensure_future(leave())
+
+    with pytest.raises(SystemExit, match="3"):
+        run_to_end(wait())
+    assert serves(facade_loop())
+
+
+def test_calls_within_calls_have_loops_of_their_own() -> None:
+    async def within(depth: int) -> int:
+        return depth if depth == 3 else run_to_end(within(depth + 1))
+
+    assert run_to_end(within(0)) == 3
+
+
+def test_a_task_that_ends_the_process_reaches_a_caller_on_the_loop() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def wait() -> None:
+        await asyncio.ensure_future(leave())
+
+    async def outer() -> None:
+        run_to_end(wait())
+
+    with pytest.raises(SystemExit, match="3"):
+        run_to_end(outer())

@@ -1,0 +1,1 @@
+"""Parts whose behaviour may still change."""

@@ -1,0 +1,77 @@
+"""Memos on the disk, and how they are found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from teams.experimental.task_centric_memory import MemoryController, MemoryControllerConfig
+from teams.models.replay import ReplayChatCompletionClient
+
+
+def controller(folder: Path, **bank: float) -> MemoryController:
+    """A memory that asks no model."""
+    config: MemoryControllerConfig = {
+        "generalize_task": False,
+        "generate_topics": False,
+        "validate_memos": False,
+        "MemoryBank": {"path": str(folder), **bank},  # pyright: ignore[reportAssignmentType]
+    }
+    return MemoryController(False, ReplayChatCompletionClient([]), config=config)
+
+
+async def found(memory: MemoryController, task: str) -> list[str]:
+    return [memo.insight for memo in await memory.retrieve_relevant_memos(task)]
+
+
+async def test_a_memo_is_found_by_the_words_of_its_task_the_best_first(tmp_path: Path):
+    memory = controller(tmp_path)
+    await memory.add_memo("Send it by tram.", "Deliver parcels in Vienna", index_on_both=False)
+    await memory.add_memo("Ring twice.", "Delivering a parcel to Maria", index_on_both=False)
+    await memory.add_memo("Use SI units.", "Convert temperatures", index_on_both=False)
+    assert await found(memory, "Deliver a parcel in Vienna") == ["Send it by tram.", "Ring twice."]
+    assert await found(memory, "Paint the fence") == []
+
+
+async def test_a_memo_is_found_by_the_words_of_its_insight_if_it_is_filed_under_both(
+    tmp_path: Path,
+):
+    memory = controller(tmp_path)
+    await memory.add_memo("Oranges need sunshine.", "Gardening")
+    await memory.add_memo("Lemons need sunshine.", "Gardening", index_on_both=False)
+    assert await found(memory, "Where do oranges like sunshine?") == ["Oranges need sunshine."]
+
+
+async def test_words_of_languages_without_spaces_count(tmp_path: Path):
+    memory = controller(tmp_path)
+    await memory.add_memo("三行で書く", "論文を要約する")
+    assert await found(memory, "論文を要約してください") == ["三行で書く"]
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [{"relevance_conversion_threshold": 0.1}, {"distance_threshold": 0.1}, {"n_results": 0}],
+)
+async def test_the_bank_s_limits_leave_memos_out(tmp_path: Path, limit: dict[str, float]):
+    await controller(tmp_path).add_memo("Ring twice.", "Deliver parcels")
+    assert await found(controller(tmp_path), "Deliver a letter") == ["Ring twice."]
+    assert await found(controller(tmp_path, **limit), "Deliver a letter") == []
+
+
+async def test_memos_are_json_files_that_each_memory_of_the_folder_sees(tmp_path: Path):
+    one, other = controller(tmp_path / "bank"), controller(tmp_path / "bank")
+    await one.add_memo("Ring twice.", "Deliver parcels")
+    await one.add_memo("Ring twice.", "Deliver parcels")
+    (file,) = (tmp_path / "bank").iterdir()
+    assert json.loads(file.read_text())["insight"] == "Ring twice."
+    assert await found(other, "Deliver parcels") == ["Ring twice."]
+    other.reset_memory()
+    assert await found(one, "Deliver parcels") == []
+
+
+async def test_a_damaged_memo_costs_only_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    memory = controller(tmp_path)
+    await memory.add_memo("Ring twice.", "Deliver parcels")
+    (tmp_path / "torn.json").write_text('{"task": "Deliver')
+    assert await found(memory, "Deliver parcels") == ["Ring twice."]
+    assert "torn.json can't be read" in caplog.text
