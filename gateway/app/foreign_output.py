@@ -76,7 +76,7 @@ def _acts_unasked(teams: TeamFactory, policies: Policies, name: str, call: ToolC
     own = policies.tools.of(call.full_name)
     cases = own.cases if own is not None else ()
     allowed = rule.action == "allow" or any(case.action == "allow" for case in cases)
-    return allowed and not rule.read_only
+    return allowed and not (rule.read_only or rule.own_memory)
 
 
 def _brings_foreign(teams: TeamFactory, name: str, call: ToolCall) -> bool:

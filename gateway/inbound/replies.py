@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from gateway.budgets.usage import UsageRules
+from gateway.render.sanitize import sanitize
+from gateway.store.records import Memo, MemoScope
 from gateway.store.rulebook import (
     Fact,
     GrantRevoked,
+    MemosDeleted,
+    MemosFound,
     MessageFound,
     MessageMissed,
     Offer,
@@ -14,6 +20,22 @@ from gateway.store.rulebook import (
 
 REVOKED = "{tool} needs approval again before it runs."
 NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists approvals."
+
+NO_MEMORY = "Nothing is remembered of you."
+FORGET = "/memory forget N deletes an entry, /memory forget all every one."
+MORE = "/memory {page} shows more."
+NO_MEMO = "No entry of yours has the number {memo}. /memory lists them."
+FORGOTTEN = "Deleted: {entries}. Your messages stay in their threads; /forget deletes a thread."
+
+PAGE = 1_500
+"""Characters of entries in one reply: Discord shows 2,000."""
+
+SCOPES: Mapping[MemoScope, str] = {
+    "thread": "told in one thread",
+    "person": "told to you",
+    "team": "told to everybody",
+    "workspace": "told to everybody in this workspace",
+}
 
 
 def reply_to(fact: Fact, usage: UsageRules) -> str:
@@ -25,6 +47,44 @@ def reply_to(fact: Fact, usage: UsageRules) -> str:
             return _about(fact)
         case GrantRevoked(tool=tool, revoked=revoked):
             return (REVOKED if revoked else NOT_GRANTED).format(tool=tool)
+        case MemosFound(memos=memos, page=page):
+            return _memory(memos, page)
+        case MemosDeleted(count=0, memo=memo):
+            return NO_MEMORY if memo is None else NO_MEMO.format(memo=memo)
+        case MemosDeleted(count=count):
+            entries = "1 entry" if count == 1 else f"{count} entries"
+            return FORGOTTEN.format(entries=entries)
+
+
+def _memory(memos: Sequence[Memo], page: int) -> str:
+    """A page of what is remembered; a page beyond the last is the last."""
+    pages = list(_pages([_memo(each) for each in memos]))
+    if not pages:
+        return NO_MEMORY
+    at = min(max(page, 1), len(pages))
+    more = MORE.format(page=at + 1) if at < len(pages) else ""
+    return "\n".join(filter(None, (*pages[at - 1], f"{FORGET} {more}".rstrip())))
+
+
+def _memo(memo: Memo) -> str:
+    """A line with an entry as code: nothing in it is a link, a mention or a mark."""
+    text = " ".join(sanitize(memo.text).split()).replace("`", "'")
+    return f"{memo.id}  `{text}` ({memo.team}, {SCOPES[memo.scope]})"
+
+
+def _pages(lines: Sequence[str]) -> Iterator[list[str]]:
+    page: list[str] = []
+    for line in lines:
+        if page and _length([*page, line]) > PAGE:
+            yield page
+            page = []
+        page.append(line)
+    if page:
+        yield page
+
+
+def _length(lines: Sequence[str]) -> int:
+    return len("\n".join(lines).encode("utf-16-le")) // 2  # as Discord counts
 
 
 def _about(found: MessageFound) -> str:

@@ -26,6 +26,8 @@ NAMED = 3
 OF_OTHERS = "somebody whose words are in this conversation may not use it without approval"
 OF_OTHERS_DENIED = "somebody whose words are in this conversation may not use it"
 
+OF_SEVERAL = "several people have written in this conversation"
+
 
 class ContextMarks:
     """Marks of one turn's context, from its beginning to its end.
@@ -109,15 +111,19 @@ class ContextMarks:
             found = replace(found, because=because)
         if found.action != "allow" or found.read_only:
             return found
-        because = self._foreign_text(_batch(call))
+        because = self._foreign_text(_batch(call), but=MEMORY if found.own_memory else "")
+        if found.own_memory and len({each.id for each in self._authors.values()}) > 1:
+            because = because or OF_SEVERAL
         return replace(found, action="ask", because=because) if because else found
 
-    def _foreign_text(self, batch: str) -> str:
+    def _foreign_text(self, batch: str, *, but: str = "") -> str:
         """The foreign text in the context, as a reason; "" for none.
 
-        Calls of one batch were made before any of them had a result.
+        What the tool `but` brought does not count. Calls of one batch were made before any of them
+        had a result.
         """
-        tools = sorted(tool for tool, first in self._outputs.items() if not first or first != batch)
+        brought = {tool: first for tool, first in self._outputs.items() if tool != but}
+        tools = sorted(tool for tool, first in brought.items() if not first or first != batch)
         named = [f"results of {', '.join(tools[:NAMED])}"] if tools else []
         if len(tools) > NAMED:
             named.append("of other tools")

@@ -189,6 +189,20 @@ class UsageReply:
 
 
 @value
+class MemoReply:
+    """A command that tells its sender alone what is remembered of them, by pages."""
+
+    page: int = 1
+
+
+@value
+class MemoDeletion:
+    """The sender's memo with this number is deleted; all, without one."""
+
+    memo: int | None = None
+
+
+@value
 class TurnStop:
     """The running or waiting turn ends, and says so itself."""
 
@@ -242,6 +256,8 @@ Decision: TypeAlias = (
     | RequestSupport
     | CommandReply
     | UsageReply
+    | MemoReply
+    | MemoDeletion
     | TurnStop
     | NewConversation
     | TurnRetry

@@ -28,6 +28,8 @@ from gateway.store.records import (
     Checkpoint,
     Counts,
     EncryptedToken,
+    Memo,
+    MemoPlace,
     OldState,
     OpenMessage,
     PairedPerson,
@@ -51,6 +53,7 @@ from gateway.store.turn_records import (
     ExpiryResult,
     JoinedMessages,
     Lease,
+    NewMemo,
     RecoveredThread,
     RetentionPause,
     StoredUpdate,
@@ -161,6 +164,10 @@ class SessionReader(Protocol):
 
     async def feedback(self, thread: str) -> Mapping[str, int]:
         """Numbers of ratings of the thread's answers, "good" or "bad"."""
+        ...
+
+    async def memos(self, place: MemoPlace) -> list[Memo]:
+        """What is remembered in a place, the oldest first."""
         ...
 
     async def recent_messages(
@@ -383,6 +390,17 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
         Raises LeaseLost.
         """
+        ...
+
+    async def add_memo(self, lease: Lease, memo: NewMemo, most: int) -> int:
+        """Add a memo, once for each call; its number, 0 where there are `most`.
+
+        Raises LeaseLost.
+        """
+        ...
+
+    async def delete_memo(self, lease: Lease, place: MemoPlace, person: str, memo: int) -> bool:
+        """Delete the person's memo from a place; False if none. Raises LeaseLost."""
         ...
 
     async def settle_due(self, rules: RequestRules, by: float) -> ExpiryResult:

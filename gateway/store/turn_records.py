@@ -12,6 +12,7 @@ from gateway.store.records import (
     NOTHING_USED,
     CallRow,
     Checkpoint,
+    MemoPlace,
     ModelUse,
     OpenMessage,
     Request,
@@ -31,6 +32,16 @@ class Lease:
     thread: str
     turn: str
     epoch: int
+
+
+@value
+class NewMemo:
+    """A memo of a tool call, whose key is `call`; `author` is the asker."""
+
+    call: str
+    place: MemoPlace
+    author: Author
+    text: str = field(repr=False)
 
 
 @value

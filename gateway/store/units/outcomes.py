@@ -8,6 +8,8 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
+    MemoDeletion,
+    MemoReply,
     MessageRefusal,
     NewConversation,
     RequestAnswer,
@@ -16,7 +18,8 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.rulebook import UsageFound
+from gateway.store.rulebook import MemosDeleted, MemosFound, UsageFound
+from gateway.store.units import memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
@@ -32,6 +35,18 @@ def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage
         for each in decision.queries
     }
     return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
+
+
+def reply_memos(acceptance: Acceptance, decision: MemoReply | MemoDeletion) -> AcceptedMessage:
+    """Tell the sender what is remembered of them, or delete of it; no row keeps it."""
+    connection, person = acceptance.connection, acceptance.message.author.id
+    match decision:
+        case MemoReply(page=page):
+            fact = MemosFound(memos=memos.memos_of(connection, person), page=page)
+        case MemoDeletion(memo=memo):
+            count = memos.delete_memos(connection, person, memo)
+            fact = MemosDeleted(count=count, memo=memo)
+    return acceptance.reply_fact(fact, secret=True)
 
 
 def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
