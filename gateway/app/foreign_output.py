@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateway.access.tool_policy import MEMORY
 from gateway.config.policies import Policies
 from gateway.conversation import LOCAL_OPERATOR
 from gateway.factory.ownership import all_parts
 from gateway.factory.teams import TeamFactory
-from gateway.sessions.context_marks import MEMORY
 from teams.agents import CodeExecutorAgent
 from teams.base import Handoff, Team, ToolCall
 from teams.code_executor import EXECUTE_CODE

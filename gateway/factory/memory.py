@@ -1,4 +1,4 @@
-"""What a team remembers: entries told to its assistants, and the tools that change them.
+"""Memory of a team: entries told to its assistants, and tools.
 
 The rows are the store's. A turn says whose they are: its thread and its asker. An agent's context
 holds entries of the present asker alone: those of somebody else, and deleted ones, are taken out
@@ -87,7 +87,7 @@ _TURN: ContextVar[TurnMemory | None] = ContextVar("turn_memory", default=None)
 
 @contextmanager
 def remembering(turn: TurnMemory) -> Generator[None]:
-    """Let the agents and tools of what runs inside know whose memory is theirs."""
+    """Let what runs inside know whose memory it has."""
     token = _TURN.set(turn)
     try:
         yield
@@ -105,7 +105,7 @@ class TeamMemory(Memory):
 
     @override
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Tell the entries that the model does not see yet, and take out others."""
+        """Tell the entries not yet in the context; take out others."""
         place, memos = await self._entries()
         known = {each.id for each in memos}
         source = _source(place)
@@ -135,7 +135,7 @@ class TeamMemory(Memory):
 
     @override
     async def add(self, content: MemoryContent, cancellation_token: Any = None) -> None:
-        """Remember a text, from within a tool call. Raises ValueError if that can't be."""
+        """Remember a text, within a tool call. Raises ValueError otherwise."""
         number, problem = await self._add(str(content.content))
         if not number:
             raise ValueError(problem)
@@ -178,7 +178,7 @@ class TeamMemory(Memory):
         return place, await turn.store.memos(place)
 
     async def _add(self, text: str) -> tuple[int, str]:
-        """The entry's number, or 0 with a sentence on why there is none."""
+        """The entry's number, or 0; and the reason for none."""
         turn, call = _TURN.get(), current_tool_call()
         if turn is None or call is None:
             return 0, NO_TURN
@@ -204,7 +204,7 @@ def _source(place: MemoPlace | None) -> str:
 
 
 def _is_outdated(message: LLMMessage, source: str, known: set[int]) -> bool:
-    """True if it tells somebody else's entries, or one that is gone."""
+    """True if it tells others' entries, or a deleted one."""
     if not isinstance(message, UserMessage) or _is_said(message):
         return False
     return message.source != source or not _numbers(message) <= known
@@ -237,7 +237,7 @@ def _content(memo: Memo) -> MemoryContent:
 
 
 def _last_text(messages: Sequence[LLMMessage]) -> str:
-    """What was said last."""
+    """The last text of a person or another agent."""
     said = next((each for each in reversed(messages) if _is_said(each)), None)
     if not isinstance(said, UserMessage):
         return ""
@@ -246,7 +246,7 @@ def _last_text(messages: Sequence[LLMMessage]) -> str:
 
 
 def _chosen(memos: Sequence[Memo], text: str) -> list[Memo]:
-    """All entries, or, if they are too long, those that fit the text best and the newest."""
+    """All entries; of too many, the best matches and the newest."""
     chosen: dict[int, Memo] = {}
     length = 0
     best = _matches(memos, text) if sum(len(each.text) for each in memos) > TOLD else []

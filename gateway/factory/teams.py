@@ -237,7 +237,7 @@ class TeamFactory:
     def _memory(
         self, name: str, config: AnyGroup, given: _ThreadParts
     ) -> Callable[[], TeamMemory] | None:
-        """The maker of agents' memories; another program has no store for them."""
+        """Maker of the agents' memories; a portable team has none."""
         if config.memory is None or given.code is None:
             return None
         return partial(TeamMemory, name, config.memory)
@@ -256,7 +256,7 @@ class TeamFactory:
         )
 
     def _remembers_privately(self, name: str) -> bool:
-        """True if each entry is told to its person or its thread alone, in teams inside, too."""
+        """True if entries reach their person or thread alone, at any depth."""
         config = self._config.teams[name]
         memory = config.memory if isinstance(config, GroupTeam) else None
         private = memory is not None and memory.scope in ("thread", "person")

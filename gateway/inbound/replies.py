@@ -57,7 +57,7 @@ def reply_to(fact: Fact, usage: UsageRules) -> str:
 
 
 def _memory(memos: Sequence[Memo], page: int) -> str:
-    """A page of what is remembered; a page beyond the last is the last."""
+    """A page of the sender's entries; the last, beyond it."""
     pages = list(_pages([_memo(each) for each in memos]))
     if not pages:
         return NO_MEMORY
@@ -67,7 +67,7 @@ def _memory(memos: Sequence[Memo], page: int) -> str:
 
 
 def _memo(memo: Memo) -> str:
-    """A line with an entry as code: nothing in it is a link, a mention or a mark."""
+    """A line with an entry as code, in which nothing acts."""
     text = " ".join(sanitize(memo.text).split()).replace("`", "'")
     return f"{memo.id}  `{text}` ({memo.team}, {SCOPES[memo.scope]})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from gateway.access.tool_policy import MEMORY
 from gateway.conversation import Author
 from gateway.registry import ToolRule
 from teams.base import ToolCall
@@ -16,9 +17,6 @@ from teams.base import ToolCall
 Rules = Callable[[ToolCall, Author], ToolRule]
 
 SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
-
-MEMORY = "memory"
-"""Name of what memories bring, as the policies know it."""
 
 NAMED = 3
 """Tools that a reason names."""

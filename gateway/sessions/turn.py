@@ -16,12 +16,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gateway.access.tool_policy import MEMORY
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
 from gateway.factory.memory import TurnMemory, remembering
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import call_addressee
-from gateway.sessions.context_marks import MEMORY, ContextMarks, Rules
+from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.live_team import LiveTeam

@@ -190,7 +190,7 @@ class UsageReply:
 
 @value
 class MemoReply:
-    """A command that tells its sender alone what is remembered of them, by pages."""
+    """A command that shows its sender a page of their memos."""
 
     page: int = 1
 

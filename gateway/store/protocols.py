@@ -167,7 +167,7 @@ class SessionReader(Protocol):
         ...
 
     async def memos(self, place: MemoPlace) -> list[Memo]:
-        """What is remembered in a place, the oldest first."""
+        """Memos of a place, the oldest first."""
         ...
 
     async def recent_messages(
@@ -393,7 +393,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def add_memo(self, lease: Lease, memo: NewMemo, most: int) -> int:
-        """Add a memo, once for each call; its number, 0 where there are `most`.
+        """Add a call's memo once; its number, 0 if there are `most`.
 
         Raises LeaseLost.
         """

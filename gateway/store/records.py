@@ -201,7 +201,7 @@ class Grant:
 
 @value
 class MemoPlace:
-    """A place for memos: a team's, for one thread, person or workspace, or all.
+    """A place for memos: a thread, person, workspace, or the team.
 
     `key` names which of them: the thread, the person (Author.id), or the workspace.
     """

@@ -41,7 +41,7 @@ class GrantRevoked:
 
 @value
 class MemosFound:
-    """What is remembered of a command's sender, the newest first."""
+    """Memos of a command's sender, the newest first."""
 
     memos: Sequence[Memo]
     page: int

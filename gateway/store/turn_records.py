@@ -36,7 +36,7 @@ class Lease:
 
 @value
 class NewMemo:
-    """A memo of a tool call, whose key is `call`; `author` is the asker."""
+    """A memo of the tool call `call`, for its asker."""
 
     call: str
     place: MemoPlace

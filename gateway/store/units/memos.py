@@ -1,4 +1,4 @@
-"""Units of work for memos: what teams remember beyond a thread."""
+"""Units of work for memos, which teams remember beyond a thread."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _INSERT = """
 
 
 def memos(connection: Connection, place: MemoPlace) -> list[Memo]:
-    """What is remembered in a place, the oldest first."""
+    """Memos of a place, the oldest first."""
     query = f"SELECT * FROM memos WHERE {_IN_PLACE} ORDER BY id"
     return [_memo(row) for row in connection.fetch(query, _place(place))]
 
 
 def memos_of(connection: Connection, person: str) -> list[Memo]:
-    """What was written on the person's behalf, by any team, the newest first."""
+    """Memos written on the person's behalf, by any team, newest first."""
     query = "SELECT * FROM memos WHERE person = :person ORDER BY id DESC"
     return [_memo(row) for row in connection.fetch(query, {"person": person})]
 
 
 def add_memo(connection: Connection, now: float, lease: Lease, memo: NewMemo, most: int) -> int:
-    """Add a memo, once for each call; its number, 0 where there are `most`.
+    """Add a call's memo once; its number, 0 if there are `most`.
 
     A text that stands there has the number that it has. Raises LeaseLost.
     """

@@ -38,7 +38,7 @@ def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage
 
 
 def reply_memos(acceptance: Acceptance, decision: MemoReply | MemoDeletion) -> AcceptedMessage:
-    """Tell the sender what is remembered of them, or delete of it; no row keeps it."""
+    """Tell the sender about their memos, or delete them; nothing is kept."""
     connection, person = acceptance.connection, acceptance.message.author.id
     match decision:
         case MemoReply(page=page):
