@@ -122,7 +122,9 @@ class TeamMemory(Memory):
         told = [each for each in _chosen(memos, _last_text(kept)) if each.id not in seen]
         if told:
             await model_context.add_message(UserMessage(content=_block(told), source=source))
-        return UpdateContextResult(memories=MemoryQueryResult(results=[*map(_content, told)]))
+        # Events are kept in the thread for good, so they name the entries alone.
+        named = [MemoryContent(content=f"entry {each.id}", mime_type="text/plain") for each in told]
+        return UpdateContextResult(memories=MemoryQueryResult(results=named))
 
     @override
     async def query(

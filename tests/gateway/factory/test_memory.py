@@ -17,8 +17,12 @@ from gateway.events import InputRequested, MessageFinished, ToolFinished, TurnFi
 from gateway.factory.memory import LONGEST, TOLD, TeamMemory
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
+from gateway.inbound.commands import HOW_MEMORY
+from gateway.inbound.replies import FORGET as FORGET_HINT
+from gateway.inbound.replies import NO_MEMORY
 from gateway.store.records import MemoPlace
 from gateway.store.sqlite.store import SqliteStore
+from teams.base import ToolCall
 from teams.memory import MemoryContent
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import of, until
@@ -42,6 +46,13 @@ agents.clerk = {{ model_client_stream = false, reflect_on_tool_use = true }}
 [teams.desk.memory]
 {memory}
 {more}
+"""
+
+ALLOW = """
+[policies.tools]
+remember = "allow"
+forget = "allow"
+memory = { action = "allow", output = "trusted" }
 """
 
 
@@ -141,8 +152,7 @@ async def test_an_entry_is_told_once_and_a_forgotten_one_leaves_the_context(tmp_
 async def test_a_scope_says_who_is_told(
     tmp_path, scope, same_thread, other_thread, other_person, elsewhere
 ):
-    allow = "[policies.tools]\nremember = 'allow'"
-    async with desk(tmp_path, f"scope = '{scope}'", allow) as served:
+    async with desk(tmp_path, f"scope = '{scope}'", ALLOW) as served:
         await served.say(ANN, "remember the door sticks", "1")
         told = [
             await served.say(ANN, "hello", "1"),
@@ -210,13 +220,7 @@ async def test_a_policy_decides_if_it_names_the_tool(tmp_path):
 
 
 async def test_an_agent_forgets_only_what_the_asker_may(tmp_path):
-    allow = """
-[policies.tools]
-remember = "allow"
-forget = "allow"
-memory = { action = "allow", output = "trusted" }
-"""
-    async with desk(tmp_path, "scope = 'team'", allow) as served:
+    async with desk(tmp_path, "scope = 'team'", ALLOW) as served:
         await served.say(ANN, "remember the door sticks", "1")
         assert "has no entry 1" in await served.say(EVE, "forget 1", "2")
         assert "Entry 1 is deleted." in await served.say(ANN, "forget 1", "3")
@@ -250,7 +254,8 @@ async def test_a_secret_is_not_kept(tmp_path, monkeypatch):
     assert "abcdefghijklmnop" not in told
 
 
-async def test_a_call_that_was_cut_off_after_its_write_adds_nothing_when_it_is_repeated(tmp_path):
+@pytest.mark.parametrize("written", [False, True])
+async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path, written):
     teams = factory(tmp_path)
     store = new_store(tmp_path / "store")
     gateway = Gateway(store, teams, access=Everybody([]), limits=Limits(shutdown=0.0))
@@ -260,9 +265,10 @@ async def test_a_call_that_was_cut_off_after_its_write_adds_nothing_when_it_is_r
         raise LeaseLost(lease.thread)
 
     async def killed(lease, memo, most):
-        number = await add(lease, memo, most)
         store.record = refused  # the process is gone: nothing of the call is recorded
-        return number
+        if written:
+            await add(lease, memo, most)
+        raise LeaseLost(lease.thread)
 
     store.add_memo = killed
     async with gateway:
@@ -277,17 +283,88 @@ async def test_a_call_that_was_cut_off_after_its_write_adds_nothing_when_it_is_r
         assert [each.text for each in await served.store.memos(place)] == ["I like tea"]
 
 
-async def test_a_thread_that_was_claimed_anew_writes_nothing(tmp_path):
+async def test_the_saved_thread_holds_no_copy_of_a_forgotten_entry(tmp_path):
+    async with desk(tmp_path) as served:
+        await served.say(ANN, "remember the password is Rumpelstiltskin", "1")
+        await served.say(ANN, "remember that", "2")
+        await served.command(ANN, "/memory forget 1", "2")
+        thread = await served.store.thread_at(served.message(ANN, "", "2").key)
+        assert thread is not None
+        team: Any = (await factory(tmp_path).build("desk", workdir=tmp_path)).team
+        await served.say(ANN, "remember this", "2")
+        saved = [each.data for each in await served.store.checkpoints(thread.id)]
+        await team.load_snapshot(saved)
+    assert "Rumpelstiltskin" not in str(await team.save_state())
+
+
+async def test_a_deleted_person_is_forgotten_by_every_team(tmp_path):
+    async with desk(tmp_path, "scope = 'team'", ALLOW) as served:
+        await served.say(ANN, "remember the door sticks", "1")
+        await served.say(EVE, "remember the window is open", "2")
+        await served.store.delete_person(ANN.id)
+        told = await served.say(EVE, "hello", "3")
+    assert ("door" in told, "window" in told) == (False, True)
+
+
+async def test_entries_of_a_thread_go_with_it(tmp_path):
+    async with desk(tmp_path, "scope = 'thread'") as served:
+        await served.say(ANN, "remember the door sticks", "1")
+        assert "the door sticks" in (await served.command(ANN, "/memory", "2")).reply
+        assert "1. the door sticks" in await served.say(ANN, "hello", "1")
+        await served.command(ANN, "/forget", "1")
+        assert (await served.command(ANN, "/memory", "1")).reply == NO_MEMORY
+
+
+async def test_a_person_sees_and_deletes_their_own_entries_alone(tmp_path):
+    async with desk(tmp_path) as served:
+        await served.say(ANN, "remember I like `tea` <@U1> [x](http://evil.example)", "1")
+        await served.say(ANN, "remember I like cake", "1")
+        await served.say(EVE, "remember I like coffee", "2")
+        shown = await served.command(ANN, "/memory", "9")
+        assert shown.private
+        assert shown.reply.splitlines() == [
+            "2  `I like cake` (desk, told to you)",
+            "1  `I like 'tea' <@U1> [x](http://evil.example)` (desk, told to you)",
+            FORGET_HINT,
+        ]
+        for words in ("forget 3", "forget 4"):
+            assert "No entry of yours" in (await served.command(ANN, f"/memory {words}")).reply
+        assert "1 entry" in (await served.command(ANN, "/memory forget 2")).reply
+        assert (await served.command(ANN, "/memory bogus")).reply == HOW_MEMORY
+        assert "1 entry" in (await served.command(ANN, "/memory forget all")).reply
+        assert (await served.command(ANN, "/memory")).reply == NO_MEMORY
+        assert (await served.command(ANN, "/memory forget all")).reply == NO_MEMORY
+        assert "coffee" in (await served.command(EVE, "/memory")).reply
+        kept = await served.store.write(
+            lambda c: [row[0] for row in c.fetch("SELECT reply FROM inbox WHERE kind = 'command'")]
+        )
+    assert not any(drink in reply for reply in kept for drink in ("tea", "coffee", "cake"))
+
+
+async def test_many_entries_are_shown_by_pages(tmp_path):
+    async with desk(tmp_path) as served:
+        for n in range(12):
+            await served.say(ANN, f"remember {n} {'word ' * 60}")
+        pages = [(await served.command(ANN, f"/memory {n}")).reply for n in (1, 2, 3, 99)]
+    shown = [[int(line.split()[0]) for line in page.splitlines()[:-1]] for page in pages]
+    assert [number for page in shown[:3] for number in page] == [*range(12, 0, -1)]
+    assert shown[3] == shown[2]
+    assert all(len(page) < 1900 for page in pages)
+    assert pages[0].endswith("/memory 2 shows more.")
+
+
+async def test_retention_deletes_old_entries(tmp_path):
     async with desk(tmp_path) as served:
         await served.say(ANN, "remember I like tea", "1")
-        await served.command(ANN, "/forget", "1")
-        assert "I like tea" in await served.say(ANN, "hello", "2")
+        place = MemoPlace(team="desk", scope="person", key=ANN.id)
+        assert await served.store.memos(place)
+        await served.store.expire(2.0**40)
+        assert await served.store.memos(place) == []
 
 
 async def test_outside_of_a_turn_nothing_is_remembered(tmp_path):
-    built = await factory(tmp_path).build("desk", workdir=tmp_path)
-    agent = built.team._participants[0]
-    [memory] = agent._memory
+    team: Any = (await factory(tmp_path).build("desk", workdir=tmp_path)).team
+    [memory] = team._participants[0]._memory
     assert isinstance(memory, TeamMemory)
     assert (await memory.query("tea")).results == []
     with pytest.raises(ValueError, match="Nothing can be remembered here"):
@@ -297,9 +374,8 @@ async def test_outside_of_a_turn_nothing_is_remembered(tmp_path):
 
 
 async def test_a_portable_team_has_no_memory(tmp_path):
-    built = await factory(tmp_path).build("desk", workdir=tmp_path, portable=True)
-    assert built.team._participants[0]._memory == []
-    assert built.team.dump_component().provider
+    team: Any = (await factory(tmp_path).build("desk", workdir=tmp_path, portable=True)).team
+    assert team._participants[0]._memory == []
 
 
 async def test_a_team_inside_without_such_a_memory_leaves_the_usual_rule(tmp_path):
@@ -315,8 +391,6 @@ max_turns = 1
 agents.a = {}
 """
     teams = factory(tmp_path, "", inner)
-    from teams.base import ToolCall
-
     call = ToolCall(key="k:1", id="1", name="remember", arguments="{}", agent=("a",))
     assert teams.rule("desk", call, ANN).action == "allow"
     assert teams.rule("outer", call, ANN).action == "ask"
