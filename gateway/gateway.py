@@ -66,7 +66,7 @@ from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
-from gateway.store.decisions import AcceptedMessage, MemoDeletion, MemoReply, TurnStop
+from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
 from gateway.store.protocols import SessionStore
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
@@ -675,7 +675,7 @@ def _receipt(accepted: AcceptedMessage) -> Receipt:
         thread=accepted.thread,
         outcome=outcome,
         reply=accepted.reply,
-        private=isinstance(accepted.decision, MemoReply | MemoDeletion),
+        private=isinstance(accepted.decision, MemoReply),
     )
 
 

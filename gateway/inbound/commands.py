@@ -12,7 +12,6 @@ from gateway.store.decisions import (
     CommandReply,
     Decision,
     GrantRevocation,
-    MemoDeletion,
     MemoReply,
     ModeChange,
     ModelChange,
@@ -225,9 +224,9 @@ def _memory(_situation: Situation, words: str) -> Decision:
         case [page] if _is_number(page):
             return MemoReply(page=_number(page))
         case ["forget", "all"]:
-            return MemoDeletion()
-        case ["forget", number] if _is_number(number):
-            return MemoDeletion(memo=_number(number))
+            return MemoReply(delete=0)
+        case ["forget", number] if _is_number(number) and _number(number):
+            return MemoReply(delete=_number(number))
         case _:
             return CommandReply(reply=HOW_MEMORY)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from gateway.budgets.usage import UsageRules
 from gateway.render.sanitize import sanitize
@@ -10,7 +10,6 @@ from gateway.store.records import Memo, MemoScope
 from gateway.store.rulebook import (
     Fact,
     GrantRevoked,
-    MemosDeleted,
     MemosFound,
     MessageFound,
     MessageMissed,
@@ -24,11 +23,10 @@ NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists app
 NO_MEMORY = "Nothing is remembered of you."
 FORGET = "/memory forget N deletes an entry, /memory forget all every one."
 MORE = "/memory {page} shows more."
-NO_MEMO = "No entry of yours has the number {memo}. /memory lists them."
-FORGOTTEN = "Deleted: {entries}. Your messages stay in their threads; /forget deletes a thread."
+DELETED = "Entries deleted: {count}. Your messages stay in their threads; /forget deletes a thread."
 
 PAGE = 1_500
-"""Characters of entries in one reply: Discord shows 2,000."""
+"""Characters of entries in one reply, as Discord counts; it shows 2,000."""
 
 SCOPES: Mapping[MemoScope, str] = {
     "thread": "told in one thread",
@@ -47,23 +45,18 @@ def reply_to(fact: Fact, usage: UsageRules) -> str:
             return _about(fact)
         case GrantRevoked(tool=tool, revoked=revoked):
             return (REVOKED if revoked else NOT_GRANTED).format(tool=tool)
-        case MemosFound(memos=memos, page=page):
-            return _memory(memos, page)
-        case MemosDeleted(count=0, memo=memo):
-            return NO_MEMORY if memo is None else NO_MEMO.format(memo=memo)
-        case MemosDeleted(count=count):
-            entries = "1 entry" if count == 1 else f"{count} entries"
-            return FORGOTTEN.format(entries=entries)
+        case MemosFound():
+            return _memory(fact)
 
 
-def _memory(memos: Sequence[Memo], page: int) -> str:
+def _memory(found: MemosFound) -> str:
     """A page of the sender's entries; the last, beyond it."""
-    pages = list(_pages([_memo(each) for each in memos]))
-    if not pages:
-        return NO_MEMORY
-    at = min(max(page, 1), len(pages))
+    said = "" if found.deleted is None else DELETED.format(count=found.deleted)
+    pages = list(_pages([_memo(each) for each in found.memos])) or [[NO_MEMORY]]
+    at = min(max(found.page, 1), len(pages))
     more = MORE.format(page=at + 1) if at < len(pages) else ""
-    return "\n".join(filter(None, (*pages[at - 1], f"{FORGET} {more}".rstrip())))
+    hint = f"{FORGET} {more}" if found.memos else ""
+    return "\n".join(filter(None, (said, *pages[at - 1], hint.rstrip())))
 
 
 def _memo(memo: Memo) -> str:
@@ -72,19 +65,15 @@ def _memo(memo: Memo) -> str:
     return f"{memo.id}  `{text}` ({memo.team}, {SCOPES[memo.scope]})"
 
 
-def _pages(lines: Sequence[str]) -> Iterator[list[str]]:
+def _pages(lines: Iterable[str]) -> Iterator[list[str]]:
     page: list[str] = []
     for line in lines:
-        if page and _length([*page, line]) > PAGE:
+        if page and len("\n".join([*page, line]).encode("utf-16-le")) > 2 * PAGE:
             yield page
             page = []
         page.append(line)
     if page:
         yield page
-
-
-def _length(lines: Sequence[str]) -> int:
-    return len("\n".join(lines).encode("utf-16-le")) // 2  # as Discord counts
 
 
 def _about(found: MessageFound) -> str:

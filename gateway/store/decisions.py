@@ -190,16 +190,13 @@ class UsageReply:
 
 @value
 class MemoReply:
-    """A command that shows its sender a page of their memos."""
+    """A command that shows its sender a page of their memos.
+
+    `delete` is the number of one that is deleted first, 0 for all, None for none.
+    """
 
     page: int = 1
-
-
-@value
-class MemoDeletion:
-    """The sender's memo with this number is deleted; all, without one."""
-
-    memo: int | None = None
+    delete: int | None = None
 
 
 @value
@@ -257,7 +254,6 @@ Decision: TypeAlias = (
     | CommandReply
     | UsageReply
     | MemoReply
-    | MemoDeletion
     | TurnStop
     | NewConversation
     | TurnRetry

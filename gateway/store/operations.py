@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gateway.store.connection import Connection, Unit
-from gateway.store.decisions import AcceptedMessage, FileArrival, MemoDeletion
+from gateway.store.decisions import AcceptedMessage, FileArrival, MemoReply
 from gateway.store.rulebook import FileRules, JudgedMessage
 from gateway.store.turn_records import ExpiredThreads
 from gateway.store.units import (
@@ -92,6 +92,10 @@ def _named(operation: Callable[P, T], unit: Callable[..., Any]) -> Callable[P, T
     operation.__name__ = operation.__qualname__ = unit.__name__
     operation.__doc__ = unit.__doc__
     return operation
+
+
+def _deletes_memos(accepted: AcceptedMessage) -> bool:
+    return isinstance(accepted.decision, MemoReply) and accepted.decision.delete is not None
 
 
 class ReadOperations(ABC):
@@ -201,7 +205,7 @@ class WriteOperations(ReadOperations):
             lambda connection: [inbox.accept(connection, now, each) for each in taken], then
         )
         forgotten = [each.forgotten for each in accepted if each.forgotten]
-        if forgotten or any(isinstance(each.decision, MemoDeletion) for each in accepted):
+        if forgotten or any(map(_deletes_memos, accepted)):
             await self.clear(forgotten)
         return accepted
 

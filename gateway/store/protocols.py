@@ -15,6 +15,7 @@ from typing import Protocol
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
 from gateway.conversation import (
+    Author,
     ConversationKey,
     MessageAwaitingFiles,
     RecentMessage,
@@ -53,7 +54,6 @@ from gateway.store.turn_records import (
     ExpiryResult,
     JoinedMessages,
     Lease,
-    NewMemo,
     RecoveredThread,
     RetentionPause,
     StoredUpdate,
@@ -392,11 +392,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def add_memo(self, lease: Lease, memo: NewMemo, most: int) -> int:
-        """Add a call's memo once; its number, 0 if there are `most`.
-
-        Raises LeaseLost.
-        """
+    async def add_memo(
+        self, lease: Lease, place: MemoPlace, author: Author, text: str, *, call: str, most: int
+    ) -> int:
+        """Add a call's memo once; its number, 0 if there are `most`. Raises LeaseLost."""
         ...
 
     async def delete_memo(self, lease: Lease, place: MemoPlace, person: str, memo: int) -> bool:

@@ -41,21 +41,14 @@ class GrantRevoked:
 
 @value
 class MemosFound:
-    """Memos of a command's sender, the newest first."""
+    """Memos of a command's sender, the newest first, and the number of deleted ones."""
 
     memos: Sequence[Memo]
     page: int
+    deleted: int | None
 
 
-@value
-class MemosDeleted:
-    """Memos that a command has deleted: one, by its number, or all."""
-
-    count: int
-    memo: int | None
-
-
-Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked | MemosFound | MemosDeleted
+Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked | MemosFound
 """Results of commands that only the store knows, and that their senders are told of."""
 
 

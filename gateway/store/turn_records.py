@@ -12,7 +12,6 @@ from gateway.store.records import (
     NOTHING_USED,
     CallRow,
     Checkpoint,
-    MemoPlace,
     ModelUse,
     OpenMessage,
     Request,
@@ -32,16 +31,6 @@ class Lease:
     thread: str
     turn: str
     epoch: int
-
-
-@value
-class NewMemo:
-    """A memo of the tool call `call`, for its asker."""
-
-    call: str
-    place: MemoPlace
-    author: Author
-    text: str = field(repr=False)
 
 
 @value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import replace
 
 from adapters.dead_ends import WHY
@@ -21,13 +20,10 @@ from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.slack")
 
-ALONE = frozenset({"help", "usage", "memory"})
+ALONE = frozenset({"help", "usage"})
 """Commands that mean the same wherever they are typed; with more behind them they are questions."""
-ANYWHERE = frozenset({"approve", "deny"})
-"""Those that take words, and name what they are about; all others are about a thread."""
-
-OF_MEMORY = re.compile(r"memory\s+(?:\d+|forget\s+(?:\d+|all))", re.IGNORECASE)
-"""`memory` with words that no question is."""
+ANYWHERE = frozenset({"approve", "deny", "memory"})
+"""Those that take words, and are about no thread."""
 
 HELP = (
     "Type {command} and your question to start a thread here. Reply in the thread to continue. "
@@ -75,8 +71,7 @@ class SlashCommands:
         name, *more = text.split(maxsplit=1)
         name = name.lower()
         message = await self._host.judge(await self._drafts.with_author(draft))
-        alike = (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands
-        if name in alike or OF_MEMORY.fullmatch(text.strip()):
+        if name in (ANYWHERE if more else ANYWHERE | ALONE) & self._drafts.commands:
             reply = (await self._host.accept(replace(message, text=f"/{text}"))).reply
             return f"{self._help}\n{reply}" if name == "help" and message.may_write else reply
         if name in self._drafts.commands and not more:

@@ -18,7 +18,6 @@ from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
     GrantRevocation,
-    MemoDeletion,
     MemoReply,
     MessageEdit,
     MessageRefusal,
@@ -309,7 +308,7 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             accepted = acceptance.closed("command", reply=decision.reply)
         case UsageReply():
             accepted = outcomes.reply_usage(acceptance, decision)
-        case MemoReply() | MemoDeletion():
+        case MemoReply():
             accepted = outcomes.reply_memos(acceptance, decision)
         case MessageRefusal():
             accepted = outcomes.refuse(acceptance, decision)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from gateway.conversation import Author
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection, Row
 from gateway.store.records import Memo, MemoPlace
-from gateway.store.turn_records import Lease, NewMemo
-from gateway.store.units.rows import first
+from gateway.store.turn_records import Lease
+from gateway.store.units.rows import first, scalar
 
 _IN_PLACE = "team = :team AND scope = :scope AND key = :key"
 _INSERT = """
@@ -27,35 +28,37 @@ def memos_of(connection: Connection, person: str) -> list[Memo]:
     return [_memo(row) for row in connection.fetch(query, {"person": person})]
 
 
-def add_memo(connection: Connection, now: float, lease: Lease, memo: NewMemo, most: int) -> int:
+def add_memo(
+    connection: Connection,
+    now: float,
+    lease: Lease,
+    place: MemoPlace,
+    author: Author,
+    text: str,
+    *,
+    call: str,
+    most: int,
+) -> int:
     """Add a call's memo once; its number, 0 if there are `most`.
 
     A text that stands there has the number that it has. Raises LeaseLost.
     """
     _check_lease(connection, lease)
-    place = _place(memo.place)
-    known = first(
-        connection,
-        f"SELECT id FROM memos WHERE call = :call OR ({_IN_PLACE} AND text = :text)",
-        {**place, "call": memo.call, "text": memo.text},
-    )
-    if known is not None:
-        return known["id"]
-    query = f"SELECT COUNT(*) FROM memos WHERE {_IN_PLACE}"
-    if connection.fetch(query, place)[0][0] >= most:
+    row = {
+        **_place(place),
+        "call": call,
+        "person": author.id,
+        "name": author.name,
+        "thread": lease.thread if place.scope == "thread" else None,
+        "text": text,
+        "now": now,
+    }
+    query = f"SELECT id FROM memos WHERE call = :call OR ({_IN_PLACE} AND text = :text)"
+    if (known := scalar(connection, query, row)) is not None:
+        return known
+    if scalar(connection, f"SELECT COUNT(*) FROM memos WHERE {_IN_PLACE}", row) >= most:
         return 0
-    return connection.insert(
-        _INSERT,
-        {
-            **place,
-            "call": memo.call,
-            "person": memo.author.id,
-            "name": memo.author.name,
-            "thread": lease.thread if memo.place.scope == "thread" else None,
-            "text": memo.text,
-            "now": now,
-        },
-    )
+    return connection.insert(_INSERT, row)
 
 
 def delete_memo(
@@ -67,10 +70,10 @@ def delete_memo(
     return connection.execute(statement, {**_place(place), "memo": memo, "person": person}) > 0
 
 
-def delete_memos(connection: Connection, person: str, memo: int | None = None) -> int:
-    """Delete a memo of the person, or all; how many were deleted."""
+def delete_memos(connection: Connection, person: str, memo: int) -> int:
+    """Delete a memo of the person, or all for 0; how many were deleted."""
     return connection.execute(
-        "DELETE FROM memos WHERE person = :person AND (:memo IS NULL OR id = :memo)",
+        "DELETE FROM memos WHERE person = :person AND :memo IN (0, id)",
         {"person": person, "memo": memo},
     )
 

@@ -8,7 +8,6 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
-    MemoDeletion,
     MemoReply,
     MessageRefusal,
     NewConversation,
@@ -18,7 +17,7 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.rulebook import MemosDeleted, MemosFound, UsageFound
+from gateway.store.rulebook import MemosFound, UsageFound
 from gateway.store.units import memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
@@ -37,15 +36,13 @@ def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage
     return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
 
 
-def reply_memos(acceptance: Acceptance, decision: MemoReply | MemoDeletion) -> AcceptedMessage:
-    """Tell the sender about their memos, or delete them; nothing is kept."""
+def reply_memos(acceptance: Acceptance, decision: MemoReply) -> AcceptedMessage:
+    """Tell the sender about their memos; no row keeps the reply."""
     connection, person = acceptance.connection, acceptance.message.author.id
-    match decision:
-        case MemoReply(page=page):
-            fact = MemosFound(memos=memos.memos_of(connection, person), page=page)
-        case MemoDeletion(memo=memo):
-            count = memos.delete_memos(connection, person, memo)
-            fact = MemosDeleted(count=count, memo=memo)
+    number = decision.delete
+    deleted = None if number is None else memos.delete_memos(connection, person, number)
+    found = memos.memos_of(connection, person)
+    fact = MemosFound(memos=found, page=decision.page, deleted=deleted)
     return acceptance.reply_fact(fact, secret=True)
 
 

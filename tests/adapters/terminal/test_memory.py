@@ -27,5 +27,5 @@ async def test_the_person_at_the_terminal_sees_and_deletes_what_is_remembered(tm
         assert await plain.run(connect) == 0
     text = out.getvalue() + err.getvalue()
     assert "1  `I like tea` (demo, told to you)" in text
-    assert "Deleted: 1 entry." in text
+    assert "Entries deleted: 1." in text
     assert NO_MEMORY in text

@@ -264,11 +264,11 @@ async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path,
     async def refused(lease, record):
         raise LeaseLost(lease.thread)
 
-    async def killed(lease, memo, most):
+    async def killed(*memo, **more):
         store.record = refused  # the process is gone: nothing of the call is recorded
         if written:
-            await add(lease, memo, most)
-        raise LeaseLost(lease.thread)
+            await add(*memo, **more)
+        raise LeaseLost(memo[0].thread)
 
     store.add_memo = killed
     async with gateway:
@@ -327,13 +327,17 @@ async def test_a_person_sees_and_deletes_their_own_entries_alone(tmp_path):
             "1  `I like 'tea' <@U1> [x](http://evil.example)` (desk, told to you)",
             FORGET_HINT,
         ]
-        for words in ("forget 3", "forget 4"):
-            assert "No entry of yours" in (await served.command(ANN, f"/memory {words}")).reply
-        assert "1 entry" in (await served.command(ANN, "/memory forget 2")).reply
+        for number in (3, 4):
+            told = (await served.command(ANN, f"/memory forget {number}")).reply
+            assert told.startswith("Entries deleted: 0.")
+            assert told.endswith(shown.reply)
+        told = (await served.command(ANN, "/memory forget 2")).reply
+        assert told.startswith("Entries deleted: 1.")
+        assert ("cake" in told, "tea" in told) == (False, True)
         assert (await served.command(ANN, "/memory bogus")).reply == HOW_MEMORY
-        assert "1 entry" in (await served.command(ANN, "/memory forget all")).reply
+        assert (await served.command(ANN, "/memory forget 0")).reply == HOW_MEMORY
+        assert "deleted: 1." in (await served.command(ANN, "/memory forget all")).reply
         assert (await served.command(ANN, "/memory")).reply == NO_MEMORY
-        assert (await served.command(ANN, "/memory forget all")).reply == NO_MEMORY
         assert "coffee" in (await served.command(EVE, "/memory")).reply
         kept = await served.store.write(
             lambda c: [row[0] for row in c.fetch("SELECT reply FROM inbox WHERE kind = 'command'")]

@@ -33,7 +33,7 @@ async def test_a_person_alone_sees_and_deletes_what_is_remembered_of_them(tmp_pa
         of_bob = await (await bob.commands("general", "/parley", "memory")).answered()
         assert of_bob["text"] == NO_MEMORY
         gone = await (await ann.commands("general", "/parley", "memory forget all")).answered()
-        assert "1 entry" in gone["text"]
+        assert "deleted: 1." in gone["text"]
         typed = await (await ann.commands("general", "/parley", "memory")).answered()
         assert typed["text"] == NO_MEMORY
 
