@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import inspect
 import weakref
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -219,6 +218,8 @@ class TeamFactory:
 
         models, parts = given.models, self._parts(given)
         servers = ServerFactory(models, self._config.mcp)
+        # Another program, for which a portable team is, has no store.
+        memory = config.memory and given.code and partial(TeamMemory, name, config.memory)
         agents = AgentFactory(
             models,
             self._imports,
@@ -226,21 +227,13 @@ class TeamFactory:
             servers=servers,
             agents=config.agents,
             team=inner,
-            memory=self._memory(name, config, given),
+            memory=memory,
         )
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
         return GroupFactory(models, self._imports, parts).team(name, config, participants)
-
-    def _memory(
-        self, name: str, config: AnyGroup, given: _ThreadParts
-    ) -> Callable[[], TeamMemory] | None:
-        """Maker of the agents' memories; a portable team has none."""
-        if config.memory is None or given.code is None:
-            return None
-        return partial(TeamMemory, name, config.memory)
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes what the asker alone is told."""

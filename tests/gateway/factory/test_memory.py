@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,6 +32,8 @@ from tests.fakes.new_store import new_store
 from tests.gateway.scripted import of, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+ROOT = Path(__file__).resolve().parents[3]
 
 ANN = Author(id="chat:T1:ann", name="Ann")
 EVE = Author(id="chat:T1:eve", name="Eve")
@@ -279,6 +285,40 @@ async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path,
         events = await until(served.gateway, receipt.thread, lambda e: isinstance(e, TurnFinished))
         [call] = of(ToolFinished, events)
         assert (call.unknown, call.result) == (False, "Remembered as number 1.")
+        place = MemoPlace(team="desk", scope="person", key=ANN.id)
+        assert [each.text for each in await served.store.memos(place)] == ["I like tea"]
+
+
+async def die_while_remembering(folder: Path, written: str) -> None:
+    """A process that is killed before or after the commit of an entry."""
+    async with desk(folder) as served:
+        add = served.store.add_memo
+
+        async def killed(*memo: Any, **more: Any) -> int:
+            if written == "written":
+                await add(*memo, **more)
+            os.kill(os.getpid(), signal.SIGKILL)
+            raise AssertionError
+
+        served.store.add_memo = killed
+        await served.say(ANN, "remember I like tea", "1")
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("written", ["not written", "written"])
+async def test_a_killed_process_leaves_one_entry_in_the_end(tmp_path, written):
+    program = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from tests.gateway.factory.test_memory import die_while_remembering\n"
+        "asyncio.run(die_while_remembering(Path(sys.argv[1]), sys.argv[2]))"
+    )
+    arguments = ("-c", program, str(tmp_path), written)
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT)
+    assert await process.wait() == -signal.SIGKILL
+    async with desk(tmp_path) as served:
+        [thread] = await served.store.threads()
+        await until(served.gateway, thread.id, lambda e: isinstance(e, TurnFinished))
         place = MemoPlace(team="desk", scope="person", key=ANN.id)
         assert [each.text for each in await served.store.memos(place)] == ["I like tea"]
 
