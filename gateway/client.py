@@ -82,6 +82,8 @@ class Receipt:
     thread: str
     outcome: Outcome
     reply: str = ""
+    private: bool = False
+    """Nobody else may see the reply, wherever the command was written."""
 
 
 @value

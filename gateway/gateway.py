@@ -66,7 +66,7 @@ from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
-from gateway.store.decisions import AcceptedMessage, TurnStop
+from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
 from gateway.store.protocols import SessionStore
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
@@ -677,7 +677,11 @@ def _receipt(accepted: AcceptedMessage) -> Receipt:
     if outcome == "queued" and not accepted.busy:
         outcome = "turn"
     return Receipt(
-        inbox=accepted.inbox, thread=accepted.thread, outcome=outcome, reply=accepted.reply
+        inbox=accepted.inbox,
+        thread=accepted.thread,
+        outcome=outcome,
+        reply=accepted.reply,
+        private=isinstance(accepted.decision, MemoReply),
     )
 
 

@@ -61,7 +61,9 @@ class ToolRule:
     `approvers` are who may decide, the operators if nobody is named; `always_allowed`: also for the
     rest of the thread at once, for `paths` below their folders, too. `quorum` people have to
     approve. `expires` is in seconds, after which nobody's approval is a denial; 0 for never, None
-    for what holds for all requests. `output` says whether its results are foreign text. `because`
+    for what holds for all requests. `output` says whether its results are foreign text. One that
+    changes the asker's `own_memory` is not asked because of what memories told, but of others'
+    words. `because`
     tells people why it is stricter than the policy is for the author of the message. `diff` are
     the arguments of which people are shown the change.
     """
@@ -77,6 +79,7 @@ class ToolRule:
     quorum: int = 1
     expires: float | None = None
     output: ToolOutput = "foreign"
+    own_memory: bool = False
     because: str = ""
 
 

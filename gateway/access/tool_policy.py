@@ -18,6 +18,9 @@ HOUR = 3600.0
 CODE_TOOLS = frozenset({EXECUTE_CODE, "CodeExecutor"})
 """Tools that run a model's code: denied unless they have a policy."""
 
+MEMORY = "memory"
+"""Name of what memories bring, among the tools of the policies."""
+
 
 def tool_rule(
     policies: Policies, team: str, call: ToolCall, asker: Author, *, usual: ToolRule | None = None

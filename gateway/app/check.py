@@ -322,6 +322,8 @@ def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]
     """Settings of a team that its JSON leaves out, nested ones included."""
     for inner, team in _groups(name, teams):
         path: KeyPath = ("teams", inner)
+        if team.memory is not None:
+            yield (*path, "memory")
         if team.custom_message_types:
             yield (*path, "custom_message_types")
         match team:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateway.access.tool_policy import MEMORY
 from gateway.config.policies import Policies
 from gateway.conversation import LOCAL_OPERATOR
 from gateway.factory.ownership import all_parts
 from gateway.factory.teams import TeamFactory
-from gateway.sessions.context_marks import MEMORY
 from teams.agents import CodeExecutorAgent
 from teams.base import Handoff, Team, ToolCall
 from teams.code_executor import EXECUTE_CODE
@@ -76,7 +76,7 @@ def _acts_unasked(teams: TeamFactory, policies: Policies, name: str, call: ToolC
     own = policies.tools.of(call.full_name)
     cases = own.cases if own is not None else ()
     allowed = rule.action == "allow" or any(case.action == "allow" for case in cases)
-    return allowed and not rule.read_only
+    return allowed and not (rule.read_only or rule.own_memory)
 
 
 def _brings_foreign(teams: TeamFactory, name: str, call: ToolCall) -> bool:

@@ -106,6 +106,24 @@ ModelContextConfig = Annotated[
 ]
 
 
+class TeamMemoryConfig(Section):
+    """Things that a team's assistants remember from one conversation to the next.
+
+    They get the tools `remember` and `forget`, and are told the entries before they answer.
+    `/memory` shows a person what is remembered of them, and deletes it.
+    """
+
+    scope: Literal["thread", "person", "team", "workspace"] = "person"
+    """People who are told an entry.
+
+    "thread": those of its thread, "person": the one it was written for, in all of the team's
+    threads, "team": everybody, "workspace": everybody in its workspace.
+    """
+
+    max_entries: int = Field(default=100, ge=1, le=1000)
+    """Entries that a thread, person, team or workspace may have."""
+
+
 class MemoryEntry(Section):
     """One thing remembered. A text is short for its `content`."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from gateway.config.agent_parts import ModelContextConfig
+from gateway.config.agent_parts import ModelContextConfig, TeamMemoryConfig
 from gateway.config.agents import AgentConfig, agents_as_tools
 from gateway.config.allowances import AllowanceConfig
 from gateway.config.conversable import ConversableTeam
@@ -38,6 +38,9 @@ class GroupTeam(Section):
 
     max_turns: int | None = Field(default=None, ge=1)
     """Agents' turns that a run may take."""
+
+    memory: TeamMemoryConfig | None = None
+    """Memory of its assistants beyond a thread, as [teams.NAME.memory]."""
 
     custom_message_types: list[str] = Field(default_factory=list)
     """Import paths of message types of your own that participants produce."""

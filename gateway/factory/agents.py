@@ -35,6 +35,7 @@ from gateway.config.teams import (
 )
 from gateway.factory.conditions import build_condition
 from gateway.factory.http_tools import make_http_tool
+from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory, make_tool
 from gateway.factory.servers import ServerFactory
@@ -90,7 +91,7 @@ class AgentFactory:
     """Maker of one team's agents; only their model clients are shared.
 
     `agents` are the tables of the team's agents, `servers` makes their workbenches of MCP servers,
-    and `team` makes another team by its name.
+    `team` makes another team by its name, and `memory` the team's memory for an agent.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class AgentFactory:
         servers: ServerFactory,
         agents: Mapping[str, AgentConfig],
         team: Callable[[str], Awaitable[Team]],
+        memory: Callable[[], TeamMemory] | None = None,
     ) -> None:
         self._models = models
         self._imports = imports
@@ -109,6 +111,7 @@ class AgentFactory:
         self._servers = servers
         self._agents = agents
         self._team = team
+        self._memory = memory
 
     async def agent(self, name: str) -> BaseChatAgent:
         """A new agent. Raises ImportPathError, and what the agent's class raises."""
@@ -155,16 +158,21 @@ class AgentFactory:
         tools = [await self._tool(each) for each in config.tools]
         workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
-        if servers and tools:  # an agent takes one or the other, so the tools get a bench, too
-            workbenches.append(StaticStreamWorkbench(tools))
+        memories = [self._parts.memory(each) for each in config.memory]
+        if self._memory is not None:
+            memories.append(memory := self._memory())
+            tools += memory.tools()
+        benches = bool(workbenches or servers)
+        if benches and tools:  # an agent takes one or the other, so the tools get a bench, too
+            workbenches.insert(0, StaticStreamWorkbench(tools))
         return AssistantAgent(
             name,
             self._models.client(config.model),
-            tools=None if servers else tools or None,
+            tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
             handoffs=[_handoff(each) for each in config.handoffs] or None,
             model_context=self._parts.context(config.model_context, tools),
-            memory=[self._parts.memory(each) for each in config.memory] or None,
+            memory=memories or None,
             **given,
         )
 

@@ -8,6 +8,7 @@ import inspect
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -24,6 +25,7 @@ from gateway.config.agents import (
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import servers_of, teams_inside
+from gateway.config.policies import ASKER
 from gateway.config.root import Config
 from gateway.config.teams import (
     AnyGroup,
@@ -40,6 +42,7 @@ from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.http_tools import apply_http_policy
+from gateway.factory.memory import FORGET, REMEMBER, TeamMemory
 from gateway.factory.model_choice import ModelChoices
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
@@ -172,8 +175,11 @@ class TeamFactory:
 
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         """The rule for the call: its tool's policy, or the default."""
-        demo = isinstance(self._config.teams.get(team), DemoTeam)
-        usual = demo_rule(call.name) if demo else None
+        config = self._config.teams.get(team)
+        if isinstance(config, DemoTeam):
+            usual = demo_rule(call.name)
+        else:
+            usual = None if config is None else self._memory_rule(team, call)
         return tool_rule(self._config.policies, team, call, asker, usual=usual)
 
     def explain(self, error: BaseException) -> str:
@@ -212,14 +218,42 @@ class TeamFactory:
 
         models, parts = given.models, self._parts(given)
         servers = ServerFactory(models, self._config.mcp)
+        # Another program, for which a portable team is, has no store.
+        memory = config.memory and given.code and partial(TeamMemory, name, config.memory)
         agents = AgentFactory(
-            models, self._imports, parts, servers=servers, agents=config.agents, team=inner
+            models,
+            self._imports,
+            parts,
+            servers=servers,
+            agents=config.agents,
+            team=inner,
+            memory=memory,
         )
         participants = [
             await (agents.agent(member) if member in config.agents else inner(member))
             for member in config.members
         ]
         return GroupFactory(models, self._imports, parts).team(name, config, participants)
+
+    def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
+        """The rule for a tool that changes the asker's own memory."""
+        if call.name not in (REMEMBER, FORGET) or not self._remembers_privately(name):
+            return None
+        return ToolRule(
+            action="allow",
+            idempotent=True,
+            reason=f"teams.{name}.memory",
+            approvers=(ASKER,),
+            output="trusted",
+            own_memory=True,
+        )
+
+    def _remembers_privately(self, name: str) -> bool:
+        """True if entries reach their person or thread alone, at any depth."""
+        config = self._config.teams[name]
+        memory = config.memory if isinstance(config, GroupTeam) else None
+        private = memory is not None and memory.scope in ("thread", "person")
+        return private and all(map(self._remembers_privately, teams_inside(config)))
 
     def _conversable(self, name: str, config: ConversableTeam, given: _ThreadParts) -> Team:
         from gateway.factory.conversable import ConversableFactory  # few need it
@@ -315,7 +349,9 @@ class TeamFactory:
     def _definition(self, name: str) -> str:
         """Changes whenever threads of the team would get another team than before."""
         config = self._config.teams[name]
-        text = config.model_dump_json(exclude={"allow"})  # it says what may run, not what is built
+        # `allow` says what may run, not what is built.
+        plain = not isinstance(config, GroupTeam) or config.memory is None
+        text = config.model_dump_json(exclude={"allow", "memory"} if plain else {"allow"})
         if isinstance(config, ComponentTeam):
             text += config.component.read_text(encoding="utf-8")
         named = servers_of(config) if isinstance(config, GroupTeam) else ()

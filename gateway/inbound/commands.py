@@ -12,6 +12,7 @@ from gateway.store.decisions import (
     CommandReply,
     Decision,
     GrantRevocation,
+    MemoReply,
     ModeChange,
     ModelChange,
     MuteChange,
@@ -32,7 +33,7 @@ _BANG = re.compile(r"!([A-Za-z_]{1,32})(?:\s+(.*))?", re.DOTALL)
 _VERDICT = re.compile(r"/?(approve|deny)\s+([0-9a-f]{12})\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 NO_ANSWER = Answer(kind="text")
-TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke", "model"})
+TAKE_WORDS = frozenset({"approve", "deny", "queue", "again", "revoke", "model", "memory"})
 
 LINE = 80
 """Characters of a waiting message that lists show."""
@@ -67,6 +68,12 @@ QUEUE_WORDS = (
     Choice(name="first", description="put the waiting message first", goes_on=True),
     *(Choice(name=f"mode {name}", description=meaning) for name, meaning in MODES.items()),
 )
+
+MEMORY_WORDS = (
+    Choice(name="forget", description="delete the entry with this number", goes_on=True),
+    Choice(name="forget all", description="delete all that is remembered of you"),
+)
+HOW_MEMORY = "Use /memory, /memory forget N or /memory forget all."
 
 HOW = "Use /queue drop N, /queue first N, or /queue mode NAME."
 
@@ -206,6 +213,24 @@ def _model(_situation: Situation, words: str) -> Decision:
     return ModelChange(model=words)
 
 
+def _memory(_situation: Situation, words: str) -> Decision:
+    """`/memory`: what is remembered of its sender, or a page of it.
+
+    `forget N` deletes an entry, `forget all` every one.
+    """
+    match words.lower().split():
+        case []:
+            return MemoReply()
+        case [page] if _is_number(page):
+            return MemoReply(page=_number(page))
+        case ["forget", "all"]:
+            return MemoReply(delete=0)
+        case ["forget", number] if _is_number(number) and _number(number):
+            return MemoReply(delete=_number(number))
+        case _:
+            return CommandReply(reply=HOW_MEMORY)
+
+
 # --- silence ---
 
 
@@ -324,6 +349,16 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
         _forget,
     ),
     (CommandInfo(name="usage", description="show usage and budgets"), _usage),
+    (
+        CommandInfo(
+            name="memory",
+            description="show what is remembered of you; forget N or forget all deletes it",
+            argument="[what]",
+            takes="word",
+            choices=MEMORY_WORDS,
+        ),
+        _memory,
+    ),
     (CommandInfo(name="grants", description="list the tools approved for this thread"), _grants),
     (
         CommandInfo(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
 from gateway.budgets.usage import UsageRules
+from gateway.render.sanitize import sanitize
+from gateway.store.records import Memo, MemoScope
 from gateway.store.rulebook import (
     Fact,
     GrantRevoked,
+    MemosFound,
     MessageFound,
     MessageMissed,
     Offer,
@@ -14,6 +19,21 @@ from gateway.store.rulebook import (
 
 REVOKED = "{tool} needs approval again before it runs."
 NOT_GRANTED = "{tool} has no approval of yours in this thread. /grants lists approvals."
+
+NO_MEMORY = "Nothing is remembered of you."
+FORGET = "/memory forget N deletes an entry, /memory forget all every one."
+MORE = "/memory {page} shows more."
+DELETED = "Entries deleted: {count}. Your messages stay in their threads; /forget deletes a thread."
+
+PAGE = 1_500
+"""Characters of entries in one reply, as Discord counts; it shows 2,000."""
+
+SCOPES: Mapping[MemoScope, str] = {
+    "thread": "told in one thread",
+    "person": "told to you",
+    "team": "told to everybody",
+    "workspace": "told to everybody in this workspace",
+}
 
 
 def reply_to(fact: Fact, usage: UsageRules) -> str:
@@ -25,6 +45,35 @@ def reply_to(fact: Fact, usage: UsageRules) -> str:
             return _about(fact)
         case GrantRevoked(tool=tool, revoked=revoked):
             return (REVOKED if revoked else NOT_GRANTED).format(tool=tool)
+        case MemosFound():
+            return _memory(fact)
+
+
+def _memory(found: MemosFound) -> str:
+    """A page of the sender's entries; the last, beyond it."""
+    said = "" if found.deleted is None else DELETED.format(count=found.deleted)
+    pages = list(_pages([_memo(each) for each in found.memos])) or [[NO_MEMORY]]
+    at = min(max(found.page, 1), len(pages))
+    more = MORE.format(page=at + 1) if at < len(pages) else ""
+    hint = f"{FORGET} {more}" if found.memos else ""
+    return "\n".join(filter(None, (said, *pages[at - 1], hint.rstrip())))
+
+
+def _memo(memo: Memo) -> str:
+    """A line with an entry as code, in which nothing acts."""
+    text = " ".join(sanitize(memo.text).split()).replace("`", "'")
+    return f"{memo.id}  `{text}` ({memo.team}, {SCOPES[memo.scope]})"
+
+
+def _pages(lines: Iterable[str]) -> Iterator[list[str]]:
+    page: list[str] = []
+    for line in lines:
+        if page and len("\n".join([*page, line]).encode("utf-16-le")) > 2 * PAGE:
+            yield page
+            page = []
+        page.append(line)
+    if page:
+        yield page
 
 
 def _about(found: MessageFound) -> str:

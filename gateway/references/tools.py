@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import assert_never
 
-from gateway.access.tool_policy import CODE_TOOLS
+from gateway.access.tool_policy import CODE_TOOLS, MEMORY
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import (
@@ -29,6 +29,7 @@ from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
+from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_tool
 
 
@@ -57,7 +58,11 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
             continue
         if not isinstance(team, GroupTeam | ConversableTeam):
             return None
+        if isinstance(team, GroupTeam) and team.memory is not None:
+            known |= {REMEMBER, FORGET, MEMORY}
         for agent in team.agents.values():
+            if isinstance(agent, AssistantConfig) and agent.memory:
+                known.add(MEMORY)
             if (tools := _tools(agent)) is None:
                 return None
             known |= _names(tools, imports)
@@ -101,7 +106,7 @@ def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection
 
 def unknown_tool(tool: str, known: set[str]) -> str:
     """The mistake of a rule for a tool that no team has."""
-    others = sorted(known - CODE_TOOLS)
+    others = sorted(known - CODE_TOOLS - {MEMORY})
     tools = f"their tools are {', '.join(others)}" if others else "they have none"
     known = {*known, "default"}
     hint = did_you_mean(tool, known) or f'{tools}; a server\'s tool is "SERVER/{tool}"'

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from gateway.access.tool_policy import MEMORY
 from gateway.conversation import Author
 from gateway.registry import ToolRule
 from teams.base import ToolCall
@@ -17,14 +18,13 @@ Rules = Callable[[ToolCall, Author], ToolRule]
 
 SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 
-MEMORY = "memory"
-"""Name of what memories bring, as the policies know it."""
-
 NAMED = 3
 """Tools that a reason names."""
 
 OF_OTHERS = "somebody whose words are in this conversation may not use it without approval"
 OF_OTHERS_DENIED = "somebody whose words are in this conversation may not use it"
+
+OF_SEVERAL = "several people have written in this conversation"
 
 
 class ContextMarks:
@@ -109,15 +109,19 @@ class ContextMarks:
             found = replace(found, because=because)
         if found.action != "allow" or found.read_only:
             return found
-        because = self._foreign_text(_batch(call))
+        because = self._foreign_text(_batch(call), but=MEMORY if found.own_memory else "")
+        if found.own_memory and len({each.id for each in self._authors.values()}) > 1:
+            because = because or OF_SEVERAL
         return replace(found, action="ask", because=because) if because else found
 
-    def _foreign_text(self, batch: str) -> str:
+    def _foreign_text(self, batch: str, *, but: str = "") -> str:
         """The foreign text in the context, as a reason; "" for none.
 
-        Calls of one batch were made before any of them had a result.
+        What the tool `but` brought does not count. Calls of one batch were made before any of them
+        had a result.
         """
-        tools = sorted(tool for tool, first in self._outputs.items() if not first or first != batch)
+        brought = {tool: first for tool, first in self._outputs.items() if tool != but}
+        tools = sorted(tool for tool, first in brought.items() if not first or first != batch)
         named = [f"results of {', '.join(tools[:NAMED])}"] if tools else []
         if len(tools) > NAMED:
             named.append("of other tools")

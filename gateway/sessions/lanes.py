@@ -14,6 +14,7 @@ from gateway.base.metrics import Metrics
 from gateway.budgets.ledger import Ledger
 from gateway.content.attachments import MISSING
 from gateway.errors import GatewayError, LeaseLost, TeamUnusable
+from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
@@ -136,6 +137,7 @@ class Lanes:
             lambda call, asker: self._teams.rule(thread.team, call, asker),
             self.terms,
             self._teams.explain,
+            TurnMemory(store=self._store, lease=work.lease, thread=thread, asker=work.asker),
         )
         self._running[thread.id] = turn
         if self._leaving:

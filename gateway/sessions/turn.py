@@ -17,11 +17,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from gateway.access.tool_policy import MEMORY
 from gateway.errors import BudgetSpent, GatewayError, TeamUnusable, causes, report
 from gateway.events import MessageFinished, Notice, SessionEvent, SpeakerStarted, TextDelta
+from gateway.factory.memory import TurnMemory, remembering
 from gateway.registry import TeamInfo
 from gateway.sessions.addressing import call_addressee
-from gateway.sessions.context_marks import MEMORY, ContextMarks, Rules
+from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
 from gateway.sessions.live_team import LiveTeam
@@ -66,6 +68,7 @@ class Turn:
         rules: Rules,
         terms: TurnSettings,
         explain: Callable[[BaseException], str],
+        memory: TurnMemory,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -78,6 +81,7 @@ class Turn:
         self._rules = rules
         self._terms = terms
         self._explain = explain
+        self._memory = memory
         self._mapper = EventMapper(
             log.thread,
             log.turn,
@@ -159,12 +163,15 @@ class Turn:
             timer = self._timer()
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
-                with run_hooks(
-                    intercept=self._intercept,
-                    ask=self._ask,
-                    model=SteeringWatch(self._log.meter, self._steering),
-                    between=self._steering.waiting_messages,
-                    elicit=self._elicit,
+                with (
+                    remembering(self._memory),
+                    run_hooks(
+                        intercept=self._intercept,
+                        ask=self._ask,
+                        model=SteeringWatch(self._log.meter, self._steering),
+                        between=self._steering.waiting_messages,
+                        elicit=self._elicit,
+                    ),
                 ):
                     return await self._drive(live)
             finally:

@@ -189,6 +189,17 @@ class UsageReply:
 
 
 @value
+class MemoReply:
+    """A command that shows its sender a page of their memos.
+
+    `delete` is the number of one that is deleted first, 0 for all, None for none.
+    """
+
+    page: int = 1
+    delete: int | None = None
+
+
+@value
 class TurnStop:
     """The running or waiting turn ends, and says so itself."""
 
@@ -242,6 +253,7 @@ Decision: TypeAlias = (
     | RequestSupport
     | CommandReply
     | UsageReply
+    | MemoReply
     | TurnStop
     | NewConversation
     | TurnRetry

@@ -12,7 +12,7 @@ from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gateway.store.connection import Connection, Unit
-from gateway.store.decisions import AcceptedMessage, FileArrival
+from gateway.store.decisions import AcceptedMessage, FileArrival, MemoReply
 from gateway.store.rulebook import FileRules, JudgedMessage
 from gateway.store.turn_records import ExpiredThreads
 from gateway.store.units import (
@@ -23,6 +23,7 @@ from gateway.store.units import (
     gaps,
     inbox,
     joining,
+    memos,
     out_of_order,
     outbox,
     queue,
@@ -93,6 +94,10 @@ def _named(operation: Callable[P, T], unit: Callable[..., Any]) -> Callable[P, T
     return operation
 
 
+def _deletes_memos(accepted: AcceptedMessage) -> bool:
+    return isinstance(accepted.decision, MemoReply) and accepted.decision.delete is not None
+
+
 class ReadOperations(ABC):
     """The operations of a SessionReader."""
 
@@ -134,6 +139,7 @@ class ReadOperations(ABC):
     known_time = _reads(clock_units.known_time)
     retention_pause = _reads(deletion.retention_pause)
     spent = _reads(usage.spent)
+    memos = _reads(memos.memos)
     undelivered_threads = _reads(outbox.undelivered_threads)
     delivery = _reads(outbox.delivery)
 
@@ -169,6 +175,8 @@ class WriteOperations(ReadOperations):
     begin = _writes_at(claims.begin)
     join = _writes_at(joining.join)
     record = _writes_at(turns.record)
+    add_memo = _writes_at(memos.add_memo)
+    delete_memo = _writes(memos.delete_memo)
     settle_due = _writes_at(expiry.settle_due)
     succeed = _writes_at(team_changes.succeed)
     withdraw_questions = _writes_at(team_changes.withdraw_questions)
@@ -196,7 +204,8 @@ class WriteOperations(ReadOperations):
         accepted = await self.write(
             lambda connection: [inbox.accept(connection, now, each) for each in taken], then
         )
-        if forgotten := [each.forgotten for each in accepted if each.forgotten]:
+        forgotten = [each.forgotten for each in accepted if each.forgotten]
+        if forgotten or any(map(_deletes_memos, accepted)):
             await self.clear(forgotten)
         return accepted
 

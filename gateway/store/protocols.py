@@ -15,6 +15,7 @@ from typing import Protocol
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
 from gateway.conversation import (
+    Author,
     ConversationKey,
     MessageAwaitingFiles,
     RecentMessage,
@@ -28,6 +29,8 @@ from gateway.store.records import (
     Checkpoint,
     Counts,
     EncryptedToken,
+    Memo,
+    MemoPlace,
     OldState,
     OpenMessage,
     PairedPerson,
@@ -161,6 +164,10 @@ class SessionReader(Protocol):
 
     async def feedback(self, thread: str) -> Mapping[str, int]:
         """Numbers of ratings of the thread's answers, "good" or "bad"."""
+        ...
+
+    async def memos(self, place: MemoPlace) -> list[Memo]:
+        """Memos of a place, the oldest first."""
         ...
 
     async def recent_messages(
@@ -387,6 +394,16 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
         Raises LeaseLost.
         """
+        ...
+
+    async def add_memo(
+        self, lease: Lease, place: MemoPlace, author: Author, text: str, *, call: str, most: int
+    ) -> int:
+        """Add a call's memo; 0 if there are `most`. Raises LeaseLost."""
+        ...
+
+    async def delete_memo(self, lease: Lease, place: MemoPlace, person: str, memo: int) -> bool:
+        """Delete the person's memo from a place; False if none. Raises LeaseLost."""
         ...
 
     async def settle_due(self, rules: RequestRules, by: float) -> ExpiryResult:

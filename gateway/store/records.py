@@ -24,6 +24,7 @@ InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "settled", "unknown"]
 LossCause: TypeAlias = Literal["restored", "damaged"]
 """A backup took the store's place; the store's newest commits are gone."""
+MemoScope: TypeAlias = Literal["thread", "person", "team", "workspace"]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 
@@ -196,6 +197,30 @@ class Grant:
     scope: str
     granted_by: str
     granted_at: float
+
+
+@value
+class MemoPlace:
+    """A place for memos: a thread, person, workspace, or the team.
+
+    `key` names which of them: the thread, the person (Author.id), or the workspace.
+    """
+
+    team: str
+    scope: MemoScope
+    key: str
+
+
+@value
+class Memo:
+    """Something that a team remembers, written on a person's behalf."""
+
+    id: int
+    team: str
+    scope: MemoScope
+    person: str
+    name: str
+    text: str = field(repr=False)
 
 
 @value

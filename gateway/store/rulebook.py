@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 from gateway.client import Answer
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.store.decisions import Decision, NewThread, UsageQuery
-from gateway.store.records import InboxKind, Request, Situation, Thread, UsageTotals
+from gateway.store.records import InboxKind, Memo, Request, Situation, Thread, UsageTotals
 from gateway.values import value
 
 
@@ -39,7 +39,16 @@ class GrantRevoked:
     revoked: bool
 
 
-Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked
+@value
+class MemosFound:
+    """Memos of a command's sender, and how many were deleted."""
+
+    memos: Sequence[Memo]
+    page: int
+    deleted: int | None
+
+
+Fact: TypeAlias = UsageFound | MessageFound | GrantRevoked | MemosFound
 """Results of commands that only the store knows, and that their senders are told of."""
 
 

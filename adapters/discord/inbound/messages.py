@@ -452,7 +452,7 @@ class MessageHandler:
         if not receipt.reply or (refused and self._was_refused_recently(parsed)):
             return
         channel, below = parsed.channel, parsed.id
-        if refused and parsed.guild:
+        if (refused or receipt.private) and parsed.guild:
             direct = {"recipient_id": parsed.sender.id}
             opened = await self._context.rest.call("POST", "/users/@me/channels", json=direct)
             channel, below = opened["id"], ""

@@ -34,6 +34,9 @@ _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
         (TEXT, "what", "drop N, first N or mode NAME; without it, you see what waits", False),
     ),
     "model": ((TEXT, "name", "Name of a model, or default; without it, you see them", False),),
+    "memory": (
+        (TEXT, "what", "forget N or forget all; without it, you see what is remembered", False),
+    ),
     "again": ((TEXT, "number", "Number of the message", True),),
     "revoke": ((TEXT, "tool", "Name of the tool", True),),
 }

@@ -22,8 +22,8 @@ LOG = logging.getLogger("adapters.slack")
 
 ALONE = frozenset({"help", "usage"})
 """Commands that mean the same wherever they are typed; with more behind them they are questions."""
-ANYWHERE = frozenset({"approve", "deny"})
-"""Those that take words, and name what they are about; all others are about a thread."""
+ANYWHERE = frozenset({"approve", "deny", "memory"})
+"""Those that take words, and are about no thread."""
 
 HELP = (
     "Type {command} and your question to start a thread here. Reply in the thread to continue. "

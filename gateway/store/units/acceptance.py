@@ -115,9 +115,9 @@ class Acceptance:
         inbox = self.insert(thread.id if thread else None, outcome, kept, reason)
         return self.accepted(inbox, thread.id if thread else "", outcome, reply)
 
-    def reply_fact(self, fact: Fact) -> AcceptedMessage:
+    def reply_fact(self, fact: Fact, *, secret: bool = False) -> AcceptedMessage:
         """The message is done with once its sender is told a fact."""
-        return self.closed("command", reply=self.rulebook.reply(fact))
+        return self.closed("command", reply=self.rulebook.reply(fact), secret=secret)
 
     def request_stop(self, thread: str, reason: str = "") -> str:
         """Ask the thread's turn to end; its id, "" without one."""

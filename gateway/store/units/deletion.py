@@ -67,6 +67,7 @@ def delete_person(connection: Connection, person: str) -> list[str]:
         "DELETE FROM inbox WHERE author = :person",
         "DELETE FROM early_edits WHERE author = :person",
         "DELETE FROM grants WHERE person = :person",
+        "DELETE FROM memos WHERE person = :person",
         "DELETE FROM people WHERE person = :person",
         "DELETE FROM feedback WHERE person = :person",
         "DELETE FROM pairing_codes WHERE person = :person",
@@ -99,6 +100,7 @@ def expire(
         delete_thread(connection, thread)
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
+    connection.execute("DELETE FROM memos WHERE at < :before", until)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:

@@ -18,6 +18,7 @@ from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
     GrantRevocation,
+    MemoReply,
     MessageEdit,
     MessageRefusal,
     MessageWithdrawal,
@@ -307,6 +308,8 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             accepted = acceptance.closed("command", reply=decision.reply)
         case UsageReply():
             accepted = outcomes.reply_usage(acceptance, decision)
+        case MemoReply():
+            accepted = outcomes.reply_memos(acceptance, decision)
         case MessageRefusal():
             accepted = outcomes.refuse(acceptance, decision)
     return accepted

@@ -8,6 +8,7 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import (
     AcceptedMessage,
+    MemoReply,
     MessageRefusal,
     NewConversation,
     RequestAnswer,
@@ -16,7 +17,8 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.rulebook import UsageFound
+from gateway.store.rulebook import MemosFound, UsageFound
+from gateway.store.units import memos
 from gateway.store.units import requests as asked
 from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
@@ -32,6 +34,16 @@ def reply_usage(acceptance: Acceptance, decision: UsageReply) -> AcceptedMessage
         for each in decision.queries
     }
     return acceptance.reply_fact(UsageFound(thread=acceptance.met.thread, used=used))
+
+
+def reply_memos(acceptance: Acceptance, decision: MemoReply) -> AcceptedMessage:
+    """Tell the sender about their memos; no row keeps the reply."""
+    connection, person = acceptance.connection, acceptance.message.author.id
+    number = decision.delete
+    deleted = None if number is None else memos.delete_memos(connection, person, number)
+    found = memos.memos_of(connection, person)
+    fact = MemosFound(memos=found, page=decision.page, deleted=deleted)
+    return acceptance.reply_fact(fact, secret=True)
 
 
 def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from gateway.access.tool_policy import MEMORY
 from gateway.conversation import Author
 from gateway.registry import ToolRule
-from gateway.sessions.context_marks import MEMORY, ContextMarks
+from gateway.sessions.context_marks import ContextMarks
 from teams.base import ToolCall
 
 ANN = Author(id="x:ann", name="Ann")
