@@ -26,7 +26,7 @@ BASE = 10
 COUNTED = 12
 """The first version that counts its commits."""
 
-TALLIED = 15
+TALLIED = 16
 """The first version that keeps figures over its rows."""
 
 LAST_UPGRADE = "b2c8c54"
