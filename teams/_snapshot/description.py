@@ -123,19 +123,23 @@ class ValueField:
 
     def __init__(self, name: str, attribute: str) -> None:
         self._name = name
-        self._attribute = attribute
+        parent, _, self._attribute = attribute.rpartition(".")
+        self._parent = attrgetter(parent) if parent else None
+
+    def _holder(self, owner: Any) -> Any:
+        return self._parent(owner) if self._parent else owner
 
     async def save(self, owner: Any, state: dict[str, Any]) -> None:
-        state[self._name] = getattr(owner, self._attribute)
+        state[self._name] = getattr(self._holder(owner), self._attribute)
 
     async def load(self, owner: Any, state: Mapping[str, Any], types: MessageFactory) -> None:
-        setattr(owner, self._attribute, state.get(self._name))
+        setattr(self._holder(owner), self._attribute, state.get(self._name))
 
     async def write(self, owner: Any, path: str, writer: SnapshotWriter) -> None:
-        writer.value(path + self._name, getattr(owner, self._attribute))
+        writer.value(path + self._name, getattr(self._holder(owner), self._attribute))
 
     async def read(self, owner: Any, path: str, reader: SnapshotReader) -> None:
-        setattr(owner, self._attribute, reader.value(path + self._name))
+        setattr(self._holder(owner), self._attribute, reader.value(path + self._name))
 
 
 class RecordField:

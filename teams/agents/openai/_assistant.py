@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
 from typing_extensions import override
 
-from teams._base.cancellation import CancellationToken, run_cancellable
-from teams._snapshot.description import ValueField
+from teams._base.cancellation import CancellationToken
 from teams._tools.base import BaseTool
 from teams.agents._assistant_tools import ToolFunction
-from teams.agents._hosted import HistoryField, HostedAgent
-from teams.agents.openai._agent import OpenAIAgentState
+from teams.agents._hosted_files import HostedFilesAgent, HostedFilesState
 from teams.models._client import ChatCompletionClient
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
 
-T = TypeVar("T")
-
 ENDED = (
-    "OpenAI's Assistants service has ended (2026-08), and its assistants and threads with it: leave "
-    "out assistant_id and thread_id, and give instructions and tools; the conversation starts anew."
+    "OpenAI's Assistants service has ended (2026-08), with its assistants and threads: leave out "
+    "assistant_id and thread_id, and give instructions and tools; the conversation starts anew."
 )
-UPLOAD_SECONDS = 600.0
 _KINDS = ("code_interpreter", "file_search")
 
 
-class OpenAIAssistantAgentState(OpenAIAgentState):
+class OpenAIAssistantAgentState(HostedFilesState):
     """State of an OpenAIAssistantAgent."""
 
     type: str = "OpenAIAssistantAgentState"
-    vector_store_id: str | None = None
-    uploaded_file_ids: list[str] = Field(default_factory=list[str])
-    code_file_ids: list[str] = Field(default_factory=list[str])
 
 
-class OpenAIAssistantAgent(HostedAgent):
+class OpenAIAssistantAgent(HostedFilesAgent):
     """An agent with OpenAI's code interpreter and file search.
 
-    The service that it is named after has ended; it asks over the Responses API. It has no
-    component form, as in AutoGen.
+    The service that it is named after has ended: it asks over the Responses API.
 
     Args:
         name: a Python identifier, unique in a team.
@@ -54,14 +43,13 @@ class OpenAIAssistantAgent(HostedAgent):
         instructions: sent with each request.
         tools: "code_interpreter", "file_search", and functions and tools, which run here.
         assistant_id, thread_id: refused.
-        metadata: notes for OpenAI's log of requests.
-        response_format: {"type": "json_object"} or a JSON schema, as the Responses API takes it.
+        metadata: notes in OpenAI's log of requests.
+        response_format: {"type": "json_object"}, or a schema as the Responses API takes it.
         temperature, top_p: as in OpenAI's API.
         tool_resources: {"code_interpreter": {"file_ids": [...]}, "file_search":
             {"vector_store_ids": [...]}}.
 
-    Raises ValueError for ids of the ended service, for other tools, and for a `client` that is a
-    ChatCompletionClient.
+    Raises ValueError for ids of the ended service, other tools, and a ChatCompletionClient.
     """
 
     def __init__(
@@ -87,14 +75,11 @@ class OpenAIAssistantAgent(HostedAgent):
         if isinstance(client, ChatCompletionClient):
             raise ValueError("client is a model client: give a client of the `openai` package.")
         given = list(tools or ())
-        self._kinds = [tool for tool in given if isinstance(tool, str)]
-        if other := [kind for kind in self._kinds if kind not in _KINDS]:
+        kinds = [tool for tool in given if isinstance(tool, str)]
+        if other := [kind for kind in kinds if kind not in _KINDS]:
             raise ValueError(f"tools: found {other[0]!r}, expected {' or '.join(_KINDS)}.")
         self._client = client
-        self._resources = dict(tool_resources or {})
-        self._code_file_ids: list[str] = []
-        self._uploaded_file_ids: list[str] = []
-        self._vector_store_id: str | None = None
+        self._set_up_files(kinds, tool_resources)
         arguments: dict[str, Any] = {
             "model": model,
             "metadata": metadata,
@@ -109,66 +94,30 @@ class OpenAIAssistantAgent(HostedAgent):
         super().__init__(name, description, asking, instructions, here)
 
     def _hosted_tools(self) -> list[dict[str, Any]]:
-        """The tools with the files that they have by now."""
+        """The tools with the files that they have by now; no search without a store."""
+        found = self._resources()
         tools: list[dict[str, Any]] = []
         if "code_interpreter" in self._kinds:
-            given = self._resources.get("code_interpreter", {}).get("file_ids", [])
-            container = {"type": "auto", "file_ids": [*given, *self._code_file_ids]}
+            container = {"type": "auto", **found.get("code_interpreter", {})}
             tools.append({"type": "code_interpreter", "container": container})
-        given = self._resources.get("file_search", {}).get("vector_store_ids", [])
-        stores = [*given, *filter(None, [self._vector_store_id])]
-        if "file_search" in self._kinds and stores:
-            tools.append({"type": "file_search", "vector_store_ids": stores})
+        if "file_search" in found:
+            tools.append({"type": "file_search", **found["file_search"]})
         return tools
 
-    async def on_upload_for_code_interpreter(
-        self, file_paths: str | Iterable[str], cancellation_token: CancellationToken
-    ) -> None:
-        """Upload files for the code that the model runs."""
-        self._code_file_ids += await self._upload(file_paths, cancellation_token)
+    async def _send(self, path: str) -> str:
+        return (await self._client.files.create(file=Path(path), purpose="assistants")).id
 
-    async def on_upload_for_file_search(
-        self, file_paths: str | Iterable[str], cancellation_token: CancellationToken
-    ) -> None:
-        """Upload files into a vector store, made at the first call, and index them.
+    async def _make_store(self) -> str:
+        return (await self._client.vector_stores.create()).id
 
-        Raises ValueError without the tool "file_search", and RuntimeError if a file can't be
-        indexed.
-        """
-        if "file_search" not in self._kinds:
-            raise ValueError("This agent has no tool 'file_search', so nothing would be found.")
-        stores = self._client.vector_stores
-        if self._vector_store_id is None:
-            made = await _ask(stores.create(), cancellation_token)
-            self._vector_store_id = made.id
-        ids = await self._upload(file_paths, cancellation_token)
-        indexing = stores.file_batches.create_and_poll(self._vector_store_id, file_ids=ids)
-        batch = await _ask(indexing, cancellation_token)
-        if batch.status != "completed" or batch.file_counts.failed:
-            raise RuntimeError(f"OpenAI has not indexed the files: the batch is {batch.status}.")
+    async def _index(self, store: str, files: list[str]) -> str:
+        batches = self._client.vector_stores.file_batches
+        batch = await batches.create_and_poll(store, file_ids=files)
+        return f"{batch.file_counts.failed} failed" if batch.file_counts.failed else batch.status
 
-    async def _upload(self, paths: str | Iterable[str], token: CancellationToken) -> list[str]:
-        ids: list[str] = []
-        for path in [paths] if isinstance(paths, str) else paths:
-            sending = self._client.files.create(file=Path(path), purpose="assistants")
-            ids.append((await _ask(sending, token)).id)
-            self._uploaded_file_ids.append(ids[-1])
-        return ids
-
-    async def delete_uploaded_files(self, cancellation_token: CancellationToken) -> None:
-        """Delete the files that this agent has uploaded."""
-        while self._uploaded_file_ids:
-            file_id = self._uploaded_file_ids[-1]
-            await _ask(self._client.files.delete(file_id), cancellation_token)
-            self._uploaded_file_ids.pop()
-        self._code_file_ids.clear()
-
-    async def delete_vector_store(self, cancellation_token: CancellationToken) -> None:
-        """Delete the vector store that this agent has made."""
-        if self._vector_store_id is not None:
-            deleting = self._client.vector_stores.delete(self._vector_store_id)
-            await _ask(deleting, cancellation_token)
-            self._vector_store_id = None
+    async def _drop(self, kind: str, name: str) -> None:
+        client = self._client
+        await (client.files if kind == "file" else client.vector_stores).delete(name)
 
     async def delete_assistant(self, cancellation_token: CancellationToken) -> None:
         """Do nothing: OpenAI keeps no assistants any more."""
@@ -180,25 +129,4 @@ class OpenAIAssistantAgent(HostedAgent):
             raise ValueError(ENDED)
         await super().load_state(state)
 
-    @override
-    def _to_config(self) -> Any:
-        raise NotImplementedError(f"A {type(self).__name__} has no component form.")
-
     _state_type = OpenAIAssistantAgentState
-    _state_fields = (
-        HistoryField(),
-        *HostedAgent._state_fields[1:],
-        ValueField("vector_store_id", "_vector_store_id"),
-        ValueField("uploaded_file_ids", "_uploaded_file_ids"),
-        ValueField("code_file_ids", "_code_file_ids"),
-    )
-
-
-async def _ask(request: Awaitable[T], token: CancellationToken) -> T:
-    """The answer to a request about files, within their time."""
-
-    async def limited() -> T:
-        async with asyncio.timeout(UPLOAD_SECONDS):
-            return await request
-
-    return await run_cancellable(limited(), token)

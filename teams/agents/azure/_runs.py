@@ -1,0 +1,282 @@
+"""Asks an agent of Azure AI by runs of a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from typing_extensions import override
+
+from teams._base.image import Image
+from teams._base.tool_call import FunctionCall
+from teams._tools.base import Tool
+from teams._tools.schema import ToolSchema
+from teams.models._client import ToolChoice
+from teams.models._endpoint import ModelEndpoint
+from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnavailable
+from teams.models._exchange import Deadline
+from teams.models._hosted import HostedResult
+from teams.models._settings import DEADLINE_SECONDS
+from teams.models._types import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    RequestUsage,
+    UserMessage,
+)
+from teams.models.openai._base import BaseOpenAIChatCompletionClient
+from teams.models.openai._request import Dialect, Wire, tool_arguments
+
+_ACTIVE = ("queued", "in_progress", "cancelling")
+_POLL_SECONDS = 0.5
+_CANCEL_SECONDS = 0.4
+_ABLE: Any = {
+    "vision": True,
+    "function_calling": True,
+    "json_output": True,
+    "structured_output": True,
+    "family": "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Endpoint(ModelEndpoint):
+    @override
+    def sdk_errors(self) -> tuple[type[Exception], ...]:
+        from azure.core.exceptions import AzureError  # an optional package
+
+        return (AzureError,)
+
+    @override
+    def sdk_failure(self, error: Exception) -> ModelError | None:
+        from azure.core import exceptions
+
+        match error:
+            case exceptions.HttpResponseError():
+                code = error.error and error.error.code
+                return self.refusal(error.status_code, error.message, code)
+            case exceptions.ServiceRequestTimeoutError() | exceptions.ServiceResponseTimeoutError():
+                return self.failure(ModelTimeout, "The service did not answer in time")
+            case exceptions.AzureError():
+                return self.unreachable(error)
+            case _:
+                return None
+
+
+class AzureRuns(BaseOpenAIChatCompletionClient):
+    """Runs of one thread; `settings` gives what each run takes besides its messages."""
+
+    def __init__(
+        self, agents: Any, model: str, source: str, settings: Callable[[Sequence[Any]], Wire]
+    ) -> None:
+        # Not the base's own: there is no client of OpenAI's.
+        self._agents, self._model, self._source, self._settings = agents, model, source, settings
+        self._model_info, self._provider = _ABLE, "azure.ai.inference"
+        self._dialect = Dialect(info=_ABLE)
+        self._create_args, self._stream_options = {}, {}
+        self._endpoint: Any = _Endpoint(
+            model=model, endpoint="Azure AI", key_variable="the credential", secrets=()
+        )
+        self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+        self.agent_id: str | None = None
+        self.own_agent_id: str | None = None
+        """The agent that was made here, which may be deleted."""
+        self.thread_id: str | None = None
+
+    @override
+    async def close(self) -> None:
+        """Nothing: whoever made the SDK's client closes it."""
+
+    @override
+    def _body(
+        self,
+        messages: Sequence[LLMMessage],
+        tools: Sequence[Tool | ToolSchema],
+        tool_choice: ToolChoice,
+        json_output: bool | type[BaseModel] | None,
+        extra: Mapping[str, Any],
+    ) -> Wire:
+        functions = tool_arguments(tools, "auto", None).get("tools", [])
+        own = [
+            at
+            for at, message in enumerate(messages)
+            if isinstance(message, AssistantMessage) and message.source == self._source
+        ]
+        new = messages[own[-1] + 1 :] if own else messages
+        results = [
+            result
+            for message in new
+            if isinstance(message, FunctionExecutionResultMessage)
+            for result in message.content
+        ]
+        said = [_message(message) for message in new if isinstance(message, UserMessage)]
+        body = {"messages": said, "results": results, "run": self._settings(functions)}
+        return {**body, "previous": extra.get("previous_response_id")}
+
+    @override
+    async def _complete(self, body: Wire, *, structured: bool) -> HostedResult:
+        with self._endpoint.errors():
+            async with Deadline(self._endpoint, DEADLINE_SECONDS).limit():
+                return await self._result(await self._wait(await self._start(body)))
+
+    @override
+    async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
+        yield await self._complete(body, structured=structured)
+
+    async def _start(self, body: Wire) -> Any:
+        """The run for the request: the one that waits for results, or a new one."""
+        results: list[FunctionExecutionResult] = body["results"]
+        said, previous, runs = body["messages"], body["previous"], self._agents.runs
+        if self.thread_id is None:
+            self.thread_id = (await self._agents.threads.create(body={})).id
+        elif run := await self._newest(said, results, previous):
+            return run
+        if results and previous:
+            run = await runs.get(self.thread_id, previous)
+            if run["status"] == "requires_action" and not said:
+                outputs = [{"tool_call_id": each.call_id, "output": each.content} for each in results]
+                return await runs.submit_tool_outputs(
+                    self.thread_id, previous, body={"tool_outputs": outputs}
+                )
+            await self._end(run)
+            # The run that asked for them is over: they are told as what they are.
+            told = "\n".join(f"Result of {each.name}: {each.content}" for each in results)
+            said = [{"role": "user", "content": [{"type": "text", "text": told}]}, *said]
+        if self.agent_id is None:
+            made = await self._agents.create_agent(body={"model": self._model, "name": self._source})
+            self.agent_id = self.own_agent_id = made.id
+        fields = {"assistant_id": self.agent_id, "additional_messages": said, **body["run"]}
+        mark = {"request": _mark(body["messages"], results, previous)}
+        fields["metadata"] = {**fields.get("metadata", {}), **mark}
+        return await runs.create(self.thread_id, body=fields)
+
+    async def _newest(
+        self, said: list[Wire], results: list[FunctionExecutionResult], previous: str | None
+    ) -> Any:
+        """The run that an interrupted attempt has started for this request.
+
+        Any other run that is under way is ended: the thread takes one at a time.
+        """
+        async for run in self._agents.runs.list(self.thread_id, limit=1, order="desc"):
+            marked = (run.get("metadata") or {}).get("request")
+            if run["id"] == previous:
+                return None
+            if marked == _mark(said, results, previous) and run["status"] in (
+                *_ACTIVE,
+                "requires_action",
+                "completed",
+            ):
+                return run
+            await self._end(run)
+            return None
+        return None
+
+    async def _end(self, run: Any) -> None:
+        if run["status"] in (*_ACTIVE, "requires_action"):
+            await self._agents.runs.cancel(self.thread_id, run["id"])
+            await self._wait(run)
+
+    async def _wait(self, run: Any) -> Any:
+        """The run once it is over or wants something; a cancelled wait ends it."""
+        pause = _POLL_SECONDS / 16
+        try:
+            while run["status"] in _ACTIVE:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _POLL_SECONDS)
+                run = await self._agents.runs.get(self.thread_id, run["id"])
+        except asyncio.CancelledError:
+            with suppress(Exception):
+                async with asyncio.timeout(_CANCEL_SECONDS):
+                    await self._agents.runs.cancel(self.thread_id, run["id"])
+            raise
+        return run
+
+    async def _result(self, run: Any) -> HostedResult:
+        """The answer of a run that is over, or its calls."""
+        calls = _calls(run)
+        match run["status"]:
+            case "requires_action" if calls:
+                return self._answer(run, calls)
+            case "completed" | "incomplete":
+                return await self._read(run)
+            case "failed":
+                raise self._endpoint.refusal(None, _reason(run), (run.get("last_error") or {}).get("code"))
+            case "expired":
+                raise ModelTimeout("The run has expired at the service")
+            case "cancelled":
+                raise ModelUnavailable("The run was cancelled at the service")
+            case other:
+                raise BadAnswer(f"The run is {other!r}, and wants what is not done here")
+
+    async def _read(self, run: Any) -> HostedResult:
+        texts: list[str] = []
+        images: list[str] = []
+        cited: list[Wire] = []
+        listed = self._agents.messages.list(self.thread_id, run_id=run["id"], order="asc")
+        async for message in listed:
+            for part in message["content"] if message["role"] == "assistant" else ():
+                if part["type"] == "text":
+                    texts.append(part["text"]["value"])
+                    cited += [note.as_dict() for note in part["text"].get("annotations") or ()]
+                elif part["type"] == "image_file":
+                    content = await self._agents.files.get_content(part["image_file"]["file_id"])
+                    data = b"".join([piece async for piece in content])
+                    images.append(b64encode(data).decode())
+        if not texts and not images:
+            raise BadAnswer(f"The run is {run['status']} without an answer: {_reason(run)}")
+        cut = run["status"] == "incomplete"
+        answer = self._answer(run, "\n".join(texts), "length" if cut else "stop")
+        return answer.model_copy(update={"images": images, "citations": cited})
+
+    def _answer(
+        self, run: Any, content: str | list[FunctionCall], finish: Any = "function_calls"
+    ) -> HostedResult:
+        used = run.get("usage") or {}
+        usage = RequestUsage(used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0)
+        result = HostedResult(
+            finish_reason=finish, content=content, usage=usage, cached=False, response_id=run["id"]
+        )
+        self._count_usage(result)
+        return result
+
+
+def _calls(run: Any) -> list[FunctionCall]:
+    wanted = (run.get("required_action") or {}).get("submit_tool_outputs") or {}
+    return [
+        FunctionCall(
+            id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"]
+        )
+        for call in wanted.get("tool_calls") or ()
+        if call["type"] == "function"
+    ]
+
+
+def _reason(run: Any) -> str:
+    error = run.get("last_error") or run.get("incomplete_details") or {}
+    return str(error.get("message") or error.get("reason") or "no reason given")
+
+
+def _mark(said: list[Wire], results: list[FunctionExecutionResult], previous: str | None) -> str:
+    """The request's mark on its run: the same request has the same."""
+    told = [previous, said, [result.model_dump() for result in results]]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
+
+
+def _message(message: UserMessage) -> Wire:
+    said = "" if message.source == "user" else f"{message.source} said:\n"
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return {"role": "user", "content": [_part(part) for part in [*filter(None, [said]), *parts]]}
+
+
+def _part(part: str | Image) -> Wire:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image_url", "image_url": {"url": part.data_uri}}
