@@ -40,6 +40,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     SourceFilterConfig,
     UserProxyConfig,
@@ -49,6 +50,7 @@ from gateway.config.allowances import (
     AllowedCommand,
     AllowedContainer,
     AllowedExecutor,
+    AllowedHosted,
     AllowedMount,
     AllowedVariable,
 )
@@ -117,6 +119,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `nested`", [NestedChatsConfig]),
     ("An entry of its `chats`: a nested chat", [ChatConfig]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
+    ("An agent of OpenAI's Responses API: `openai`", [OpenAIConfig]),
     ("A human: `user_proxy`", [UserProxyConfig]),
     ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),
     ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
@@ -151,7 +154,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `allow`: a server", [AllowedAddress, AllowedVariable]),
     (
         "An entry of `allow`: a program, a folder or an executor",
-        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer],
+        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer, AllowedHosted],
     ),
     ("`[teams.NAME]`, from Python", [FactoryTeam]),
     ("`[teams.NAME]`, the demo", [DemoTeam]),

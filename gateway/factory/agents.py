@@ -19,6 +19,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
 )
@@ -71,6 +72,15 @@ _ASSISTANT = (
     "tool_call_summary_format",
     "output_content_type_format",
 )
+_OPENAI = (
+    "instructions",
+    "temperature",
+    "max_output_tokens",
+    "json_mode",
+    "store",
+    "truncation",
+    "model_client_stream",
+)
 _CODE_EXECUTOR = (
     "model_client_stream",
     "max_retries_on_error",
@@ -119,6 +129,8 @@ class AgentFactory:
         match config:
             case AssistantConfig():
                 return await self._assistant(name, config)
+            case OpenAIConfig():
+                return await self._openai(name, config)
             case UserProxyConfig():
                 if config.input_func:
                     given["input_func"] = self._imports.load_callable(config.input_func)
@@ -166,6 +178,19 @@ class AgentFactory:
             model_context=self._parts.context(config.model_context, tools),
             memory=[self._parts.memory(each) for each in config.memory] or None,
             **given,
+        )
+
+    async def _openai(self, name: str, config: OpenAIConfig) -> BaseChatAgent:
+        from teams.agents.openai import OpenAIAgent  # few need it
+
+        client, model = self._models.openai(config.model)
+        return OpenAIAgent(
+            name,
+            config.description or "An agent that provides assistance with ability to use tools.",
+            client,
+            model,
+            tools=[*config.hosted_tools, *[await self._tool(each) for each in config.tools]],
+            **{key: getattr(config, key) for key in _OPENAI},
         )
 
     def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:

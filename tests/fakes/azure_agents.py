@@ -50,6 +50,7 @@ class FakeAzureAgents:
         add("GET", "/threads/{thread}/runs/{run}", self._get_run)
         add("POST", "/threads/{thread}/runs/{run}/cancel", self._cancel)
         add("POST", "/threads/{thread}/runs/{run}/submit_tool_outputs", self._submit)
+        add("GET", "/threads/{thread}/runs/{run}/steps", self._list_steps)
         add("POST", "/files", self._upload)
         add("DELETE", "/files/{id}", self._delete_file)
         add("GET", "/files/{id}/content", self._content)
@@ -76,7 +77,9 @@ class FakeAzureAgents:
 
     async def _delete_agent(self, request: web.Request) -> web.Response:
         agent = self.agents.pop(request.match_info["id"])
-        return web.json_response({"id": agent["id"], "object": "assistant.deleted", "deleted": True})
+        return web.json_response(
+            {"id": agent["id"], "object": "assistant.deleted", "deleted": True}
+        )
 
     async def _make_thread(self, _: web.Request) -> web.Response:
         self.threads[thread := self._id("thread")] = []
@@ -119,6 +122,7 @@ class FakeAzureAgents:
         outcome = dict(self.outcomes.popleft())
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
         calls = outcome.pop("calls", ())
+        run["used"] = outcome.pop("used", [])
         parts: list[dict[str, Any]] = []
         if text := outcome.pop("text", ""):
             value = {"value": text, "annotations": outcome.pop("notes", [])}
@@ -158,6 +162,12 @@ class FakeAzureAgents:
     async def _list_messages(self, request: web.Request) -> web.Response:
         found = [each for each in self.messages if each["run_id"] == request.query["run_id"]]
         return web.json_response({"object": "list", "data": found, "has_more": False})
+
+    async def _list_steps(self, request: web.Request) -> web.Response:
+        tools = [{"id": "t1", "type": kind, kind: {}} for kind in self._found(request)["used"]]
+        details = {"type": "tool_calls", "tool_calls": tools}
+        step = {"id": "step_1", "object": "thread.run.step", "step_details": details}
+        return web.json_response({"object": "list", "data": [step], "has_more": False})
 
     async def _upload(self, request: web.Request) -> web.Response:
         form = await request.post()

@@ -69,21 +69,22 @@ class AzureAIAgent(HostedFilesAgent):
         top_p: float | None = None,
     ) -> None:
         if find_spec("azure") is None or find_spec("azure.ai") is None:
-            raise ImportError("AzureAIAgent needs the extra azure: pip install 'parley-gateway[azure]'")
+            raise ImportError(
+                "AzureAIAgent needs the extra azure: pip install 'parley-gateway[azure]'"
+            )
         from teams.agents.azure._runs import AzureRuns  # for start-up
 
         here: list[Any] = []
         self._hosted: list[dict[str, Any]] = []
         for tool in tools or ():
-            match tool:
-                case str() if tool not in _KINDS:
+            if isinstance(tool, str):
+                if tool not in _KINDS:
                     raise ValueError(f"tools: found {tool!r}, expected {', '.join(_KINDS)}.")
-                case str():
-                    self._hosted.append({"type": tool})
-                case Mapping():
-                    self._hosted.append(dict(getattr(tool, "as_dict", lambda: tool)()))
-                case _:
-                    here.append(tool)
+                self._hosted.append({"type": tool})
+            elif isinstance(tool, Mapping):  # the SDK's definitions are mappings, too
+                self._hosted.append(_plain(tool))
+            else:
+                here.append(tool)
         self._set_up_files((tool["type"] for tool in self._hosted), tool_resources)
         self._run_settings = {
             "model": deployment_name,
@@ -139,3 +140,7 @@ class AzureAIAgent(HostedFilesAgent):
         ValueField("own_agent_id", "_runs.own_agent_id"),
         ValueField("thread_id", "_runs.thread_id"),
     )
+
+
+def _plain(definition: Any) -> dict[str, Any]:
+    return definition.as_dict() if hasattr(definition, "as_dict") else dict(definition)

@@ -142,7 +142,9 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         if results and previous:
             run = await runs.get(self.thread_id, previous)
             if run["status"] == "requires_action" and not said:
-                outputs = [{"tool_call_id": each.call_id, "output": each.content} for each in results]
+                outputs = [
+                    {"tool_call_id": each.call_id, "output": each.content} for each in results
+                ]
                 return await runs.submit_tool_outputs(
                     self.thread_id, previous, body={"tool_outputs": outputs}
                 )
@@ -151,11 +153,13 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             told = "\n".join(f"Result of {each.name}: {each.content}" for each in results)
             said = [{"role": "user", "content": [{"type": "text", "text": told}]}, *said]
         if self.agent_id is None:
-            made = await self._agents.create_agent(body={"model": self._model, "name": self._source})
+            made = await self._agents.create_agent(
+                body={"model": self._model, "name": self._source}
+            )
             self.agent_id = self.own_agent_id = made.id
         fields = {"assistant_id": self.agent_id, "additional_messages": said, **body["run"]}
         mark = {"request": _mark(body["messages"], results, previous)}
-        fields["metadata"] = {**fields.get("metadata", {}), **mark}
+        fields["metadata"] = _part_of(fields, "metadata") | mark
         return await runs.create(self.thread_id, body=fields)
 
     async def _newest(
@@ -166,17 +170,11 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         Any other run that is under way is ended: the thread takes one at a time.
         """
         async for run in self._agents.runs.list(self.thread_id, limit=1, order="desc"):
-            marked = (run.get("metadata") or {}).get("request")
-            if run["id"] == previous:
-                return None
-            if marked == _mark(said, results, previous) and run["status"] in (
-                *_ACTIVE,
-                "requires_action",
-                "completed",
-            ):
+            same = _part_of(run, "metadata").get("request") == _mark(said, results, previous)
+            if same and run["status"] in (*_ACTIVE, "requires_action", "completed"):
                 return run
-            await self._end(run)
-            return None
+            if run["id"] != previous:
+                await self._end(run)
         return None
 
     async def _end(self, run: Any) -> None:
@@ -204,11 +202,13 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         calls = _calls(run)
         match run["status"]:
             case "requires_action" if calls:
-                return self._answer(run, calls)
+                return await self._answer(run, calls)
             case "completed" | "incomplete":
-                return await self._read(run)
+                return await self._messages(run)
             case "failed":
-                raise self._endpoint.refusal(None, _reason(run), (run.get("last_error") or {}).get("code"))
+                raise self._endpoint.refusal(
+                    None, _reason(run), _part_of(run, "last_error").get("code")
+                )
             case "expired":
                 raise ModelTimeout("The run has expired at the service")
             case "cancelled":
@@ -216,7 +216,7 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             case other:
                 raise BadAnswer(f"The run is {other!r}, and wants what is not done here")
 
-    async def _read(self, run: Any) -> HostedResult:
+    async def _messages(self, run: Any) -> HostedResult:
         texts: list[str] = []
         images: list[str] = []
         cited: list[Wire] = []
@@ -233,34 +233,55 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         if not texts and not images:
             raise BadAnswer(f"The run is {run['status']} without an answer: {_reason(run)}")
         cut = run["status"] == "incomplete"
-        answer = self._answer(run, "\n".join(texts), "length" if cut else "stop")
+        answer = await self._answer(run, "\n".join(texts), "length" if cut else "stop")
         return answer.model_copy(update={"images": images, "citations": cited})
 
-    def _answer(
+    async def _answer(
         self, run: Any, content: str | list[FunctionCall], finish: Any = "function_calls"
     ) -> HostedResult:
-        used = run.get("usage") or {}
+        used = _part_of(run, "usage")
         usage = RequestUsage(used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0)
         result = HostedResult(
-            finish_reason=finish, content=content, usage=usage, cached=False, response_id=run["id"]
+            finish_reason=finish,
+            content=content,
+            usage=usage,
+            cached=False,
+            response_id=run["id"],
+            used=await self._used(run),
         )
         self._count_usage(result)
         return result
 
+    async def _used(self, run: Any) -> list[FunctionExecutionResult]:
+        """The service's own tools that it has run."""
+        found: list[FunctionExecutionResult] = []
+        async for step in self._agents.run_steps.list(self.thread_id, run["id"]):
+            for call in _part_of(step, "step_details").get("tool_calls") or ():
+                if (name := call["type"]) != "function":
+                    text = "The provider has run it."
+                    found.append(
+                        FunctionExecutionResult(content=text, name=name, call_id=str(call["id"]))
+                    )
+        return found
+
+
+def _part_of(fields: Any, name: str) -> dict[str, Any]:
+    """An object in an answer of the service, empty if there is none."""
+    return dict(fields.get(name) or {})
+
 
 def _calls(run: Any) -> list[FunctionCall]:
-    wanted = (run.get("required_action") or {}).get("submit_tool_outputs") or {}
-    return [
-        FunctionCall(
-            id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"]
-        )
+    wanted = _part_of(_part_of(run, "required_action"), "submit_tool_outputs")
+    calls: list[dict[str, Any]] = [
+        {"id": call["id"], **call["function"]}
         for call in wanted.get("tool_calls") or ()
         if call["type"] == "function"
     ]
+    return [FunctionCall(call["id"], call["arguments"], call["name"]) for call in calls]
 
 
 def _reason(run: Any) -> str:
-    error = run.get("last_error") or run.get("incomplete_details") or {}
+    error = _part_of(run, "last_error") or _part_of(run, "incomplete_details")
     return str(error.get("message") or error.get("reason") or "no reason given")
 
 

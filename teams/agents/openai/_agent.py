@@ -37,6 +37,13 @@ class OpenAIAgentConfig(BaseModel, defer_build=True):
     truncation: str = "disabled"
     model_client_stream: bool | None = None
 
+    def hosted(self) -> list[dict[str, Any]]:
+        """The tools that run at OpenAI, without their secrets."""
+        tools = [tool for tool in self.tools or () if not isinstance(tool, ComponentModel)]
+        return [
+            without_secrets({"type": tool} if isinstance(tool, str) else tool) for tool in tools
+        ]
+
 
 class OpenAIAgentState(BaseState):
     """State of an OpenAIAgent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from teams._tools.base import BaseTool
 from teams.agents._assistant_tools import ToolFunction
@@ -45,8 +45,10 @@ def split_tools(
     tools: Sequence[HostedTool | BaseTool[Any, Any] | ToolFunction], model: str
 ) -> tuple[list[dict[str, Any]], list[BaseTool[Any, Any] | ToolFunction]]:
     """The tools that run at the provider, and those that run here."""
-    there = [hosted_tool(tool, model) for tool in tools if isinstance(tool, str | dict)]
-    return there, [tool for tool in tools if not isinstance(tool, str | dict)]
+    there = [cast("HostedTool", tool) for tool in tools if isinstance(tool, str | dict)]
+    return [hosted_tool(tool, model) for tool in there], [
+        tool for tool in tools if not isinstance(tool, str | dict)
+    ]
 
 
 def without_secrets(tool: dict[str, Any]) -> dict[str, Any]:

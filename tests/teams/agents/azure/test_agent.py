@@ -30,6 +30,7 @@ NOTE = {
     "text": "[1]",
     "url_citation": {"url": "https://example.com/a", "title": "A"},
 }
+BROKE = {"code": "server_error", "message": "Broke."}
 ADDING = {"calls": [("c1", "add", '{"a": 1, "b": 2}')]}
 
 
@@ -53,11 +54,15 @@ def make(client: AgentsClient, *tools: Any, **settings: Any) -> AzureAIAgent:
 
 
 async def test_a_run_answers_with_text_usage_and_citations() -> None:
-    service = FakeAzureAgents({"text": "Hello [1]", "notes": [NOTE]})
+    said = {"text": "Hello [1]", "notes": [NOTE], "used": ["code_interpreter"]}
+    service = FakeAzureAgents(said)
     async with service, project(service) as client:
         agent = make(client, "code_interpreter", temperature=0.0)
         result = await agent.run(task="Hi")
-    answer = result.messages[-1]
+    _, told, answer = result.messages
+    assert isinstance(told, ToolCallExecutionEvent)
+    assert told.metadata == {"hosted": "provider"}
+    assert [each.name for each in told.content] == ["code_interpreter"]
     assert isinstance(answer, TextMessage)
     assert answer.content == "Hello [1]"
     assert answer.models_usage == RequestUsage(7, 3)
@@ -99,7 +104,11 @@ async def test_images_go_out_and_come_back() -> None:
 @pytest.mark.parametrize(
     ("outcome", "error", "text"),
     [
-        ({"status": "failed", "last_error": {"code": "server_error", "message": "Broke."}}, ModelUnavailable, "Broke."),
+        (
+            {"status": "failed", "last_error": {"code": "server_error", "message": "Broke."}},
+            ModelUnavailable,
+            "Broke.",
+        ),
         ({"status": "expired"}, ModelTimeout, "expired"),
         ({"status": "cancelled"}, ModelUnavailable, "cancelled"),
         ({"status": "incomplete", "incomplete_details": {"reason": "max"}}, BadAnswer, "max"),
@@ -164,6 +173,7 @@ async def test_results_that_come_too_late_are_told_to_a_new_run() -> None:
     service = FakeAzureAgents(ADDING, {"text": "Three."})
     async with service, project(service) as client:
         agent = make(client, add)
+        item: object = None
         async for item in agent.run_stream(task="1 + 2?"):
             if isinstance(item, ToolCallExecutionEvent):
                 [runs] = service.threads.values()
