@@ -133,7 +133,7 @@ class OpenAIConfig(_Agent):
     """Most tokens of an answer."""
 
     json_mode: bool = False
-    """Answer with JSON; the instructions must say so, too."""
+    """Answer with JSON."""
 
     store: bool = True
     """Let OpenAI keep the answers, and send only what is new."""

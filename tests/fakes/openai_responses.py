@@ -71,7 +71,7 @@ class ResponsesApi:
         self._check_tools(body)
         wanted = body.get("text", {}).get("format", {"type": "text"})
         require(wanted["type"] in ("text", "json_object", "json_schema"), "Invalid 'text.format'.")
-        told = f"{body['input']} {body.get('instructions', '')}".lower()
+        told = str(body["input"]).lower()
         require(
             wanted["type"] != "json_object" or "json" in told,
             "Response input messages must contain the word 'json' in some form.",

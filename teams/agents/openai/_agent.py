@@ -71,7 +71,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
             run there: "web_search_preview", {"type": "file_search", "vector_store_ids": [...]}.
         temperature: sent unless it is 1, OpenAI's own.
         max_output_tokens: most tokens of an answer.
-        json_mode: answers are JSON; the instructions must say so, too.
+        json_mode: answers are JSON.
         store: OpenAI keeps the answers, and only what is new is sent.
         truncation: "auto" lets OpenAI drop the middle of a conversation that is too long.
         model_client_stream: yield the text while it is written.
@@ -101,6 +101,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         from teams.models.openai._responses import ResponsesClient  # for start-up
 
         self._hosted, here = split_tools(tools or (), model)
+        self._own_client: AsyncOpenAI | None = None
         arguments: dict[str, Any] = {
             "model": model,
             "store": store,
@@ -143,7 +144,17 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         given: dict[str, Any] = {name: getattr(config, name) for name in type(config).model_fields}
         given["tools"] = [_loaded(tool) for tool in config.tools or ()]
         given["model_client_stream"] = bool(config.model_client_stream)
-        return cls(client=environment_client(), **given)
+        client = environment_client()
+        agent = cls(client=client, **given)
+        agent._own_client = client
+        return agent
+
+    @override
+    async def close(self) -> None:
+        """Close the client if it was made for this agent, by loading its component."""
+        await super().close()
+        if self._own_client is not None:
+            await self._own_client.close()
 
 
 def environment_client() -> AsyncOpenAI:

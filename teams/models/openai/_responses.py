@@ -98,6 +98,9 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         if extra.get("previous_response_id"):
             said = said[_last_of(self._source, said) + 1 :]
         body = {**self._create_args, **extra, "messages": [*_input(said)]}
+        form: Wire = (body.get("text") or {}).get("format") or {}
+        if form.get("type") == "json_object":  # refused unless the input itself speaks of JSON
+            body["messages"].insert(0, {"role": "developer", "content": "Answer with JSON."})
         if told:
             body["instructions"] = "\n".join(message.content for message in told)
         functions = tool_arguments(tools, "auto", None).get("tools", [])
