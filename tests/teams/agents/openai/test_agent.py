@@ -22,8 +22,14 @@ from teams.messages import (
     ToolCallExecutionEvent,
     ToolCallRequestEvent,
 )
-from teams.models import BadAnswer, BadCredentials, ModelError, ModelRefused, RateLimited
-from teams.models import RequestUsage
+from teams.models import (
+    BadAnswer,
+    BadCredentials,
+    ModelError,
+    ModelRefused,
+    RateLimited,
+    RequestUsage,
+)
 from teams.tools import FunctionTool
 from tests.fakes.openai_script import Call, Fail, Fault, Reply
 from tests.fakes.openai_server import FakeOpenAI
