@@ -42,12 +42,9 @@ class AzureAIAgent(HostedFilesAgent):
             it may be shared, and stays open.
         deployment_name: the model's deployment.
         instructions: sent with each run.
-        tools: the service's own by name or as their definitions, and functions and tools, which run
-            here.
-        agent_id: an agent of the service to use, instead of a new one.
-        thread_id: a thread of the service to go on with.
-        metadata: notes at each run.
-        response_format, temperature, top_p, tool_resources: as the service takes them.
+        tools: functions and tools, which run here, and the service's own by name or definition.
+        agent_id, thread_id: those of the service to go on with, instead of new ones.
+        metadata, response_format, temperature, tool_resources, top_p: as the service takes them.
 
     Raises ValueError for other tools, and ImportError without the extra `azure`.
     """

@@ -22,10 +22,9 @@ from teams.models._client import ToolChoice
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnavailable
 from teams.models._exchange import Deadline
-from teams.models._hosted import HostedResult
+from teams.models._hosted import ABLE, HostedResult, parts_of, ran_there, since_last_of
 from teams.models._settings import DEADLINE_SECONDS
 from teams.models._types import (
-    AssistantMessage,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
@@ -38,13 +37,6 @@ from teams.models.openai._request import Dialect, Wire, tool_arguments
 _ACTIVE = ("queued", "in_progress", "cancelling")
 _POLL_SECONDS = 0.5
 _CANCEL_SECONDS = 0.4
-_ABLE: Any = {
-    "vision": True,
-    "function_calling": True,
-    "json_output": True,
-    "structured_output": True,
-    "family": "unknown",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +71,8 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
     ) -> None:
         # Not the base's own: there is no client of OpenAI's.
         self._agents, self._model, self._source, self._settings = agents, model, source, settings
-        self._model_info, self._provider = _ABLE, "azure.ai.inference"
-        self._dialect = Dialect(info=_ABLE)
+        self._model_info, self._provider = ABLE, "azure.ai.inference"
+        self._dialect = Dialect(info=ABLE)
         self._create_args, self._stream_options = {}, {}
         self._endpoint: Any = _Endpoint(
             model=model, endpoint="Azure AI", key_variable="the credential", secrets=()
@@ -105,19 +97,18 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         extra: Mapping[str, Any],
     ) -> Wire:
         functions = tool_arguments(tools, "auto", None).get("tools", [])
-        own = [
-            at
-            for at, message in enumerate(messages)
-            if isinstance(message, AssistantMessage) and message.source == self._source
-        ]
-        new = messages[own[-1] + 1 :] if own else messages
+        new = since_last_of(self._source, messages)
         results = [
             result
             for message in new
             if isinstance(message, FunctionExecutionResultMessage)
             for result in message.content
         ]
-        said = [_message(message) for message in new if isinstance(message, UserMessage)]
+        said = [
+            {"role": "user", "content": [*map(_part, parts_of(message))]}
+            for message in new
+            if isinstance(message, UserMessage)
+        ]
         body = {"messages": said, "results": results, "run": self._settings(functions)}
         return {**body, "previous": extra.get("previous_response_id")}
 
@@ -256,12 +247,9 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         """The service's own tools that it has run."""
         found: list[FunctionExecutionResult] = []
         async for step in self._agents.run_steps.list(self.thread_id, run["id"]):
-            for call in _part_of(step, "step_details").get("tool_calls") or ():
-                if (name := call["type"]) != "function":
-                    text = "The provider has run it."
-                    found.append(
-                        FunctionExecutionResult(content=text, name=name, call_id=str(call["id"]))
-                    )
+            calls = _part_of(step, "step_details").get("tool_calls") or ()
+            there = (call for call in calls if call["type"] != "function")
+            found += [ran_there(call["type"], str(call["id"])) for call in there]
         return found
 
 
@@ -289,12 +277,6 @@ def _mark(said: list[Wire], results: list[FunctionExecutionResult], previous: st
     """The request's mark on its run: the same request has the same."""
     told = [previous, said, [result.model_dump() for result in results]]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:32]
-
-
-def _message(message: UserMessage) -> Wire:
-    said = "" if message.source == "user" else f"{message.source} said:\n"
-    parts = [message.content] if isinstance(message.content, str) else message.content
-    return {"role": "user", "content": [_part(part) for part in [*filter(None, [said]), *parts]]}
 
 
 def _part(part: str | Image) -> Wire:

@@ -16,14 +16,13 @@ from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
 from teams.models._endpoint import SdkEndpoint
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
-from teams.models._hosted import HostedResult
+from teams.models._hosted import ABLE, HostedResult, parts_of, ran_there, since_last_of
 from teams.models._types import (
     AssistantMessage,
     FinishReasons,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
-    ModelInfo,
     RequestUsage,
     SystemMessage,
     UserMessage,
@@ -35,13 +34,6 @@ from teams.models.openai._request import Wire, tool_arguments
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
 
-_UNKNOWN_MODEL: ModelInfo = {
-    "vision": True,
-    "function_calling": True,
-    "json_output": True,
-    "structured_output": True,
-    "family": "unknown",
-}
 _NOT_DONE_HERE = {
     "computer_call": "computer_use_preview, which needs a computer",
     "local_shell_call": "local_shell, which needs a shell of yours",
@@ -69,7 +61,7 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         hosted: Callable[[], list[Wire]],
         create_args: Mapping[str, Any],
     ) -> None:
-        info = None if known_model(create_args["model"]) else _UNKNOWN_MODEL
+        info = None if known_model(create_args["model"]) else ABLE
         super().__init__(client, create_args=create_args, model_info=info)
         self._completions = client.responses
         self._source = source
@@ -96,7 +88,7 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         told = [message for message in messages if isinstance(message, SystemMessage)]
         said = [message for message in messages if not isinstance(message, SystemMessage)]
         if extra.get("previous_response_id"):
-            said = said[_last_of(self._source, said) + 1 :]
+            said = since_last_of(self._source, said)
         body = {**self._create_args, **extra, "messages": [*_input(said)]}
         form: Wire = (body.get("text") or {}).get("format") or {}
         if form.get("type") == "json_object":  # refused unless the input itself speaks of JSON
@@ -194,11 +186,7 @@ class _Output:
         if image := tool == "image_generation" and item.get("result"):
             self.images.append(image)
         failed = bool(item.get("error")) or item.get("status") == "failed"
-        text = f"The provider has run it: {'failed' if failed else 'completed'}."
-        call_id = str(item.get("id"))
-        self.used.append(
-            FunctionExecutionResult(content=text, name=tool, call_id=call_id, is_error=failed)
-        )
+        self.used.append(ran_there(tool, str(item.get("id")), failed=failed))
 
 
 def read_response(response: object, endpoint: SdkEndpoint) -> HostedResult:
@@ -236,25 +224,11 @@ def read_response(response: object, endpoint: SdkEndpoint) -> HostedResult:
     )
 
 
-def _last_of(source: str, messages: Sequence[LLMMessage]) -> int:
-    """The place of the agent's own last message, or -1."""
-    own = (
-        place
-        for place, message in enumerate(messages)
-        if isinstance(message, AssistantMessage) and message.source == source
-    )
-    return max(own, default=-1)
-
-
 def _input(messages: Sequence[LLMMessage]) -> Iterator[Wire]:
     for message in messages:
         match message:
-            case UserMessage(content=content, source=source):
-                # The API has no field for the name of who speaks.
-                said = "" if source == "user" else f"{source} said:\n"
-                parts = [content] if isinstance(content, str) else content
-                texts = [said, *parts] if said else parts
-                yield {"role": "user", "content": [_part(part) for part in texts]}
+            case UserMessage():
+                yield {"role": "user", "content": [*map(_part, parts_of(message))]}
             case AssistantMessage(content=str(text)) if text:
                 yield {"role": "assistant", "content": text}
             case AssistantMessage(content=list(calls)):

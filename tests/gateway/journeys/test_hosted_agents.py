@@ -65,10 +65,10 @@ class Office:
         return own_gateway(self.loaded, self.store)
 
     def kill(self) -> None:
-        async def refused(lease: Any, _: Any) -> None:
+        async def record(lease: Any, record: Any) -> Any:
             raise LeaseLost(lease.thread)
 
-        self.store.record = refused
+        self.store.record = record
 
     @property
     def sent(self) -> list[str]:

@@ -249,7 +249,7 @@ async def test_a_turn_goes_on_from_any_of_its_items(openai_server) -> None:
     openai_server.script(Reply(calls=[Call(name="count")]), Reply(text="One."))
     async with asking(openai_server) as client:
         team = RoundRobinGroupChat([make(client, count)], max_turns=1)
-        stream = team.run_stream(task="Count")
+        stream, state = team.run_stream(task="Count"), {}
         async for item in stream:
             if isinstance(item, ToolCallExecutionEvent):
                 state = json.loads(json.dumps(await team.save_state()))
