@@ -102,7 +102,7 @@ class AssistantConfig(_Agent):
 
 
 class OpenAIConfig(_Agent):
-    """An agent over OpenAI's Responses API, which can use tools that run there."""
+    """An agent over OpenAI's Responses API, also with tools that run there."""
 
     type: Literal["openai"]
     """Kind of agent."""
@@ -145,7 +145,7 @@ class OpenAIConfig(_Agent):
     """Show the answer while the model writes it."""
 
     def hosted_names(self) -> set[str]:
-        """The hosted tools as their results are called; not those of MCP servers."""
+        """Names of the hosted tools' results, without those of MCP servers."""
         kinds = {each if isinstance(each, str) else each.get("type") for each in self.hosted_tools}
         return {str(kind).removesuffix("_preview") for kind in kinds} - {"mcp"}
 

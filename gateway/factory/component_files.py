@@ -212,7 +212,7 @@ def _openai(config: Any) -> Iterator[Allowance]:
 
 
 def _openai_agent(config: Any) -> Iterator[Allowance]:
-    """OpenAI, and the tools that run there; those that run here are asked about on their own."""
+    """OpenAI, and the tools that run there."""
     address = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     yield from _client(address, ["OPENAI_API_KEY", *_set("OPENAI_CUSTOM_HEADERS")])
     for tool in config.hosted():

@@ -67,7 +67,7 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
 
 
 def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
-    """Arguments in rules that their tool is known not to have, and rules that can't hold."""
+    """Unknown arguments in rules, and rules that can't hold."""
     groups = [team for team in config.teams.values() if isinstance(team, GroupTeam)]
     hosted = {name for team in groups for agent in team.agents.values() for name in _hosted(agent)}
     for tool, policy in config.policies.tools.named().items():

@@ -85,7 +85,7 @@ class ContextMarks:
         return True
 
     def add_source(self, name: str) -> bool:
-        """Note that a memory, or a tool elsewhere, has told something; False if known."""
+        """Note a memory's or a hosted tool's text; False if known."""
         return name not in self._outputs and self.add_output(_named(name))
 
     def granted(self, tool: str) -> list[str]:

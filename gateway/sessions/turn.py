@@ -278,7 +278,7 @@ class Turn:
             self._shown_at = asyncio.get_running_loop().time()
 
     async def _note_sources(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
-        """Mark the context for text from memories, and from tools that no gate has seen."""
+        """Mark the context for text of memories and hosted tools."""
         match item:
             case MemoryQueryEvent(content=found):  # a memory's first contents are known
                 told = any(str(each.content) not in live.memories for each in found)

@@ -36,7 +36,7 @@ _FORGOTTEN = "previous_response_not_found"
 
 
 class HostedAgent(AssistantAgent):
-    """An agent that goes on from the answer that the provider has kept.
+    """An agent that goes on from an answer kept by its provider.
 
     Functions run here, as an assistant's do; an event with the metadata `HOSTED` tells of tools
     that ran at the provider.

@@ -1,4 +1,4 @@
-"""The base of hosted agents with a code interpreter and a file search of the provider."""
+"""The base of hosted agents that upload files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class HostedFilesState(BaseState):
 
 
 class HostedFilesAgent(HostedAgent, ABC):
-    """An agent that uploads files for the provider's tools; it has no component form."""
+    """An agent with files at the provider; without a component form."""
 
     def _set_up_files(self, kinds: Iterable[str], resources: Mapping[str, Any] | None) -> None:
         self._kinds, self._given = set(kinds), dict(resources or {})
@@ -76,7 +76,7 @@ class HostedFilesAgent(HostedAgent, ABC):
     async def on_upload_for_file_search(
         self, file_paths: str | Iterable[str], cancellation_token: CancellationToken
     ) -> None:
-        """Upload files into a vector store, made at the first call, and index them.
+        """Upload files into a vector store, and index them.
 
         Raises ValueError without the tool "file_search", and RuntimeError if a file can't be
         indexed.

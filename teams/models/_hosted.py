@@ -1,4 +1,4 @@
-"""Answers of services that keep the conversation and run tools of their own."""
+"""Answers of services that keep conversations and run tools."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def since_last_of(source: str, messages: Sequence[LLMMessage]) -> Sequence[LLMMe
 
 
 def parts_of(message: UserMessage) -> list[str | Image]:
-    """Texts and images, after the name of an agent: the services have no field for it."""
+    """Texts and images, after the name of an agent that speaks."""
     said = [] if message.source == "user" else [f"{message.source} said:\n"]
     parts = [message.content] if isinstance(message.content, str) else message.content
     return [*said, *parts]

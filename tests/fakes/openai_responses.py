@@ -31,7 +31,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 
 
 class ResponsesApi:
-    """What the provider keeps: answers, files and stores."""
+    """Answers, files and stores at the provider."""
 
     def __init__(self) -> None:
         self.kept: dict[str, set[str]] = {}

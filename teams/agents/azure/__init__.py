@@ -1,4 +1,4 @@
-"""An agent of Azure AI's agent service; making one needs the extra `azure`."""
+"""Azure AI's agent service; making an agent needs the extra `azure`."""
 
 from teams.agents.azure._agent import AzureAIAgent
 

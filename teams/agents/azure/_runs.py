@@ -64,7 +64,7 @@ class _Endpoint(ModelEndpoint):
 
 
 class AzureRuns(BaseOpenAIChatCompletionClient):
-    """Runs of one thread; `settings` gives what each run takes besides its messages."""
+    """Runs of one thread; `settings` gives each run's other fields."""
 
     def __init__(
         self, agents: Any, model: str, source: str, settings: Callable[[Sequence[Any]], Wire]
@@ -123,7 +123,7 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
         yield await self._complete(body, structured=structured)
 
     async def _start(self, body: Wire) -> Any:
-        """The run for the request: the one that waits for results, or a new one."""
+        """The run that waits for the results, or a new one."""
         results: list[FunctionExecutionResult] = body["results"]
         said, previous, runs = body["messages"], body["previous"], self._agents.runs
         if self.thread_id is None:
@@ -174,7 +174,7 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             await self._wait(run)
 
     async def _wait(self, run: Any) -> Any:
-        """The run once it is over or wants something; a cancelled wait ends it."""
+        """The run once it stands still; a cancelled wait ends it."""
         pause = _POLL_SECONDS / 16
         try:
             while run["status"] in _ACTIVE:
@@ -254,7 +254,7 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
 
 
 def _part_of(fields: Any, name: str) -> dict[str, Any]:
-    """An object in an answer of the service, empty if there is none."""
+    """An object in the service's answer; empty for none."""
     return dict(fields.get(name) or {})
 
 

@@ -151,7 +151,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
 
     @override
     async def close(self) -> None:
-        """Close the client if it was made for this agent, by loading its component."""
+        """Close the client if loading the component has made it."""
         await super().close()
         if self._own_client is not None:
             await self._own_client.close()

@@ -94,7 +94,7 @@ class OpenAIAssistantAgent(HostedFilesAgent):
         super().__init__(name, description, asking, instructions, here)
 
     def _hosted_tools(self) -> list[dict[str, Any]]:
-        """The tools with the files that they have by now; no search without a store."""
+        """The tools with their files; no search without a store."""
         found = self._resources()
         tools: list[dict[str, Any]] = []
         if "code_interpreter" in self._kinds:
@@ -124,7 +124,7 @@ class OpenAIAssistantAgent(HostedFilesAgent):
 
     @override
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Load a state of ours; ValueError for one with ids of the ended service."""
+        """Load a state; ValueError for ids of the ended service."""
         if state.get("assistant_id") or state.get("thread_id"):
             raise ValueError(ENDED)
         await super().load_state(state)

@@ -26,7 +26,7 @@ _SECRET = ("authorization", "headers")
 
 
 def hosted_tool(tool: HostedTool, model: str) -> dict[str, Any]:
-    """The tool on the wire; ValueError for one that the API does not have so."""
+    """The tool on the wire; ValueError for an impossible one."""
     settings: dict[str, Any] = {"type": tool} if isinstance(tool, str) else tool
     kind: Any = settings.get("type")
     if kind not in _NEEDED:

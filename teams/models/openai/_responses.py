@@ -1,4 +1,4 @@
-"""The model client over OpenAI's Responses API, for agents whose tools run there."""
+"""The model client over OpenAI's Responses API."""
 
 from __future__ import annotations
 
@@ -90,8 +90,9 @@ class ResponsesClient(BaseOpenAIChatCompletionClient):
         if extra.get("previous_response_id"):
             said = since_last_of(self._source, said)
         body = {**self._create_args, **extra, "messages": [*_input(said)]}
-        form: Wire = (body.get("text") or {}).get("format") or {}
-        if form.get("type") == "json_object":  # refused unless the input itself speaks of JSON
+        text: Any = self._create_args.get("text") or {}
+        if text.get("format", {}).get("type") == "json_object":
+            # Refused unless the input itself speaks of JSON.
             body["messages"].insert(0, {"role": "developer", "content": "Answer with JSON."})
         if told:
             body["instructions"] = "\n".join(message.content for message in told)

@@ -52,7 +52,7 @@ SEARCHED = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
 
 
 class Office:
-    """A config, and gateways on it; one that is killed writes nothing more."""
+    """A config, and gateways on it that can be killed."""
 
     def __init__(self, folder: Path, server: FakeOpenAI, rules: str = "") -> None:
         self.folder = folder
