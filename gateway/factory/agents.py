@@ -72,15 +72,6 @@ _ASSISTANT = (
     "tool_call_summary_format",
     "output_content_type_format",
 )
-_OPENAI = (
-    "instructions",
-    "temperature",
-    "max_output_tokens",
-    "json_mode",
-    "store",
-    "truncation",
-    "model_client_stream",
-)
 _CODE_EXECUTOR = (
     "model_client_stream",
     "max_retries_on_error",
@@ -184,14 +175,11 @@ class AgentFactory:
         from teams.agents.openai import OpenAIAgent  # few need it
 
         client, model = self._models.openai(config.model)
-        return OpenAIAgent(
-            name,
-            config.description or "An agent that provides assistance with ability to use tools.",
-            client,
-            model,
-            tools=[*config.hosted_tools, *[await self._tool(each) for each in config.tools]],
-            **{key: getattr(config, key) for key in _OPENAI},
-        )
+        told = config.description or "An agent that provides assistance with ability to use tools."
+        tools = [*config.hosted_tools, *[await self._tool(each) for each in config.tools]]
+        others = {"type", "description", "model", "tools", "hosted_tools"}
+        given = config.model_dump(exclude=others)
+        return OpenAIAgent(name, told, client, model, tools=tools, **given)
 
     def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
         given = {key: getattr(config, key) for key in _CODE_EXECUTOR}

@@ -262,6 +262,17 @@ async def test_a_turn_goes_on_from_any_of_its_items(openai_server) -> None:
     assert openai_server.requests[-1].body["previous_response_id"] == "resp_1"
 
 
+async def test_a_model_that_only_calls_has_to_answer_in_the_end(openai_server) -> None:
+    def again(request: Any) -> Reply:
+        calling = Reply(calls=[Call(name="add", arguments='{"a": 1, "b": 2}')])
+        return calling if request.body.get("tools") else Reply(text="Enough.")
+
+    openai_server.rule(again)
+    async with asking(openai_server) as client:
+        assert answer(await make(client, add).run(task="Go on")) == "Enough."
+    assert len(openai_server.requests) == 21
+
+
 async def test_calls_of_a_cancelled_turn_have_an_answer(openai_server) -> None:
     begun, token = asyncio.Event(), CancellationToken()
 
