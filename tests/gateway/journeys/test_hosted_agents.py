@@ -43,6 +43,8 @@ type = "openai"
 instructions = "Be kind."
 tools = ["mail:send"]
 hosted_tools = ["web_search_preview"]
+[limits]
+shutdown_seconds = 0
 [prices]
 "gpt-4o" = {{ input = 1000, output = 1000 }}
 """
