@@ -53,8 +53,9 @@ class _Endpoint(ModelEndpoint):
 
         match error:
             case exceptions.HttpResponseError():
+                said = error.error or error  # the service's own words
                 code = error.error and error.error.code
-                return self.refusal(error.status_code, error.message, code)
+                return self.refusal(error.status_code, str(said.message), code)
             case exceptions.ServiceRequestTimeoutError() | exceptions.ServiceResponseTimeoutError():
                 return self.failure(ModelTimeout, "The service did not answer in time")
             case exceptions.AzureError():
@@ -132,13 +133,17 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
             return run
         if results and previous:
             run = await runs.get(self.thread_id, previous)
-            if run["status"] == "requires_action" and not said:
+            asks = run["status"] == "requires_action" and not said
+            wanted = {call.id for call in _calls(run)}
+            if asks and wanted == {result.call_id for result in results}:
                 outputs = [
                     {"tool_call_id": each.call_id, "output": each.content} for each in results
                 ]
                 return await runs.submit_tool_outputs(
                     self.thread_id, previous, body={"tool_outputs": outputs}
                 )
+            if not said and run["status"] in (*_ACTIVE, "requires_action", "completed"):
+                return run  # an interrupted attempt has sent them
             await self._end(run)
             # The run that asked for them is over: they are told as what they are.
             told = "\n".join(f"Result of {each.name}: {each.content}" for each in results)

@@ -169,6 +169,19 @@ async def test_an_interrupted_turn_takes_the_run_that_it_has_started() -> None:
     assert len(service.threads) == 1
 
 
+async def test_results_that_an_interrupted_turn_has_sent_are_not_sent_again() -> None:
+    service, state = FakeAzureAgents(ADDING, {"text": "Three."}), {}
+    async with service, project(service) as client:
+        agent = make(client, add)
+        async for item in agent.run_stream(task="1 + 2?"):
+            if isinstance(item, ToolCallExecutionEvent):
+                state = json.loads(json.dumps(await agent.save_state()))
+        again = make(client, add)
+        await again.load_state(state)
+        assert (await again.run()).messages[-1].to_text() == "Three."
+    assert (len(service.runs), len(service.outputs)) == (1, 1)
+
+
 async def test_results_that_come_too_late_are_told_to_a_new_run() -> None:
     service = FakeAzureAgents(ADDING, {"text": "Three."})
     async with service, project(service) as client:
