@@ -59,7 +59,7 @@ autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment 
 # a lock of its own in requirements/extras, and tests that run in an environment made from it.
 EXTRAS := $(patsubst requirements/extras/%.txt,%,$(wildcard requirements/extras/*.txt))
 tests-of-mcp-1 := tests/teams/tools/mcp
-tests-of-openai-2 := tests/teams/models/openai
+tests-of-openai-2 := tests/teams/models/openai tests/teams/agents/openai
 
 .PHONY: extras
 extras: $(EXTRAS:%=extra-%) ## Test the extras with a lock of their own; make extra-NAME tests one

@@ -41,6 +41,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     SourceFilterConfig,
     UserProxyConfig,
@@ -50,6 +51,7 @@ from gateway.config.allowances import (
     AllowedCommand,
     AllowedContainer,
     AllowedExecutor,
+    AllowedHosted,
     AllowedMount,
     AllowedVariable,
 )
@@ -119,6 +121,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `nested`", [NestedChatsConfig]),
     ("An entry of its `chats`: a nested chat", [ChatConfig]),
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
+    ("An agent of OpenAI's Responses API: `openai`", [OpenAIConfig]),
     ("A human: `user_proxy`", [UserProxyConfig]),
     ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),
     ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
@@ -153,7 +156,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `allow`: a server", [AllowedAddress, AllowedVariable]),
     (
         "An entry of `allow`: a program, a folder or an executor",
-        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer],
+        [AllowedCommand, AllowedMount, AllowedExecutor, AllowedContainer, AllowedHosted],
     ),
     ("`[teams.NAME]`, from Python", [FactoryTeam]),
     ("`[teams.NAME]`, the demo", [DemoTeam]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -99,6 +99,55 @@ class AssistantConfig(_Agent):
                 "[policies.tools] tells their tools apart",
             )
         return self
+
+
+class OpenAIConfig(_Agent):
+    """An agent over OpenAI's Responses API, also with tools that run there."""
+
+    type: Literal["openai"]
+    """Kind of agent."""
+
+    model: str = ""
+    """Name of its model in [models]; default_model if not given.
+
+    Its provider is "openai" or "azure"; its retry, fallback and options are not used.
+    """
+
+    instructions: str = ""
+    """Instructions for the model."""
+
+    tools: list[Annotated[AnyToolConfig, shorthand("path")]] = Field(default_factory=list)
+    """Tools that run here: functions, "package.module:function", or tables."""
+
+    hosted_tools: list[str | dict[str, Any]] = Field(default_factory=list)
+    """Tools that run at OpenAI: "web_search", { type = "code_interpreter", container = {...} }, ...
+
+    No policy sees their calls before they happen, so naming one here allows it. Their results are
+    foreign text, unless [policies.tools] trusts the output.
+    """
+
+    temperature: float = 1
+    """Temperature of the model, from 0 to 2; models that reason take 1 alone."""
+
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of an answer."""
+
+    json_mode: bool = False
+    """Answer with JSON."""
+
+    store: bool = True
+    """Let OpenAI keep the answers, and send only what is new."""
+
+    truncation: Literal["auto", "disabled"] = "disabled"
+    """With "auto", OpenAI drops the middle of a conversation that is too long."""
+
+    model_client_stream: bool = True
+    """Show the answer while the model writes it."""
+
+    def hosted_names(self) -> set[str]:
+        """Names of the hosted tools' results, without those of MCP servers."""
+        kinds = {each if isinstance(each, str) else each.get("type") for each in self.hosted_tools}
+        return {str(kind).removesuffix("_preview") for kind in kinds} - {"mcp"}
 
 
 class UserProxyConfig(_Agent):
@@ -213,6 +262,7 @@ class MessageFilterConfig(Section):
 
 AgentConfig = Annotated[
     Annotated[AssistantConfig, Tag("assistant")]
+    | Annotated[OpenAIConfig, Tag("openai")]
     | Annotated[UserProxyConfig, Tag("user_proxy")]
     | Annotated[CodeExecutorConfig, Tag("code_executor")]
     | Annotated[SocietyOfMindConfig, Tag("society_of_mind")]
@@ -233,5 +283,5 @@ def behind_filters(agent: AgentConfig) -> AgentConfig:
 def agents_as_tools(agent: AgentConfig) -> Iterator[str]:
     """The names of the agents that it has as tools."""
     speaker = behind_filters(agent)
-    if isinstance(speaker, AssistantConfig):
+    if isinstance(speaker, AssistantConfig | OpenAIConfig):
         yield from (tool.agent for tool in speaker.tools if isinstance(tool, AgentToolConfig))

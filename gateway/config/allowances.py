@@ -95,6 +95,13 @@ class AllowedContainer(Section):
     """All settings of the container that differ: image, network_mode, init_command, ..."""
 
 
+class AllowedHosted(Section):
+    """A tool that a model's provider runs, unseen by any policy."""
+
+    hosted: dict[str, Any] = Field(min_length=1)
+    """All settings of the tool but its secrets, such as { type = "web_search" }."""
+
+
 Allowance: TypeAlias = (
     AllowedCommand
     | AllowedAddress
@@ -102,6 +109,7 @@ Allowance: TypeAlias = (
     | AllowedVariable
     | AllowedExecutor
     | AllowedContainer
+    | AllowedHosted
 )
 
 AllowanceConfig = Annotated[
@@ -110,8 +118,9 @@ AllowanceConfig = Annotated[
     | Annotated[AllowedMount, Tag("mount")]
     | Annotated[AllowedExecutor, Tag("executor")]
     | Annotated[AllowedContainer, Tag("container")]
+    | Annotated[AllowedHosted, Tag("hosted")]
     | Annotated[AllowedVariable, Tag("env")],
-    Discriminator(tag_by("command", "base_url", "mount", "executor", "container", "env")),
+    Discriminator(tag_by("command", "base_url", "mount", "executor", "container", "hosted", "env")),
 ]
 
 

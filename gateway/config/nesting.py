@@ -11,6 +11,7 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     behind_filters,
 )
@@ -100,7 +101,7 @@ def _of_agent(path: KeyPath, team: str, agent: AgentConfig, name: str) -> Iterat
             yield from _of_agent((*path, "agent"), team, agent.agent, name)
         case SocietyOfMindConfig():
             yield _Use((*path, "team"), (agent.team,))
-        case AssistantConfig():
+        case AssistantConfig() | OpenAIConfig():
             for at, tool in enumerate(agent.tools):
                 match tool:
                     case AgentToolConfig():

@@ -67,6 +67,10 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             for kind in (table.get("type"), table.get("executor")):
                 if kind in ("local", "docker"):
                     yield Power("code", "on this machine" if kind == "local" else "in a container")
+            hosted: Any = table.get("hosted_tools")
+            for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
+                kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
+                yield Power("address", f"OpenAI's tool {kind}")
             for key in ("extra_volumes", "container"):
                 if isinstance(inner := table.get(key), dict):
                     kind = "folder" if key == "extra_volumes" else "code"

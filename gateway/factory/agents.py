@@ -19,6 +19,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
 )
@@ -122,6 +123,8 @@ class AgentFactory:
         match config:
             case AssistantConfig():
                 return await self._assistant(name, config)
+            case OpenAIConfig():
+                return await self._openai(name, config)
             case UserProxyConfig():
                 if config.input_func:
                     given["input_func"] = self._imports.load_callable(config.input_func)
@@ -175,6 +178,16 @@ class AgentFactory:
             memory=memories or None,
             **given,
         )
+
+    async def _openai(self, name: str, config: OpenAIConfig) -> BaseChatAgent:
+        from teams.agents.openai import OpenAIAgent  # few need it
+
+        client, model = self._models.openai(config.model)
+        told = config.description or "An agent that provides assistance with ability to use tools."
+        tools = [*config.hosted_tools, *[await self._tool(each) for each in config.tools]]
+        others = {"type", "description", "model", "tools", "hosted_tools"}
+        given = config.model_dump(exclude=others)
+        return OpenAIAgent(name, told, client, model, tools=tools, **given)
 
     def _code_executor(self, name: str, config: CodeExecutorConfig) -> CodeExecutorAgent:
         given = {key: getattr(config, key) for key in _CODE_EXECUTOR}

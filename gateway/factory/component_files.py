@@ -24,6 +24,7 @@ from gateway.config.allowances import (
     AllowedCommand,
     AllowedContainer,
     AllowedExecutor,
+    AllowedHosted,
     AllowedMount,
     AllowedVariable,
     covers,
@@ -56,6 +57,7 @@ _OPENAI = (
     "httpcore2",  # below openai 3
 )
 _SDKS: Mapping[str, Sequence[str]] = {
+    "OpenAIAgent": (*_OPENAI, "openai.resources.responses.responses"),
     "OpenAIChatCompletionClient": _OPENAI,
     "AzureOpenAIChatCompletionClient": _OPENAI,
     "BaseAnthropicChatCompletionClient": ("anthropic.resources.messages",),
@@ -209,6 +211,14 @@ def _openai(config: Any) -> Iterator[Allowance]:
     yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
 
 
+def _openai_agent(config: Any) -> Iterator[Allowance]:
+    """OpenAI, and the tools that run there."""
+    address = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    yield from _client(address, ["OPENAI_API_KEY", *_set("OPENAI_CUSTOM_HEADERS")])
+    for tool in config.hosted():
+        yield AllowedHosted(hosted=tool)
+
+
 def _azure(config: Any) -> Iterator[Allowance]:
     variables = _set("OPENAI_CUSTOM_HEADERS")
     if not config.given_key:
@@ -317,6 +327,7 @@ READERS: Mapping[str, Reader] = {
     "AnthropicChatCompletionClient": _anthropic,
     "AnthropicBedrockChatCompletionClient": _bedrock,
     "AzureAISearchTool": _azure_search,
+    "OpenAIAgent": _openai_agent,
     "OpenAIChatCompletionClient": _openai,
     "AzureOpenAIChatCompletionClient": _azure,
     "OllamaChatCompletionClient": _ollama,

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from gateway.base.imports import Imports
-from gateway.config.agents import AgentConfig, AssistantConfig, MessageFilterConfig
+from gateway.config.agents import (
+    AgentConfig,
+    AssistantConfig,
+    MessageFilterConfig,
+    OpenAIConfig,
+    behind_filters,
+)
 from gateway.config.conversable import ConversableTeam
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
@@ -20,6 +26,7 @@ from gateway.factory.model_clients import ModelClients
 from gateway.registry import ModelChoice
 
 BY_FILE = "the models of {team!r} stand in its component file"
+BY_PROVIDER = "{agent!r} asks OpenAI over an API that other models do not have"
 BY_FUNCTION = "the function of {team!r} makes its own model clients, without a `model_client`"
 NO_TOOLS = "{agent!r} has {parts}, and this model calls no functions"
 
@@ -53,6 +60,10 @@ class ModelChoices:
             case FactoryTeam() if not self.takes_model(config):
                 yield BY_FUNCTION.format(team=team)
             case _:
+                if isinstance(config, GroupTeam):
+                    for name, agent in config.agents.items():
+                        if isinstance(behind_filters(agent), OpenAIConfig):
+                            yield BY_PROVIDER.format(agent=name)
                 for inner in teams_inside(config):
                     yield from self._fixed(inner)
 

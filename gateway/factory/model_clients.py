@@ -15,6 +15,7 @@ from gateway.config.models import ModelConfig, resolve
 from gateway.config.providers import PROVIDERS, SERVER_MODEL, Provider
 from gateway.config.root import Config
 from gateway.demo.model import DEMO_MODEL, DemoChatCompletionClient
+from gateway.registry import model_label
 from teams.models import ChatCompletionClient, ModelError
 
 LOG = logging.getLogger("gateway")
@@ -59,6 +60,21 @@ class ModelClients:
         if name not in self._clients:
             self._clients[name] = self._make(resolve(self._config.models[name]))
         return self._clients[name]
+
+    def openai(self, name: str = "") -> tuple[Any, str]:
+        """The SDK's client behind this one, and its model's name.
+
+        Raises ValueError for a model of another provider.
+        """
+        name = self._only or name or self._default
+        client = self.alone(name)
+        sdk_client = getattr(client, "sdk_client", None)
+        if sdk_client is None:
+            raise ValueError(
+                f'an agent of type "openai" needs a model of the provider "openai" or "azure", '
+                f"and {name!r} is none"
+            )
+        return sdk_client, model_label(client)
 
     def only(self, name: str) -> ModelClients:
         """The same clients, all replaced by this one; "" for none."""

@@ -19,6 +19,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
 )
@@ -326,7 +327,7 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig():
+            case AssistantConfig() | OpenAIConfig():
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

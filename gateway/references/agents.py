@@ -30,6 +30,7 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
 )
@@ -80,6 +81,8 @@ class AgentChecker:
         match agent:
             case AssistantConfig():
                 yield from self._assistant(path, name, agent)
+            case OpenAIConfig():
+                yield from self._model_and_tools(path, name, agent)
             case UserProxyConfig():
                 yield from lookup.function((*path, "input_func"), agent.input_func)
             case CodeExecutorConfig():
@@ -145,9 +148,7 @@ class AgentChecker:
 
     def _assistant(self, path: KeyPath, name: str, agent: AssistantConfig) -> Iterator[Problem]:
         lookup = self._lookup
-        yield from lookup.model((*path, "model"), agent.model)
-        for at, tool in enumerate(agent.tools):
-            yield from self.tool((*path, "tools", at), name, tool)
+        yield from self._model_and_tools(path, name, agent)
         for at, workbench in enumerate(agent.workbench):
             yield from lookup.function((*path, "workbench", at), workbench)
         for at, server in enumerate(agent.mcp):
@@ -160,6 +161,13 @@ class AgentChecker:
         for at, handoff in enumerate(agent.handoffs):
             if problem := self._roster.unreachable(handoff.target, me=name):
                 yield Problem(path=(*path, "handoffs", at), text=problem)
+
+    def _model_and_tools(
+        self, path: KeyPath, name: str, agent: AssistantConfig | OpenAIConfig
+    ) -> Iterator[Problem]:
+        yield from self._lookup.model((*path, "model"), agent.model)
+        for at, tool in enumerate(agent.tools):
+            yield from self.tool((*path, "tools", at), name, tool)
 
     def _http(self, path: KeyPath, tool: HttpConfig) -> Iterator[Problem]:
         policy, host = self._lookup.config.policies.http, tool.address.hostname or ""

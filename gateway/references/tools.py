@@ -20,8 +20,10 @@ from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
     MessageFilterConfig,
+    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    behind_filters,
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.http_tool import HttpConfig
@@ -65,12 +67,19 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
                 known.add(MEMORY)
             if (tools := _tools(agent)) is None:
                 return None
-            known |= _names(tools, imports)
+            known |= _names(tools, imports) | _hosted(agent)
     return known
 
 
 def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
-    """Arguments in rules that their tool is known not to have."""
+    """Unknown arguments in rules, and rules that can't hold."""
+    groups = [team for team in config.teams.values() if isinstance(team, GroupTeam)]
+    hosted = {name for team in groups for agent in team.agents.values() for name in _hosted(agent)}
+    for tool, policy in config.policies.tools.named().items():
+        if tool in hosted and policy.action != "allow":
+            text = f"found {policy.action!r}, expected 'allow': OpenAI runs {tool} without asking"
+            said = f"{text}; take it out of hosted_tools if it must not run"
+            yield Problem(path=("policies", "tools", tool), text=said)
     schemas = dict(_schemas(config, imports))
     for tool, policy in config.policies.tools.named().items():
         if (known := schemas.get(tool)) is None:
@@ -124,6 +133,13 @@ def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | 
             return ()
         case _:
             return agent.tools
+
+
+def _hosted(agent: AgentConfig | ConversableConfig) -> set[str]:
+    """Names of tools that run at the agent's provider."""
+    if isinstance(agent, MessageFilterConfig):
+        return _hosted(behind_filters(agent))
+    return agent.hosted_names() if isinstance(agent, OpenAIConfig) else set()
 
 
 def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:

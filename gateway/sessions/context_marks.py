@@ -84,9 +84,9 @@ class ContextMarks:
             self._outputs[call.full_name] = _batch(call)
         return True
 
-    def add_memory(self) -> bool:
-        """Note that a memory has told something; False if that is known."""
-        return MEMORY not in self._outputs and self.add_output(_named(MEMORY))
+    def add_source(self, name: str) -> bool:
+        """Note a memory's or a hosted tool's text; False if known."""
+        return name not in self._outputs and self.add_output(_named(name))
 
     def granted(self, tool: str) -> list[str]:
         """Scopes for which the tool was approved for the thread."""

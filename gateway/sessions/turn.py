@@ -264,8 +264,8 @@ class Turn:
             to_people = self._note_handoff(message)
         elif isinstance(item, UserInputRequestedEvent):
             self._requests.note_agent(item)
-        elif isinstance(item, MemoryQueryEvent):
-            await self._note_memory(live, item)
+        else:
+            await self._note_sources(live, item)
         deltas: list[TextDelta] = []
         for event in self._mapper.map_item(item, to_people=to_people):
             if isinstance(event, TextDelta):
@@ -294,19 +294,26 @@ class Turn:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 
-    async def _note_memory(self, live: LiveTeam, item: MemoryQueryEvent) -> None:
-        """Mark the context for a memory's hits; its first contents are known."""
-        if all(str(each.content) in live.memories for each in item.content):
-            return
-        if self._marks.add_memory():
-            row = CallRow(
-                key=f"{MEMORY}:{item.id}",
-                agent=(item.source,),
-                tool=MEMORY,
-                arguments_hash="",
-                status="finished",
-            )
-            await self._log.write(TurnUpdate(calls=(row,)))
+    async def _note_sources(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
+        """Mark the context for text of memories and hosted tools."""
+        match item:
+            case MemoryQueryEvent(content=found):  # a memory's first contents are known
+                told = any(str(each.content) not in live.memories for each in found)
+                names = {MEMORY} if told else set[str]()
+            case ToolCallExecutionEvent(content=results, metadata={"hosted": _}):
+                names = {result.name for result in results}
+            case _:
+                return
+        for name in sorted(names):
+            if self._marks.add_source(name):
+                row = CallRow(
+                    key=f"{name}:{item.id}",
+                    agent=(item.source,),
+                    tool=name,
+                    arguments_hash="",
+                    status="finished",
+                )
+                await self._log.write(TurnUpdate(calls=(row,)))
 
     def _note_handoff(self, message: BaseChatMessage) -> bool:
         """True for a hand-off to people, whose next message leads back."""

@@ -22,10 +22,8 @@ _LLAMA_SERVER = (
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 MODULES: Mapping[str, str] = {
-    "teams.agents.azure": "an agent of your own that calls the service",
     "teams.agents.file_surfer": "AssistantAgent with tools or an MCP server for files",
     "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
-    "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",

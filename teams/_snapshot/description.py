@@ -118,6 +118,30 @@ class ContextField(MemberField):
             await context.load_state(cast("Mapping[str, Any]", saved))
 
 
+class ValueField:
+    """A JSON value; None where a state has none."""
+
+    def __init__(self, name: str, attribute: str) -> None:
+        self._name = name
+        parent, _, self._attribute = attribute.rpartition(".")
+        self._parent = attrgetter(parent) if parent else None
+
+    def _holder(self, owner: Any) -> Any:
+        return self._parent(owner) if self._parent else owner
+
+    async def save(self, owner: Any, state: dict[str, Any]) -> None:
+        state[self._name] = getattr(self._holder(owner), self._attribute)
+
+    async def load(self, owner: Any, state: Mapping[str, Any], types: MessageFactory) -> None:
+        setattr(self._holder(owner), self._attribute, state.get(self._name))
+
+    async def write(self, owner: Any, path: str, writer: SnapshotWriter) -> None:
+        writer.value(path + self._name, getattr(self._holder(owner), self._attribute))
+
+    async def read(self, owner: Any, path: str, reader: SnapshotReader) -> None:
+        setattr(self._holder(owner), self._attribute, reader.value(path + self._name))
+
+
 class RecordField:
     """A small record or None, such as a turn record.
 

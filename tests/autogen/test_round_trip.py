@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai import AsyncOpenAI
 
 from teams import (
     DiGraphBuilder,
@@ -34,6 +35,7 @@ from teams.agents import (
     SocietyOfMindAgent,
     UserProxyAgent,
 )
+from teams.agents.openai import OpenAIAgent
 from teams.auth.azure import AzureTokenProvider
 from teams.base import Handoff
 from teams.cache_store.diskcache import DiskCacheStore
@@ -228,6 +230,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "replay": model,
     "cache": lambda: ChatCompletionCache(model(), InMemoryStore()),
     "disk cache": lambda: ChatCompletionCache(model(), disk_store()),
+    "openai's responses": lambda: OpenAIAgent(
+        *("reader", "Reads.", AsyncOpenAI(api_key="sk-1"), "gpt-4o", "Read."),
+        tools=[{"type": "file_search", "vector_store_ids": ["vs_1"]}],
+        temperature=0.5,
+        max_output_tokens=100,
+        store=False,
+    ),
     "openai": lambda: OpenAIChatCompletionClient(
         model="gpt-4o", temperature=0.5, max_tokens=9, seed=1, base_url="http://localhost/v1"
     ),

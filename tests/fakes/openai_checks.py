@@ -18,33 +18,37 @@ IMAGE_URL = re.compile(r"https?://|data:image/(png|jpeg|gif|webp);base64,[A-Za-z
 class Refused(Exception):
     """A refused request, with the API's sentence."""
 
+    def __init__(self, message: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 def check_request(body: Mapping[str, Any]) -> None:
     """Raise Refused for what the API refuses."""
-    _require(bool(body.get("model")), "you must provide a model parameter")
+    require(bool(body.get("model")), "you must provide a model parameter")
     messages: Any = body.get("messages")
-    _require(isinstance(messages, list), "Missing required parameter: 'messages'.")
-    _require(bool(messages), "Invalid 'messages': empty array.")
+    require(isinstance(messages, list), "Missing required parameter: 'messages'.")
+    require(bool(messages), "Invalid 'messages': empty array.")
     for index, message in enumerate(messages):
         _check_message(f"messages[{index}]", message)
     _check_results(messages)
     _check_tools(body)
     _check_tool_choice(body)
     _check_response_format(body)
-    _require(body.get("stream") or "stream_options" not in body, "'stream_options' needs 'stream'.")
+    require(body.get("stream") or "stream_options" not in body, "'stream_options' needs 'stream'.")
 
 
-def _require(condition: object, message: str) -> None:
+def require(condition: object, message: str) -> None:
     if not condition:
         raise Refused(message)
 
 
 def _check_message(where: str, message: Mapping[str, Any]) -> None:
     role, content = message.get("role"), message.get("content")
-    _require(role in ROLES, f"Invalid value: {role!r}. Supported values are: {', '.join(ROLES)}.")
+    require(role in ROLES, f"Invalid value: {role!r}. Supported values are: {', '.join(ROLES)}.")
     if "name" in message:
         name = message["name"]
-        _require(
+        require(
             AUTHOR_NAME.fullmatch(name),
             f"Invalid '{where}.name': {name!r} does not match the pattern.",
         )
@@ -52,50 +56,46 @@ def _check_message(where: str, message: Mapping[str, Any]) -> None:
     if role == "assistant" and calls is not None:
         _check_calls(where, calls)
     else:
-        _require("tool_calls" not in message, f"Unknown parameter: '{where}.tool_calls'.")
-        _require(
+        require("tool_calls" not in message, f"Unknown parameter: '{where}.tool_calls'.")
+        require(
             content is not None or (role == "assistant" and message.get("function_call")),
             f"Invalid value for '{where}.content': expected a string, got null.",
         )
     if role == "tool":
-        _require(
-            message.get("tool_call_id"), f"Missing required parameter: '{where}.tool_call_id'."
-        )
+        require(message.get("tool_call_id"), f"Missing required parameter: '{where}.tool_call_id'.")
     if role == "function":
-        _require(message.get("name"), f"Missing required parameter: '{where}.name'.")
+        require(message.get("name"), f"Missing required parameter: '{where}.name'.")
     if isinstance(content, list):
-        _require(content, f"Invalid '{where}.content': empty array.")
+        require(content, f"Invalid '{where}.content': empty array.")
         for part in content:
             _check_part(where, str(role), part)
     else:
-        _require(
-            content is None or isinstance(content, str), f"Invalid type for '{where}.content'."
-        )
+        require(content is None or isinstance(content, str), f"Invalid type for '{where}.content'.")
 
 
 def _check_calls(where: str, calls: object) -> None:
-    _require(isinstance(calls, list) and calls, f"Invalid '{where}.tool_calls': empty array.")
+    require(isinstance(calls, list) and calls, f"Invalid '{where}.tool_calls': empty array.")
     assert isinstance(calls, list)
     for call in calls:
-        _require(call.get("id"), f"Missing required parameter: '{where}.tool_calls[0].id'.")
+        require(call.get("id"), f"Missing required parameter: '{where}.tool_calls[0].id'.")
         function = call["function"]
-        _require(
+        require(
             FUNCTION_NAME.fullmatch(function["name"]),
             f"Invalid '{where}.tool_calls[0].function.name': {function['name']!r}.",
         )
-        _require(
+        require(
             isinstance(function.get("arguments"), str), f"Invalid type for '{where}...arguments'."
         )
     ids = [call["id"] for call in calls]
-    _require(len(ids) == len(set(ids)), f"Duplicate tool call ids in '{where}'.")
+    require(len(ids) == len(set(ids)), f"Duplicate tool call ids in '{where}'.")
 
 
 def _check_part(where: str, role: str, part: Mapping[str, Any]) -> None:
     kind = part.get("type")
     allowed = {"user": ("text", "image_url"), "assistant": ("text", "refusal")}.get(role, ("text",))
-    _require(kind in allowed, f"Invalid content type {kind!r} in '{where}' of role {role}.")
+    require(kind in allowed, f"Invalid content type {kind!r} in '{where}' of role {role}.")
     if kind == "image_url":
-        _require(IMAGE_URL.match(part["image_url"]["url"]), f"Invalid image URL in '{where}'.")
+        require(IMAGE_URL.match(part["image_url"]["url"]), f"Invalid image URL in '{where}'.")
 
 
 def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
@@ -104,7 +104,7 @@ def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             answered = message["tool_call_id"]
-            _require(
+            require(
                 answered in open_calls,
                 f"Invalid parameter: messages[{index}] with role 'tool' must be a response to a "
                 "preceding message with 'tool_calls'.",
@@ -117,7 +117,7 @@ def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _all_answered(open_calls: set[str]) -> None:
-    _require(
+    require(
         not open_calls,
         "An assistant message with 'tool_calls' must be followed by tool messages responding to "
         "each 'tool_call_id'. The following tool_call_ids did not have response messages: "
@@ -127,70 +127,70 @@ def _all_answered(open_calls: set[str]) -> None:
 
 def _check_tools(body: Mapping[str, Any]) -> None:
     if "tools" not in body:
-        _require(
+        require(
             "parallel_tool_calls" not in body,
             "'parallel_tool_calls' is only allowed when 'tools' are specified.",
         )
         return
     tools = body["tools"]
-    _require(tools, "Invalid 'tools': empty array. Expected an array with minimum length 1.")
+    require(tools, "Invalid 'tools': empty array. Expected an array with minimum length 1.")
     names = [tool["function"]["name"] for tool in tools]
-    _require(len(names) == len(set(names)), "Tool names must be unique.")
+    require(len(names) == len(set(names)), "Tool names must be unique.")
     for tool in tools:
         function = tool["function"]
         name = function["name"]
-        _require(
+        require(
             tool.get("type") == "function", f"Invalid value for tool type: {tool.get('type')!r}."
         )
-        _require(FUNCTION_NAME.fullmatch(name), f"Invalid tool name {name!r}.")
+        require(FUNCTION_NAME.fullmatch(name), f"Invalid tool name {name!r}.")
         parameters = function.get("parameters", {"type": "object", "properties": {}})
-        _require(
+        require(
             isinstance(parameters, dict) and parameters.get("type") == "object",
             f"Invalid schema for function {name!r}: it must be of 'type: \"object\"'.",
         )
         if function.get("strict"):
-            _check_strict(f"function {name!r}", parameters)
+            check_strict(f"function {name!r}", parameters)
 
 
-def _check_strict(what: str, schema: Any) -> None:
+def check_strict(what: str, schema: Any) -> None:
     if isinstance(schema, list):
         for item in schema:
-            _check_strict(what, item)
+            check_strict(what, item)
         return
     if not isinstance(schema, dict):
         return
     if schema.get("type") == "object":
-        _require(
+        require(
             schema.get("additionalProperties") is False,
             f"Invalid schema for {what}: 'additionalProperties' must be supplied and false.",
         )
         properties = set(schema.get("properties", {}))
-        _require(
+        require(
             properties == set(schema.get("required", [])),
             f"Invalid schema for {what}: 'required' must include every key in properties.",
         )
-    _require("default" not in schema, f"Invalid schema for {what}: 'default' is not permitted.")
+    require("default" not in schema, f"Invalid schema for {what}: 'default' is not permitted.")
     for key, value in schema.items():
         for inner in value.values() if key in ("properties", "$defs") else [value]:
-            _check_strict(what, inner)
+            check_strict(what, inner)
 
 
 def _check_tool_choice(body: Mapping[str, Any]) -> None:
     choice = body.get("tool_choice")
     if choice is None:
         return
-    _require(
+    require(
         body.get("tools"),
         "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are.",
     )
     if isinstance(choice, str):
-        _require(
+        require(
             choice in ("none", "auto", "required"), f"Invalid value for 'tool_choice': {choice!r}."
         )
         return
     name = choice["function"]["name"]
     names = [tool["function"]["name"] for tool in body["tools"]]
-    _require(
+    require(
         name in names,
         f"Invalid value for 'tool_choice': Tool choice {name!r} not found in 'tools'.",
     )
@@ -201,18 +201,18 @@ def _check_response_format(body: Mapping[str, Any]) -> None:
     if wanted is None:
         return
     kind = wanted.get("type")
-    _require(
+    require(
         kind in ("text", "json_object", "json_schema"), f"Invalid 'response_format.type': {kind!r}."
     )
     if kind == "json_object":
-        _require(
+        require(
             "json" in str(body["messages"]).lower(),
             "'messages' must contain the word 'json' to use the response format 'json_object'.",
         )
     if kind == "json_schema":
         schema = wanted["json_schema"]
-        _require(
+        require(
             FUNCTION_NAME.fullmatch(schema["name"]), "Invalid 'response_format.json_schema.name'."
         )
         if schema.get("strict"):
-            _check_strict(f"response_format {schema['name']!r}", schema["schema"])
+            check_strict(f"response_format {schema['name']!r}", schema["schema"])

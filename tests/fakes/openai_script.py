@@ -90,6 +90,9 @@ class Reply:
     gate: Gate | None = None
     hold: bool = False
     delay: float = 0.0
+    items: Sequence[Mapping[str, Any]] = ()
+    """Further items of an answer over the Responses API, such as calls of hosted tools."""
+    annotations: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +139,12 @@ class Request:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return list(self.body.get("messages", []))
+        return list(self.body.get("messages", [])) or [*map(_as_message, self.items)]
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """The input of a request to the Responses API."""
+        return list(self.body.get("input", []))
 
     @property
     def roles(self) -> list[str]:
@@ -144,7 +152,8 @@ class Request:
 
     @property
     def tools(self) -> list[str]:
-        return [tool["function"]["name"] for tool in self.body.get("tools", [])]
+        given = self.body.get("tools", [])
+        return [tool.get("function", tool).get("name", tool["type"]) for tool in given]
 
     @property
     def system(self) -> str:
@@ -164,6 +173,21 @@ class Request:
     @property
     def last(self) -> dict[str, Any]:
         return self.messages[-1]
+
+
+def _as_message(item: dict[str, Any]) -> dict[str, Any]:
+    """An input item as a chat message."""
+    match item:
+        case {"type": "function_call_output"}:
+            return {"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]}
+        case {"type": "function_call"}:
+            function = {"name": item["name"], "arguments": item["arguments"]}
+            return {
+                "role": "assistant",
+                "tool_calls": [{"id": item["call_id"], "function": function}],
+            }
+        case _:
+            return item
 
 
 def content_text(message: Mapping[str, Any]) -> str:

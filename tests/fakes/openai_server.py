@@ -23,6 +23,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from tests.fakes.openai_checks import Refused, check_request
+from tests.fakes.openai_responses import ResponsesApi
 from tests.fakes.openai_script import (
     Answer,
     Call,
@@ -52,6 +53,7 @@ class FakeOpenAI:
         self.gate = Gate()
         self.models = set(models)
         self.embedded: list[str] = []
+        self.responses = ResponsesApi()
         self.connections = 0
         """Requests being answered right now."""
         self._answers: deque[Script] = deque(answers)
@@ -78,6 +80,8 @@ class FakeOpenAI:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._completions)
         app.router.add_post("/openai/deployments/{deployment}/chat/completions", self._completions)
+        app.router.add_post("/v1/responses", self._completions)
+        self.responses.add_routes(app)
         app.router.add_post("/v1/embeddings", self._embeddings)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/control/open", self._control_open)
@@ -133,7 +137,7 @@ class FakeOpenAI:
             case Reply() as reply:
                 if reply.hold and reply.gate:
                     await reply.gate.passed()
-                return await _reply(request, recorded, reply)
+                return await self._reply(request, recorded, reply)
 
     def _refusal(self, request: web.Request, body: dict[str, Any]) -> Fail | None:
         bearer = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
@@ -147,10 +151,30 @@ class FakeOpenAI:
             message = f"The model `{model}` does not exist or you do not have access to it."
             return Fail(status=404, code="model_not_found", message=message)
         try:
-            check_request(body)
+            if _is_response(request.path):
+                self.responses.check(body)
+            else:
+                check_request(body)
         except Refused as error:
-            return Fail(status=400, message=str(error))
+            return Fail(status=400, message=str(error), code=error.code)
         return None
+
+    async def _reply(self, request: web.Request, sent: Request, reply: Reply) -> web.StreamResponse:
+        over_responses = _is_response(request.path)
+        if not sent.body.get("stream"):
+            await _step(reply)
+            whole = self.responses.response(sent, reply) if over_responses else None
+            return web.json_response(whole or _completion(sent, reply))
+        response = await _open_stream(request)
+        pieces = _cut(reply.text or "", reply.chunks)
+        for chunk in (
+            self.responses.events(sent, reply, pieces) if over_responses else _chunks(sent, reply)
+        ):
+            await _step(reply)
+            await _send(response, chunk)
+        if not over_responses:
+            await response.write(b"data: [DONE]\n\n")
+        return response
 
     def _next(self, request: Request) -> Answer:
         for rule in self._rules:
@@ -214,16 +238,8 @@ def _error(failure: Fail) -> web.Response:
     return web.json_response({"error": error}, status=failure.status, headers=failure.headers)
 
 
-async def _reply(request: web.Request, sent: Request, reply: Reply) -> web.StreamResponse:
-    if not sent.body.get("stream"):
-        await _step(reply)
-        return web.json_response(_completion(sent, reply))
-    response = await _open_stream(request)
-    for chunk in _chunks(sent, reply):
-        await _step(reply)
-        await _send(response, chunk)
-    await response.write(b"data: [DONE]\n\n")
-    return response
+def _is_response(path: str) -> bool:
+    return path.endswith("/responses")
 
 
 async def _step(reply: Reply) -> None:

@@ -253,6 +253,27 @@ def with_executor(executor: Part) -> Part:
 
 POWERS: list[tuple[Part, str]] = [
     *((agent("a", model_client=model), entry) for model, entry in MODELS),
+    (
+        part(
+            "autogen_ext.agents.openai.OpenAIAgent",
+            name="a",
+            description="",
+            model="gpt-4o",
+            instructions="",
+            tools=[
+                "web_search_preview",
+                {
+                    "type": "mcp",
+                    "server_label": "a",
+                    "server_url": "https://x.com",
+                    "headers": {"Key": "secret-1"},
+                },
+            ],
+        ),
+        "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }, "
+        "{ hosted = { type = 'web_search_preview' } }, "
+        "{ hosted = { type = 'mcp', server_label = 'a', server_url = 'https://x.com' } }",
+    ),
     *((agent("a", workbench=[bench]), entry) for bench, entry in WORKBENCHES),
     *((with_executor(executor), entry) for executor, entry in EXECUTORS),
     *(

@@ -231,6 +231,8 @@ def test_the_config_of_the_project_and_the_starter_ask_nothing(name: str):
         ("[models.m]\nprovider = 'anthropic'", "variable", "ANTHROPIC_BASE_URL"),
         ("[models.m]\nprovider = 'bedrock'", "variable", "AWS_ACCESS_KEY_ID"),
         ("[teams.t.agents.a]\ntools = ['os:system']", "Python", "os:system"),
+        ("[teams.t.agents.a]\nhosted_tools = ['x']", "address", "OpenAI's tool x"),
+        ("[teams.t.agents.a]\nhosted_tools = [{ type = 'x' }]", "address", "OpenAI's tool x"),
         ("[teams.t]\ntrusted_modules = ['mine']", "Python", "mine"),
         ("[teams.t]\nallow = [{ command = ['sh', '-c', 'x'] }]", "command", "sh -c x"),
         ("[teams.t]\nallow = [{ base_url = 'https://x.com' }]", "address", "https://x.com"),

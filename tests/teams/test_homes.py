@@ -22,6 +22,8 @@ HOMES = {
         MessageFilterAgent MessageFilterConfig PerSourceFilter
         ApprovalRequest ApprovalResponse ApprovalFuncType
     """,
+    "teams.agents.azure": "AzureAIAgent",
+    "teams.agents.openai": "OpenAIAgent OpenAIAssistantAgent",
     "teams.base": """
         ChatAgent Response Team TaskRunner TaskResult Handoff
         TerminationCondition AndTerminationCondition OrTerminationCondition TerminatedException

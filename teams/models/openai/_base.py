@@ -64,7 +64,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
     ) -> None:
         arguments = {name: value for name, value in create_args.items() if value is not None}
         self._client = client
-        self._completions = client.chat.completions  # it imports half of the SDK: not later
+        self._completions: Any = client.chat.completions  # imports half of the SDK: not later
         self._model: str = arguments["model"]
         self._parallel_tool_calls: bool | None = arguments.pop("parallel_tool_calls", None)
         self._stream_options: Wire | None = arguments.pop("stream_options", None)
@@ -83,6 +83,11 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         self._provider = "azure.ai.openai" if azure else "openai"
         self._endpoint = openai_endpoint(client, self._model)
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+
+    @property
+    def sdk_client(self) -> AsyncOpenAI | AsyncAzureOpenAI:
+        """The client of the `openai` package; this object closes it."""
+        return self._client
 
     @property
     def model(self) -> str:
@@ -201,15 +206,15 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
             completions = self._completions.with_raw_response
             async with Deadline(self._endpoint, self._deadline).limit():
                 response = cast(
-                    "LegacyAPIResponse[Any]", await completions.create(**_sdk_arguments(body))
+                    "LegacyAPIResponse[Any]", await completions.create(**self._arguments(body))
                 )
             completion = parse_json(response.http_response.content)
-            result = self._count_usage(read_completion(completion, structured=structured))
+            result = self._count_usage(self._read(completion, structured=structured))
         log_call(body["messages"], completion, result)
         return result
 
     async def _stream(self, body: Wire, *, structured: bool) -> AsyncGenerator[Any, None]:
-        answer = Answer()
+        answer = self._new_answer()
         with self._endpoint.errors():
             deadline = Deadline(self._endpoint, self._deadline)
             async with self._open_stream(body, deadline) as lines:
@@ -239,12 +244,23 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         # Lines instead of the SDK's stream, which builds a model of each chunk at ten times the
         # price and hides the comments of a server that is busy.
         streaming = self._completions.with_streaming_response
-        manager = streaming.create(**_sdk_arguments(body), stream=True)
+        manager = streaming.create(**self._arguments(body), stream=True)
         async with deadline.limit():
             response = await manager.__aenter__()
         body_lines = split_lines(response.iter_bytes())
         async with closing_response(response.http_response, body_lines) as lines:
             yield lines
+
+    # The three forms in which the Responses API differs.
+
+    def _arguments(self, body: Wire) -> Wire:
+        return _sdk_arguments(body)
+
+    def _read(self, completion: object, *, structured: bool) -> CreateResult:
+        return read_completion(completion, structured=structured)
+
+    def _new_answer(self) -> Any:
+        return Answer()
 
     def _chunk(self, data: bytes) -> Any:
         chunk: Any = parse_json(data)

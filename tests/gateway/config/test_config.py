@@ -433,7 +433,7 @@ agents.b = {}
         pytest.param(
             ("agents.b = {}", "agents.b = { type = 'user' }"),
             "agents.b",
-            "found 'user', expected type = 'assistant', 'user_proxy', "
+            "found 'user', expected type = 'assistant', 'openai', 'user_proxy', "
             "'code_executor', 'society_of_mind' or 'message_filter'",
             id="agent-type",
         ),

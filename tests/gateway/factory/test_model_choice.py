@@ -70,6 +70,10 @@ CONFIG = """
     factory = "choice_parts:flexible"
     [teams.rigid]
     factory = "choice_parts:rigid"
+    [teams.news]
+    type = "round_robin"
+    max_turns = 1
+    agents.reporter = { type = "openai" }
     [teams.outer]
     type = "round_robin"
     participants = ["rigid"]
@@ -120,6 +124,7 @@ async def test_a_model_that_the_team_cannot_use_is_named_with_the_reason(tmp_pat
     assert set(problems(teams, "writers").values()) == {""}
     for team in ("rigid", "outer"):
         assert "'rigid' makes its own model clients" in problems(teams, team)["quick"]
+    assert "'reporter' asks OpenAI" in problems(teams, "news")["quick"]
     assert [choice.label for choice in teams.model_choices("desk")] == [
         "big-1",
         "small-1",

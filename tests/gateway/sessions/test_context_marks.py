@@ -60,8 +60,8 @@ def test_a_reason_names_few_tools():
 
 def test_a_memory_marks_once():
     found = marks()
-    assert found.add_memory()
-    assert not found.add_memory()
+    assert found.add_source("memory")
+    assert not found.add_source("memory")
     assert f"results of {MEMORY}" in found.rule(call("mail")).because
 
 

@@ -1,0 +1,65 @@
+"""Answers of services that keep conversations and run tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from teams._base.image import Image
+from teams.models._types import (
+    AssistantMessage,
+    CreateResult,
+    FunctionExecutionResult,
+    LLMMessage,
+    ModelInfo,
+    UserMessage,
+)
+
+ABLE: ModelInfo = {
+    "vision": True,
+    "function_calling": True,
+    "json_output": True,
+    "structured_output": True,
+    "family": "unknown",
+}
+"""Abilities of a model that is not known by its name."""
+
+
+class HostedResult(CreateResult, defer_build=True):
+    """An answer, with its id at the service."""
+
+    response_id: str
+    """The id to go on from."""
+
+    used: list[FunctionExecutionResult] = Field(default_factory=list[FunctionExecutionResult])
+    """Tools that the service has run for it."""
+
+    images: list[str] = Field(default_factory=list[str])
+    """Images that it has made, in base64."""
+
+    citations: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """Places that the text names as its sources."""
+
+
+def since_last_of(source: str, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:
+    """The messages after the agent's own last one."""
+    for place in reversed(range(len(messages))):
+        message = messages[place]
+        if isinstance(message, AssistantMessage) and message.source == source:
+            return messages[place + 1 :]
+    return messages
+
+
+def parts_of(message: UserMessage) -> list[str | Image]:
+    """Texts and images, after the name of an agent that speaks."""
+    said = [] if message.source == "user" else [f"{message.source} said:\n"]
+    parts = [message.content] if isinstance(message.content, str) else message.content
+    return [*said, *parts]
+
+
+def ran_there(name: str, call_id: str, *, failed: bool = False) -> FunctionExecutionResult:
+    """A note that the provider has run a tool."""
+    text = f"The provider has run it: {'failed' if failed else 'completed'}."
+    return FunctionExecutionResult(content=text, name=name, call_id=call_id, is_error=failed)
