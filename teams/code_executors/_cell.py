@@ -1,0 +1,98 @@
+"""The output of a notebook's cell, as its kernel's messages tell it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from teams._base.safe_files import write_file
+from teams.code_executors._output import BoundedOutput
+
+MOST_SHOWN = 20
+"""Pictures and HTML kept of one cell."""
+LARGEST_SHOWN = 20_000_000
+"""Characters of them, in all."""
+
+_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/svg+xml": "svg", "text/html": "html"}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class DataItem:
+    """A picture or HTML that code showed; PNG and JPEG in base64."""
+
+    mime_type: str
+    data: str
+
+    def save(self, folder: Path) -> Path:
+        """Write it as a new file. Raises OSError and ValueError."""
+        path = folder / f"output-{uuid4().hex[:8]}.{_SUFFIXES[self.mime_type]}"
+        is_text = self.mime_type in ("image/svg+xml", "text/html")
+        data = self.data.encode() if is_text else base64.b64decode(self.data)
+        write_file(folder, path.name, data)
+        return path
+
+
+class CellOutput:
+    """Collects the output of one request to a kernel, within bounds."""
+
+    def __init__(self, request: str) -> None:
+        self.request = request
+        self.failed = False
+        self.items: list[DataItem] = []
+        self._text = BoundedOutput()
+        self._in_line = False
+        self._size = 0
+        self._left_out = 0
+
+    def take(self, message: Mapping[str, Any]) -> bool:
+        """Take a kernel's message; True for the last one of the request."""
+        if message["parent_header"].get("msg_id") != self.request:
+            return False
+        content = message["content"]
+        match message["header"]["msg_type"]:
+            case "stream":
+                self._add(content["text"])
+            case "error":
+                self.failed = True
+                trace = content["traceback"] or [f"{content['ename']}: {content['evalue']}"]
+                self._add_line(_COLOURS.sub("", "\n".join(trace)))
+            case "display_data" | "update_display_data" | "execute_result":
+                self._show(content["data"])
+            case "status":
+                return content["execution_state"] == "idle"
+            case _:
+                pass
+        return False
+
+    def text(self) -> str:
+        """The texts of the cell; a line says how much was not kept."""
+        left = f"\n[... {self._left_out} pictures or tables left out ...]\n"
+        return self._text.text() + (left if self._left_out else "")
+
+    def _show(self, data: Mapping[str, Any]) -> None:
+        kind = next((kind for kind in _SUFFIXES if kind in data), None)
+        if kind is not None:
+            self._keep(DataItem(kind, "".join(data[kind])))
+        if kind in (None, "text/html") and (text := "".join(data.get("text/plain", ""))):
+            self._add_line(text)
+
+    def _keep(self, item: DataItem) -> None:
+        self._size += len(item.data)
+        if len(self.items) < MOST_SHOWN and self._size <= LARGEST_SHOWN:
+            self.items.append(item)
+        else:
+            self._left_out += 1
+
+    def _add_line(self, text: str) -> None:
+        self._add(f"\n{text}\n" if self._in_line else f"{text}\n")
+
+    def _add(self, text: str) -> None:
+        if text:
+            self._text.add(text.encode(errors="replace"))
+            self._in_line = not text.endswith("\n")
