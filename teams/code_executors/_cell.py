@@ -14,9 +14,8 @@ from teams._base.safe_files import write_file
 from teams.code_executors._output import BoundedOutput
 
 MOST_SHOWN = 20
-"""Pictures and HTML kept of one cell."""
 LARGEST_SHOWN = 20_000_000
-"""Characters of them, in all."""
+"""Pictures and tables kept of one cell, and their characters in all."""
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/svg+xml": "svg", "text/html": "html"}
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -32,23 +31,23 @@ class DataItem:
     def save(self, folder: Path) -> Path:
         """Write it as a new file. Raises OSError and ValueError."""
         path = folder / f"output-{uuid4().hex[:8]}.{_SUFFIXES[self.mime_type]}"
-        is_text = self.mime_type in ("image/svg+xml", "text/html")
-        data = self.data.encode() if is_text else base64.b64decode(self.data)
-        write_file(folder, path.name, data)
+        encoded = self.mime_type in ("image/png", "image/jpeg")
+        write_file(
+            folder, path.name, base64.b64decode(self.data) if encoded else self.data.encode()
+        )
         return path
 
 
 class CellOutput:
     """Collects the output of one request to a kernel, within bounds."""
 
-    def __init__(self, request: str) -> None:
+    def __init__(self, request: str = "") -> None:
         self.request = request
         self.failed = False
         self.items: list[DataItem] = []
         self._text = BoundedOutput()
         self._in_line = False
-        self._size = 0
-        self._left_out = 0
+        self._room = LARGEST_SHOWN
 
     def take(self, message: Mapping[str, Any]) -> bool:
         """Take a kernel's message; True for the last one of the request."""
@@ -61,7 +60,7 @@ class CellOutput:
             case "error":
                 self.failed = True
                 trace = content["traceback"] or [f"{content['ename']}: {content['evalue']}"]
-                self._add_line(_COLOURS.sub("", "\n".join(trace)))
+                self.add_line(_COLOURS.sub("", "\n".join(trace)))
             case "display_data" | "update_display_data" | "execute_result":
                 self._show(content["data"])
             case "status":
@@ -71,28 +70,25 @@ class CellOutput:
         return False
 
     def text(self) -> str:
-        """The texts of the cell; a line says how much was not kept."""
-        left = f"\n[... {self._left_out} pictures or tables left out ...]\n"
-        return self._text.text() + (left if self._left_out else "")
+        """The texts of the cell, shortened in the middle."""
+        return self._text.text()
 
-    def _show(self, data: Mapping[str, Any]) -> None:
-        kind = next((kind for kind in _SUFFIXES if kind in data), None)
-        if kind is not None:
-            self._keep(DataItem(kind, "".join(data[kind])))
-        if kind in (None, "text/html") and (text := "".join(data.get("text/plain", ""))):
-            self._add_line(text)
-
-    def _keep(self, item: DataItem) -> None:
-        self._size += len(item.data)
-        if len(self.items) < MOST_SHOWN and self._size <= LARGEST_SHOWN:
-            self.items.append(item)
-        else:
-            self._left_out += 1
-
-    def _add_line(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
+        """Add a text as lines of its own."""
         self._add(f"\n{text}\n" if self._in_line else f"{text}\n")
 
     def _add(self, text: str) -> None:
-        if text:
-            self._text.add(text.encode(errors="replace"))
-            self._in_line = not text.endswith("\n")
+        self._text.add(text.encode(errors="replace"))
+        self._in_line = not text.endswith("\n") if text else self._in_line
+
+    def _show(self, data: Mapping[str, Any]) -> None:
+        kind = next((kind for kind in _SUFFIXES if kind in data), None)
+        if kind in (None, "text/html") and (text := "".join(data.get("text/plain", ""))):
+            self.add_line(text)
+        if kind is not None:
+            item = DataItem(kind, "".join(data[kind]))
+            if len(self.items) < MOST_SHOWN and len(item.data) <= self._room:
+                self._room -= len(item.data)
+                self.items.append(item)
+            else:
+                self.add_line(f"[{kind} left out: too much was shown]")

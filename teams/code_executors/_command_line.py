@@ -22,7 +22,7 @@ from teams.code_executors._functions import (
 )
 from teams.code_executors._results import append_result, filled_until_cancelled
 from teams.code_executors._work_folder import WorkFolder
-from teams.code_executors._work_size import within_size
+from teams.code_executors._work_size import check_limits, within_size
 
 # Language -> the program that runs it, and its files' suffix.
 _LANGUAGES = {
@@ -58,10 +58,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         delete_scripts: bool,
         work_mb: float | None,
     ) -> None:
-        if timeout < 1:
-            raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
-        if work_mb is not None and work_mb <= 0:
-            raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
+        check_limits(timeout, work_mb)
         if not functions_module.isidentifier():
             raise ValueError(f"functions_module must be an identifier, found {functions_module!r}.")
         self._timeout = timeout

@@ -17,7 +17,7 @@ from teams.code_executors._cell import CellOutput
 from teams.code_executors._process import TIMED_OUT
 from teams.code_executors._results import append_result, filled_until_cancelled
 from teams.code_executors._work_folder import WorkFolder
-from teams.code_executors._work_size import within_size
+from teams.code_executors._work_size import check_limits, within_size
 
 START_SECONDS = 60
 """Seconds until a kernel has to be ready."""
@@ -63,10 +63,7 @@ class KernelCodeExecutor(CodeExecutor, ABC):
     def __init__(
         self, kernel_name: str, timeout: int, output_dir: Path | str | None, work_mb: float | None
     ) -> None:
-        if timeout < 1:
-            raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
-        if work_mb is not None and work_mb <= 0:
-            raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
+        check_limits(timeout, work_mb)
         self._kernel_name = kernel_name
         self._timeout = timeout
         self._work_mb = work_mb
@@ -118,26 +115,29 @@ class KernelCodeExecutor(CodeExecutor, ABC):
         self._has_run = True
         magic = _SHELLS.get(block.language.lower())
         exit_code, ended = 0, ""
-        output = CellOutput("")
+        output = CellOutput()
         try:
             async with asyncio.timeout(self._timeout):
                 output.request = await kernel.send(
                     f"{magic}\n{block.code}" if magic else block.code
                 )
-                await _until_idle(kernel, output)
+                await until_idle(kernel, output)
         except TimeoutError:
             await self._interrupt(kernel, output.request)
             exit_code = TIMED_OUT
-            ended = f"\nStopped after {self._timeout} s: it took too long.\n"
+            ended = f"Stopped after {self._timeout} s: it took too long."
         except KernelDied as error:
             await self._drop_kernel()
-            exit_code, ended = 1, f"\nThe kernel ended: {error}\n"
+            exit_code, ended = 1, f"The kernel ended: {error}"
         except asyncio.CancelledError:
             await self._interrupt(kernel, output.request)
             raise
-        shown = self._save(output, done)
-        text = (ANEW if is_anew else "") + output.text() + shown + ended
-        return CodeResult(exit_code or int(output.failed), text)
+        self._save(output, done)
+        if ended:
+            output.add_line(ended)
+        return CodeResult(
+            exit_code or int(output.failed), (ANEW if is_anew else "") + output.text()
+        )
 
     async def _interrupt(self, kernel: Kernel, request: str) -> None:
         """Stop the code; a kernel that does not obey is killed."""
@@ -145,7 +145,7 @@ class KernelCodeExecutor(CodeExecutor, ABC):
         try:
             async with asyncio.timeout(INTERRUPT_SECONDS):
                 await kernel.interrupt()
-                await _until_idle(kernel, CellOutput(request))
+                await until_idle(kernel, CellOutput(request))
                 has_ended = True
         except (TimeoutError, KernelDied):
             pass
@@ -158,18 +158,16 @@ class KernelCodeExecutor(CodeExecutor, ABC):
         if kernel is not None:
             await kernel.close()
 
-    def _save(self, output: CellOutput, done: JupyterCodeResult) -> str:
-        """Write what was shown into files; return a line on each."""
-        said = ""
+    def _save(self, output: CellOutput, done: JupyterCodeResult) -> None:
+        """Write what was shown into files, and say so."""
         for item in output.items:
             try:
                 path = item.save(self.output_dir)
             except (OSError, ValueError) as error:
-                said += f"{item.mime_type} could not be saved: {error}\n"
+                output.add_line(f"{item.mime_type} could not be saved: {error}")
             else:
                 done.output_files.append(path)
-                said += f"{item.mime_type} saved as {path.name}\n"
-        return f"\n{said}" if said and not (output.text() or "\n").endswith("\n") else said
+                output.add_line(f"{item.mime_type} saved as {path.name}")
 
     @override
     async def start(self) -> None:
@@ -200,6 +198,6 @@ class KernelCodeExecutor(CodeExecutor, ABC):
         self._has_run = bool(state.get("has_run"))
 
 
-async def _until_idle(kernel: Kernel, output: CellOutput) -> None:
+async def until_idle(kernel: Kernel, output: CellOutput) -> None:
     while not output.take(await kernel.receive()):
         pass

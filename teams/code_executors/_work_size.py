@@ -1,4 +1,4 @@
-"""A bound on the size of the work folder."""
+"""Limits of code: its time, and the size of its work folder."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ EACH = 1.0
 """Seconds between two measurements."""
 MOST_FILES = 100_000
 """Entries that are measured; a folder with more of them is over any bound."""
+
+
+def check_limits(timeout: int, work_mb: float | None) -> None:
+    """Raise ValueError for limits that no code could keep."""
+    if timeout < 1:
+        raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
+    if work_mb is not None and work_mb <= 0:
+        raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
 
 
 async def within_size(

@@ -26,7 +26,7 @@ from teams.code_executors._kernel import (
     KernelDied,
 )
 
-ALIVE_SECONDS = 1.0
+ALIVE_SECONDS = 0.2
 """Seconds of silence between two looks at whether the kernel lives."""
 
 
@@ -118,8 +118,8 @@ class _LocalKernel:
         # ipykernel looks after this process once a second, and ends with it.
         await self._manager.start_kernel(cwd=str(folder), env=environment)
         zmq: Any = importlib.import_module("zmq")
-        self._manager.context.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         self._client = self._manager.client()
+        self._client.context.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
         self._client.start_channels(hb=False)
         await self._client.wait_for_ready(timeout=START_SECONDS)
 

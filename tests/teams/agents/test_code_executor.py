@@ -821,4 +821,5 @@ def test_descriptions_tell_the_terminal_from_the_programmer():
     coder = CodeExecutorAgent("coder", ScriptedExecutor(), model_client=ScriptedModel())
     assert terminal.description == CodeExecutorAgent.DEFAULT_TERMINAL_DESCRIPTION
     assert coder.description == CodeExecutorAgent.DEFAULT_AGENT_DESCRIPTION
-    assert terminal.produced_message_types == (TextMessage,)
+    assert terminal.produced_message_types == (TextMessage, MultiModalMessage)
+    assert coder.produced_message_types == (TextMessage,)
