@@ -855,7 +855,7 @@ async def test_what_code_draws_is_shown_to_a_model_that_sees(tmp_path, vision: b
     assert isinstance(response.chat_message, TextMessage)
     picture = {"data": Image.from_bytes(PNG).to_base64()}
     shown = model.messages()[-1]["content"]
-    assert shown == (["saved as plot.png\n", picture] if vision else "saved as plot.png\n [image]")
+    assert shown == (["saved as plot.png\n", picture] if vision else "saved as plot.png\n\n<image>")
 
 
 async def test_at_most_four_pictures_are_shown(tmp_path):
