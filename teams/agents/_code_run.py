@@ -30,7 +30,7 @@ from teams._run.run import (
 )
 from teams._tools.workbench import TextResultContent, ToolResult, text_result
 from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
-from teams.code_executors._pictures import pictures_of
+from teams.code_executors._cell import pictures_of
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._conversation import OUTCOME_UNKNOWN
 

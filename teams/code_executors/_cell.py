@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from teams._base.safe_files import write_file
+from teams._base.code import CodeResult, JupyterCodeResult
+from teams._base.image import Image
+from teams._base.safe_files import read_file, write_file
+from teams._tools.workbench import LARGEST_PICTURE
 from teams.code_executors._output import BoundedOutput
 
 MOST_SHOWN = 20
@@ -92,3 +95,16 @@ class CellOutput:
                 self.items.append(item)
             else:
                 self.add_line(f"[{kind} left out: too much was shown]")
+
+
+def pictures_of(result: CodeResult) -> list[Image]:
+    """The PNG and JPEG files of a result, as far as they are still there."""
+    found: list[Image] = []
+    for path in result.output_files if isinstance(result, JupyterCodeResult) else ():
+        if path.suffix in (".jpg", ".png"):
+            try:
+                data = read_file(path.parent, path.name, longest=LARGEST_PICTURE)
+                found.append(Image.from_bytes(data))
+            except (OSError, ValueError):  # the result names it all the same
+                continue
+    return found

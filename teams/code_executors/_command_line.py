@@ -20,9 +20,8 @@ from teams.code_executors._functions import (
     required_packages,
     stubs,
 )
-from teams.code_executors._results import append_result, filled_until_cancelled
-from teams.code_executors._work_folder import WorkFolder
-from teams.code_executors._work_size import check_limits, within_size
+from teams.code_executors._output import append_result, filled_until_cancelled
+from teams.code_executors._work_folder import WorkFolder, check_limits, within_size
 
 # Language -> the program that runs it, and its files' suffix.
 _LANGUAGES = {

@@ -14,10 +14,9 @@ from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult, JupyterCodeResult
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._cell import CellOutput
+from teams.code_executors._output import append_result, filled_until_cancelled
 from teams.code_executors._process import TIMED_OUT
-from teams.code_executors._results import append_result, filled_until_cancelled
-from teams.code_executors._work_folder import WorkFolder
-from teams.code_executors._work_size import check_limits, within_size
+from teams.code_executors._work_folder import WorkFolder, check_limits, within_size
 
 START_SECONDS = 60
 """Seconds until a kernel has to be ready."""

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,24 +54,12 @@ class JupyterConnectable(Protocol):
 class DockerJupyterServer:
     """A Jupyter server in a container of its own; an async context manager.
 
-    The container has the limits of `DockerCommandLineCodeExecutor`, but with a network. Only this
-    machine reaches the server.
-
-    Args:
-        custom_image_name: an image with Jupyter's server or kernel gateway; Jupyter's own
-            `scipy-notebook` by default.
-        container_name: a random one by default.
-        auto_remove: remove the container once it stops.
-        stop_container: stop the container at `stop()` and at the end of the program.
-        docker_env: further environment variables.
-        expose_port: the server's port in the container.
-        token: what clients have to show; a random one by default.
-        work_dir: the kernels' folder in the container.
-        bind_dir: a folder of this machine that stands there.
-        mem_limit: the memory of the container.
-        cpus: processors that it may use; None for all.
-
-    Raises ImportError if the extra `docker-jupyter-executor` is missing.
+    The container has the limits of `DockerCommandLineCodeExecutor`, and parameters of the same
+    names, but it has a network. Only this machine reaches the server. The image needs Jupyter's
+    server or kernel gateway; by default it is Jupyter's `scipy-notebook`. `docker_env` are further
+    variables, `expose_port` is the server's port in the container, and `bind_dir` a folder of this
+    machine that stands at `work_dir`, where the kernels run. Name and token are random ones by
+    default. Raises ImportError if the extra `docker-jupyter-executor` is missing.
     """
 
     def __init__(  # noqa: PLR0913 (as documented)
@@ -80,7 +69,7 @@ class DockerJupyterServer:
         container_name: str | None = None,
         auto_remove: bool = True,
         stop_container: bool = True,
-        docker_env: Mapping[str, str] | None = None,
+        docker_env: Mapping[str, str] = {},
         expose_port: int = 8888,
         token: str | None = None,
         work_dir: Path | str = WORKSPACE,
@@ -108,8 +97,7 @@ class DockerJupyterServer:
             stop=stop_container,
             work_dir=str(work_dir),
             command=_SERVER,
-            environment={"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), **own}
-            | {**(docker_env or {})},
+            environment={"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), **own, **docker_env},
             port=expose_port,
         )
         self._container: Container | None = None
@@ -145,12 +133,10 @@ class DockerJupyterServer:
         client = self.get_client()
         try:
             while True:
-                try:
+                with suppress(RuntimeError):
                     await client.list_kernel_specs()
-                except RuntimeError:
-                    await asyncio.sleep(PULSE)
-                else:
                     return
+                await asyncio.sleep(PULSE)
         finally:
             await client.close()
 
@@ -180,14 +166,8 @@ class DockerJupyterCodeResult(JupyterCodeResult):
 class DockerJupyterCodeExecutor(KernelCodeExecutor):
     """Executes code in a kernel of a Jupyter server, which keeps variables.
 
-    Args:
-        jupyter_server: a server or its address. A `DockerJupyterServer` that does not run is
-            started with the kernel, and stopped by `stop`.
-        kernel_name: the kernel's name at the server.
-        timeout: seconds a block may run.
-        output_dir: where the PNG, JPEG, SVG and HTML that code shows are saved on this machine; a
-            temporary folder, which `stop` removes, by default.
-        work_mb: megabytes that this folder may have; code that writes more is stopped.
+    A `DockerJupyterServer` that does not run is started with the kernel, and stopped by `stop`. The
+    other parameters are those of `JupyterCodeExecutor`; `output_dir` is on this machine.
     """
 
     result_type = DockerJupyterCodeResult

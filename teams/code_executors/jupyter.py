@@ -17,7 +17,6 @@ from typing_extensions import override
 
 from teams._base.code import JupyterCodeResult
 from teams._components.component import Component
-from teams.code_executors._environment import harmless_environment
 from teams.code_executors._kernel import (
     LARGEST_MESSAGE,
     START_SECONDS,
@@ -25,6 +24,7 @@ from teams.code_executors._kernel import (
     KernelCodeExecutor,
     KernelDied,
 )
+from teams.code_executors._process import harmless_environment
 
 ALIVE_SECONDS = 0.2
 """Seconds of silence between two looks at whether the kernel lives."""
@@ -53,8 +53,7 @@ class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfi
             temporary folder by default.
         work_mb: megabytes that this folder may have; code that writes more is stopped.
 
-    Raises ImportError if the extra `jupyter-executor` is missing. Starting raises RuntimeError
-    where the kernel does not start.
+    Raises ImportError if the extra `jupyter-executor` is missing.
     """
 
     component_config_schema = JupyterCodeExecutorConfig
@@ -80,15 +79,14 @@ class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfi
         try:
             async with asyncio.timeout(START_SECONDS):
                 await kernel.start(self.output_dir)
-        except (OSError, RuntimeError, LookupError, TimeoutError) as error:
+        except BaseException as error:
             await kernel.close()
-            reason = str(error) or f"it was not ready after {START_SECONDS} s"
+            if not isinstance(error, Exception):
+                raise
+            reason = f"{type(error).__name__}: {error}"
             raise RuntimeError(
                 f"The kernel {self._kernel_name!r} does not start: {reason}"
             ) from error
-        except BaseException:
-            await kernel.close()
-            raise
         return kernel
 
     def _config_value(self, name: str) -> Any:

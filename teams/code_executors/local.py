@@ -14,9 +14,8 @@ from typing_extensions import override
 from teams._base.code import CodeResult
 from teams._components.component import Component
 from teams.code_executors._command_line import CommandLineCodeExecutor
-from teams.code_executors._environment import harmless_environment
 from teams.code_executors._functions import GivenFunction
-from teams.code_executors._process import run_process
+from teams.code_executors._process import harmless_environment, run_process
 
 
 class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):

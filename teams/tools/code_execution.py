@@ -14,7 +14,7 @@ from teams._base.image import Image
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import BaseTool
 from teams.code_executors._base import CodeExecutor
-from teams.code_executors._pictures import pictures_of
+from teams.code_executors._cell import pictures_of
 
 
 class CodeExecutionInput(BaseModel, defer_build=True):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any
@@ -129,7 +129,7 @@ def _as_text(value: Any) -> str:
 
 
 @asynccontextmanager
-async def jupyter_server(token: str = "secret") -> AsyncIterator[JupyterServer]:
+async def jupyter_server(token: str = "secret") -> AsyncGenerator[JupyterServer]:
     """A server at a port of its own, and its end with all kernels."""
     server = JupyterServer(token)
     runner = web.AppRunner(server.application(), shutdown_timeout=0.1)
