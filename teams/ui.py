@@ -87,9 +87,9 @@ async def RichConsole(
     output_stats: bool = False,
     user_input_manager: UserInputManager | None = None,
 ) -> Result:
-    """Print what a run yields, each whole message in a panel, and return its last item.
+    """Print what a run yields in panels, and return its last item.
 
-    The parameters are those of `Console`. Raises ImportError if the extra `rich` is missing.
+    Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra `rich` is missing.
     """
     if importlib.util.find_spec("rich") is None:
         raise ImportError(

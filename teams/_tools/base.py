@@ -176,7 +176,7 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
         return json.dumps(dumped, ensure_ascii=False) if isinstance(dumped, dict) else str(dumped)
 
     def return_value_images(self, value: Any) -> Sequence[Image]:
-        """Images of a result, for a model that sees them beside the text."""
+        """Images of a result, for models with vision."""
         return ()
 
     @abstractmethod

@@ -44,7 +44,7 @@ class CodeExecutor(ComponentBase[BaseModel], ABC):
         """Begin anew, with nothing left of earlier code in memory."""
 
     async def save_state(self) -> Mapping[str, Any]:
-        """What a later executor has to know of this one, as JSON data."""
+        """The state for a later executor, as JSON data."""
         return {}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:

@@ -98,7 +98,7 @@ class CellOutput:
 
 
 def pictures_of(result: CodeResult) -> list[Image]:
-    """The PNG and JPEG files of a result, as far as they are still there."""
+    """The PNG and JPEG files of a result that are still there."""
     found: list[Image] = []
     for path in result.output_files if isinstance(result, JupyterCodeResult) else ():
         if path.suffix in (".jpg", ".png"):

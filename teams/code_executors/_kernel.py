@@ -1,4 +1,4 @@
-"""The base of executors that run code in a Jupyter kernel, which keeps its variables."""
+"""The base of executors that run code in a Jupyter kernel."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class KernelCodeExecutor(CodeExecutor, ABC):
 
     @property
     def output_dir(self) -> Path:
-        """The folder for what code shows; by default a temporary one, removed by `stop`."""
+        """The folder of what code shows, by default temporary."""
         return self._folder.path
 
     @abstractmethod

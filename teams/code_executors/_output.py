@@ -55,7 +55,7 @@ class BoundedOutput:
 async def filled_until_cancelled(
     work: Coroutine[Any, Any, None], done: Result, token: CancellationToken
 ) -> Result:
-    """The result that the work fills; it says so if the token ends the work."""
+    """The result that the work fills until the token ends it."""
     try:
         await run_cancellable(work, token)
     except asyncio.CancelledError:

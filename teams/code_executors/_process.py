@@ -107,7 +107,7 @@ def _kill_group(leader: int) -> None:
 
 
 def harmless_environment() -> dict[str, str]:
-    """This process's variables, but those whose name or value looks like a secret."""
+    """This process's variables without those that look like secrets."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The work folder of code: a given or a temporary one, and the bound on its size."""
+"""The work folder of code, and the bound on its size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_FILES = 100_000
 
 
 class WorkFolder:
-    """The given folder, or a temporary one that is removed with this object."""
+    """The given folder, or a temporary one with the object's life."""
 
     def __init__(self, given: Path | str | None) -> None:
         self.given = None if given is None else Path(given)

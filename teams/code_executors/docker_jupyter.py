@@ -1,4 +1,4 @@
-"""Execute code in a kernel of a Jupyter server, such as one in a container."""
+"""Execute code in kernels of Jupyter servers, also in containers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JupyterConnectable(Protocol):
 
 
 class DockerJupyterServer:
-    """A Jupyter server in a container of its own; an async context manager.
+    """A Jupyter server in a container; an async context manager.
 
     The container has the limits of `DockerCommandLineCodeExecutor`, and parameters of the same
     names, but it has a network. Only this machine reaches the server. The image needs Jupyter's

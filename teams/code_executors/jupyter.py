@@ -1,4 +1,4 @@
-"""Execute code in a Jupyter kernel of this machine, with the user's rights."""
+"""Execute code in a Jupyter kernel, with the user's rights."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfi
 
 
 class _LocalKernel:
-    """A kernel of this machine. Its sockets are files that only this user can open."""
+    """A kernel of this machine, with sockets for this user alone."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""A Jupyter server with real kernels, over the wire that a kernel gateway speaks."""
+"""A Jupyter server with real kernels, over a kernel gateway's wire."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from jupyter_client.manager import AsyncKernelManager
 
 
 class JupyterServer:
-    """The kernels of a server, and what it was asked; `token` is what it wants to see."""
+    """The kernels of a server that wants a token, and its requests."""
 
     def __init__(self, token: str) -> None:
         self.token = token
@@ -130,7 +130,7 @@ def _as_text(value: Any) -> str:
 
 @asynccontextmanager
 async def jupyter_server(token: str = "secret") -> AsyncGenerator[JupyterServer]:
-    """A server at a port of its own, and its end with all kernels."""
+    """A server at a port of its own."""
     server = JupyterServer(token)
     runner = web.AppRunner(server.application(), shutdown_timeout=0.1)
     await runner.setup()

@@ -1,4 +1,4 @@
-"""Code in kernels of a Jupyter server: real kernels behind a server over the wire."""
+"""Code in kernels of a Jupyter server: real ones behind its wire."""
 
 import asyncio
 import os
