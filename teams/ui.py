@@ -89,7 +89,8 @@ async def RichConsole(
 ) -> Result:
     """Print what a run yields in panels, and return its last item.
 
-    Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra `rich` is missing.
+    Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra
+    `rich` is missing.
     """
     if importlib.util.find_spec("rich") is None:
         raise ImportError(

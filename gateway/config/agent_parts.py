@@ -248,7 +248,7 @@ class _Notebook(Section):
     """Name of the kernel, which keeps variables between blocks."""
 
     output_dir: ConfigPath | None = None
-    """Folder of the code; the thread's own if not given."""
+    """Folder of the code; if not given, the thread's own."""
 
 
 class JupyterExecutorConfig(_Notebook):

@@ -88,9 +88,9 @@ class KernelCodeExecutor(CodeExecutor, ABC):
     async def execute_code_blocks(
         self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
     ) -> JupyterCodeResult:
-        """Run the blocks in order, up to the first that fails (exit code 1).
+        """Run the blocks in order, up to the first that fails.
 
-        A block that takes longer than `timeout` is interrupted and ends with exit code 124, one
+        That one has the exit code 1. A block that takes longer than `timeout` is interrupted and ends with exit code 124, one
         that fills the folder beyond `work_mb` with 122. Once the token is cancelled, nothing of the
         code runs on, and the result has the exit code 125. The result says so if a kernel had to be
         started anew. Blocks in a shell's language go to that shell.
