@@ -263,7 +263,7 @@ class JupyterExecutorConfig(_Notebook):
 
 
 class DockerJupyterExecutorConfig(_Notebook):
-    """Code runs in a notebook's kernel, in a container of the thread's own.
+    """Code runs in a notebook's kernel, in a container for the thread.
 
     The container has a network. It needs Parley's extra `docker-jupyter-executor`.
     """

@@ -30,7 +30,7 @@ _SHELLS = {"sh": "%%sh", "shell": "%%sh", "bash": "%%bash"}
 """Languages of shells -> IPython's line that hands a cell to them."""
 
 
-class KernelDied(Exception):
+class KernelDied(RuntimeError):
     """The kernel has ended, and its variables with it."""
 
 
@@ -90,10 +90,9 @@ class KernelCodeExecutor(CodeExecutor, ABC):
     ) -> JupyterCodeResult:
         """Run the blocks in order, up to the first that fails.
 
-        That one has the exit code 1. A block that takes longer than `timeout` is interrupted and ends with exit code 124, one
-        that fills the folder beyond `work_mb` with 122. Once the token is cancelled, nothing of the
-        code runs on, and the result has the exit code 125. The result says so if a kernel had to be
-        started anew. Blocks in a shell's language go to that shell.
+        Exit codes: 1 for code that fails, 124 for what takes longer than `timeout`, 122 for what
+        fills the folder beyond `work_mb`, 125 once the token is cancelled. The result says so if a
+        kernel had to be started anew. Blocks in a shell's language go to that shell.
         """
         done = self.result_type(exit_code=0, output="")
         return await filled_until_cancelled(

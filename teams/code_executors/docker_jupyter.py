@@ -81,7 +81,11 @@ class DockerJupyterServer:
         self._token = secrets.token_hex(32) if token is None else token
         self._port = expose_port
         # The code may read the token: it opens the server of this container alone.
-        own = {"KG_AUTH_TOKEN": self._token, "JUPYTER_TOKEN": self._token}
+        own = {
+            "KG_AUTH_TOKEN": self._token,
+            "JUPYTER_TOKEN": self._token,
+            "KG_LIST_KERNELS": "True",
+        }
         user = (NOBODY, NOBODY) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
         self._settings = ContainerSettings(
             image=custom_image_name or IMAGE,
@@ -194,10 +198,11 @@ class DockerJupyterCodeExecutor(KernelCodeExecutor):
         client = JupyterClient(server if given else server.connection_info)
         try:
             kernel = await client.get_kernel_client(await client.start_kernel(self._kernel_name))
+            is_ready = await kernel.wait_for_ready()
         except BaseException:
             await client.close()
             raise
-        if not await kernel.wait_for_ready():
+        if not is_ready:
             await kernel.close()
             raise RuntimeError(f"The kernel {self._kernel_name!r} was not ready in time.")
         return kernel
