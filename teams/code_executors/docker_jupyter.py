@@ -101,7 +101,8 @@ class DockerJupyterServer:
             stop=stop_container,
             work_dir=str(work_dir),
             command=_SERVER,
-            environment={"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), **own, **docker_env},
+            environment={"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), "KG_LIST_KERNELS": "True"}
+            | {**own, **docker_env},
             port=expose_port,
         )
         self._container: Container | None = None

@@ -78,6 +78,7 @@ async def test_a_notebook_s_kernel_has_the_thread_s_folder_and_its_bound(tmp_pat
     assert executor.dump_component().config["work_mb"] == 0.5
 
 
+@pytest.mark.timeout(40)  # a kernel is started
 async def test_a_notebook_in_a_container_is_bounded_and_has_the_thread_s_folder(engine, tmp_path):
     async with jupyter_server() as server:
         engine.images.add("my/notebook:1")

@@ -178,6 +178,7 @@ async def test_a_thread_without_files_costs_one_look(tmp_path, exists):
     assert await OutputFiles(folder, 0, largest=100).look("t", "u") == ([], None)
 
 
+@pytest.mark.timeout(40)  # a kernel is started
 async def test_a_plot_of_a_notebook_is_a_file_of_the_thread_and_an_image_for_the_model(tmp_path):
     code = f"from IPython.display import display\ndisplay({{'image/png': {PIXEL!r}}}, raw=True)"
     model = ScriptedModel(f"```python\n{code}\n```", "A dot.", "And 2.", vision=True)
@@ -196,6 +197,7 @@ async def test_a_plot_of_a_notebook_is_a_file_of_the_thread_and_an_image_for_the
         assert shown == [f"image/png saved as {name}\n", {"data": PIXEL}]
 
 
+@pytest.mark.timeout(40)  # a kernel is started
 async def test_a_thread_is_told_that_its_kernel_is_another_after_a_restart(tmp_path):
     model = ScriptedModel("```python\nx = 1\n```", "1", "```python\nx\n```", "gone")
 

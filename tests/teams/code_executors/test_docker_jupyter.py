@@ -22,6 +22,8 @@ from teams.core import CancellationToken
 from tests.fakes.docker_engine import Engine, docker_engine
 from tests.fakes.jupyter_server import JupyterServer, jupyter_server
 
+pytestmark = pytest.mark.timeout(40)  # kernels are started
+
 ANEW = "The kernel was started anew: variables and imports of earlier code are gone.\n"
 
 

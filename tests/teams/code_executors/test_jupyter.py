@@ -15,6 +15,8 @@ from teams.code_executor import CodeBlock, CodeExecutor
 from teams.code_executors.jupyter import JupyterCodeExecutor, JupyterCodeResult
 from teams.core import CancellationToken
 
+pytestmark = pytest.mark.timeout(40)  # kernels are started
+
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 ANEW = "The kernel was started anew: variables and imports of earlier code are gone.\n"
 SHOW = "from IPython.display import display\ndisplay({}, raw=True)"
@@ -181,6 +183,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.chaos
 async def test_a_kernel_does_not_outlive_a_killed_process():
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", ORPHAN, stdout=pipe)

@@ -49,6 +49,7 @@ def test_executors_of_teams_and_of_users_are_taken_as_they_are():
     assert executor_of({"executor": users}) is users
 
 
+@pytest.mark.timeout(40)  # a kernel is started
 async def test_the_embedded_notebook_with_its_options(tmp_path: Path):
     executor = executor_of(
         {
