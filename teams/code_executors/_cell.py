@@ -13,7 +13,7 @@ from uuid import uuid4
 from teams._base.code import CodeResult, JupyterCodeResult
 from teams._base.image import Image
 from teams._base.safe_files import read_file, write_file
-from teams._tools.workbench import LARGEST_PICTURE
+from teams._tools.workbench import LARGEST_PICTURE, MOST_PICTURES
 from teams.code_executors._output import BoundedOutput
 
 MOST_SHOWN = 20
@@ -101,7 +101,7 @@ def pictures_of(result: CodeResult) -> list[Image]:
     """The PNG and JPEG files of a result that are still there."""
     found: list[Image] = []
     for path in result.output_files if isinstance(result, JupyterCodeResult) else ():
-        if path.suffix in (".jpg", ".png"):
+        if path.suffix in (".jpg", ".png") and len(found) < MOST_PICTURES:
             try:
                 data = read_file(path.parent, path.name, longest=LARGEST_PICTURE)
                 found.append(Image.from_bytes(data))
