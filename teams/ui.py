@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from inspect import iscoroutinefunction
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
-from teams._base.lazy_exports import refuse_absent
+from teams._base.image import Image
 from teams._base.threads import in_daemon_thread
 from teams._contract.agent import Response
 from teams._contract.team import TaskResult
@@ -23,6 +26,8 @@ from teams.models._types import RequestUsage
 
 if TYPE_CHECKING:
     from teams.agents._user_proxy import AsyncInputFunc, InputFuncType, SyncInputFunc
+
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 Result = TypeVar("Result", TaskResult, Response)
 
@@ -72,6 +77,34 @@ async def Console(
     message and a summary. Raises ValueError if the stream ends without a result.
     """
     printer = _Printer(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
+    return await _print(stream, printer, user_input_manager)
+
+
+async def RichConsole(
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    *,
+    no_inline_images: bool = False,
+    output_stats: bool = False,
+    user_input_manager: UserInputManager | None = None,
+) -> Result:
+    """Print what a run yields in panels, and return its last item.
+
+    Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra
+    `rich` is missing.
+    """
+    if importlib.util.find_spec("rich") is None:
+        raise ImportError(
+            "RichConsole needs the extra 'rich': pip install \"parley-gateway[rich]\"."
+        )
+    printer = _PanelPrinter(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
+    return await _print(stream, printer, user_input_manager)
+
+
+async def _print(
+    stream: AsyncGenerator[BaseAgentEvent | BaseChatMessage | Result, None],
+    printer: _Printer,
+    user_input_manager: UserInputManager | None,
+) -> Result:
     async with aclosing(stream):
         async for item in stream:
             match item:
@@ -121,14 +154,20 @@ class _Printer:
     def message(self, message: BaseAgentEvent | BaseChatMessage) -> None:
         self._end_line()
         if message.id not in self._streamed_ids:
-            _write(f"{_header(type(message).__name__, message.source)}{self._text(message)}\n")
+            self._show(message)
         self._count(message.models_usage)
+
+    def _show(self, message: BaseAgentEvent | BaseChatMessage) -> None:
+        _write(f"{_header(type(message).__name__, message.source)}{self._text(message)}\n")
+
+    def _note(self, text: str) -> None:
+        _write(text)
 
     def task_result(self, result: TaskResult) -> None:
         self._end_line()
         for request in result.pending:
             asker = "/".join(request.agent)
-            _write(
+            self._note(
                 f"Waiting for {request.kind} ({asker}, {request.request_id}): {request.prompt}\n"
             )
         self._summary(len(result.messages), "messages", result.stop_reason)
@@ -148,7 +187,7 @@ class _Printer:
         self._prompt_tokens += usage.prompt_tokens
         self._completion_tokens += usage.completion_tokens
         if self._stats:
-            _write(
+            self._note(
                 f"[Prompt tokens: {usage.prompt_tokens}, "
                 f"Completion tokens: {usage.completion_tokens}]\n"
             )
@@ -157,7 +196,7 @@ class _Printer:
         if not self._stats:
             return
         reason = "" if stop_reason is None else f"Finish reason: {stop_reason}\n"
-        _write(
+        self._note(
             f"---------- Summary ----------\n"
             f"Number of {what}: {count}\n{reason}"
             f"Total prompt tokens: {self._prompt_tokens}\n"
@@ -171,6 +210,34 @@ class _Printer:
             _write("\n")
 
 
+class _PanelPrinter(_Printer):
+    """Prints messages in panels of `rich`, without escapes of their own."""
+
+    def __init__(self, *, inline_images: bool, stats: bool) -> None:
+        super().__init__(inline_images=inline_images, stats=stats)
+        self._console: Any = importlib.import_module("rich.console").Console(highlight=False)
+
+    def chunk(self, chunk: ModelClientStreamingChunkEvent) -> None:
+        """Nothing: a panel is printed whole."""
+
+    def _show(self, message: BaseAgentEvent | BaseChatMessage) -> None:
+        panel: Any = importlib.import_module("rich.panel").Panel
+        title = self._plain(f"{type(message).__name__} ({message.source})")
+        text = self._plain(message.to_text().rstrip("\n"))
+        self._console.print(panel(text, title=title, title_align="left"))
+        if self._inline_images and isinstance(message, MultiModalMessage):
+            for image in message.content:
+                if isinstance(image, Image):
+                    _write(MultiModalMessage(content=[image], source="").to_text(iterm=True))
+
+    def _note(self, text: str) -> None:
+        self._console.print(self._plain(text), end="")
+
+    def _plain(self, text: str) -> Any:
+        """The text without markup, terminal escapes, and changes of direction."""
+        return importlib.import_module("rich.text").Text(_INVISIBLE.sub("", text))
+
+
 def _header(kind: str, source: str) -> str:
     return f"---------- {kind} ({source}) ----------\n"
 
@@ -180,8 +247,4 @@ def _write(text: str) -> None:
     sys.stdout.flush()
 
 
-__all__ = ["Console", "UserInputManager"]
-
-
-if not TYPE_CHECKING:
-    __getattr__ = refuse_absent(__name__)
+__all__ = ["Console", "RichConsole", "UserInputManager"]

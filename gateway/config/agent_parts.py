@@ -258,6 +258,47 @@ class DockerExecutorConfig(_Executor):
     """
 
 
+class _Notebook(Section):
+    timeout: int = Field(default=CODE_SECONDS, ge=1)
+    """Seconds a block of code may run."""
+
+    kernel_name: str = "python3"
+    """Name of the kernel, which keeps variables between blocks."""
+
+    output_dir: ConfigPath | None = None
+    """Folder of the code; if not given, the thread's own."""
+
+
+class JupyterExecutorConfig(_Notebook):
+    """Code runs in a notebook's kernel on this machine, with your rights.
+
+    If others can reach the team, `parley serve` needs `local_code = true` in [policies] for it. It
+    needs Parley's extra `jupyter-executor`.
+    """
+
+    type: Literal["jupyter"]
+    """Kind of executor."""
+
+
+class DockerJupyterExecutorConfig(_Notebook):
+    """Code runs in a notebook's kernel, in a container for the thread.
+
+    The container has a network. It needs Parley's extra `docker-jupyter-executor`.
+    """
+
+    type: Literal["docker_jupyter"]
+    """Kind of executor."""
+
+    image: str = ""
+    """Image with Jupyter; quay.io/jupyter/scipy-notebook if not given."""
+
+    mem_limit: str = "1g"
+    """Memory of the container."""
+
+    cpus: float = Field(default=1.0, gt=0)
+    """Processors that the container may use."""
+
+
 class OwnExecutorConfig(_OwnPart):
     """An executor of your own."""
 
@@ -265,6 +306,8 @@ class OwnExecutorConfig(_OwnPart):
 ExecutorConfig = Annotated[
     Annotated[DockerExecutorConfig, Tag("docker")]
     | Annotated[LocalExecutorConfig, Tag("local")]
+    | Annotated[JupyterExecutorConfig, Tag("jupyter")]
+    | Annotated[DockerJupyterExecutorConfig, Tag("docker_jupyter")]
     | Annotated[OwnExecutorConfig, Tag("path")],
     Discriminator(tag_by("path", or_type=True)),
 ]

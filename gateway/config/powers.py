@@ -20,7 +20,7 @@ BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
 """Variables that the built-in config reads, too."""
 BUILT_IN_ADDRESS = "https://api.openai.com/v1"
 
-FOLDERS = {"work_dir", "bind_dir", "virtual_env", "cwd", "mount", "roots"}
+FOLDERS = {"work_dir", "bind_dir", "output_dir", "virtual_env", "cwd", "mount", "roots"}
 STATE = {("store", "folder"), ("logging", "file")}
 """Places that Parley writes to itself: inside the config's own folder they are no power."""
 
@@ -65,8 +65,9 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))
             for kind in (table.get("type"), table.get("executor")):
-                if kind in ("local", "docker"):
-                    yield Power("code", "on this machine" if kind == "local" else "in a container")
+                if kind in ("local", "jupyter", "docker", "docker_jupyter"):
+                    is_here = kind in ("local", "jupyter")
+                    yield Power("code", "on this machine" if is_here else "in a container")
             hosted: Any = table.get("hosted_tools")
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool

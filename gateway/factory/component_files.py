@@ -44,6 +44,11 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _CONTAINER = {"read_only": True, "cpus": 1.0}
 """Limits of a container; one that says otherwise needs the operator's word."""
 
+_WITH_FOLDER = {"DockerCommandLineCodeExecutor", "LocalCommandLineCodeExecutor"} | {
+    "JupyterCodeExecutor"
+}
+"""Executors whose code fills a folder of this machine."""
+
 _HARMLESS = {"timeout", "work_dir", "bind_dir", "extra_volumes", "functions_module"} | {
     *("auto_remove", "stop_container", "delete_tmp_files", "work_mb")
 }
@@ -109,7 +114,7 @@ def set_limits(data: Any, *, work_mb: float) -> None:
     for node in _components(data):
         kind, config = _class_of(node), node["config"]
         names = _names(kind) if kind else set[str]()
-        if names & {"DockerCommandLineCodeExecutor", "LocalCommandLineCodeExecutor"}:
+        if names & _WITH_FOLDER:
             given = config.get("work_mb")
             is_less = isinstance(given, int | float) and given < work_mb
             config["work_mb"] = given if is_less else work_mb
@@ -298,6 +303,12 @@ def _local(config: Any) -> Iterator[Allowance]:
         yield _folder(config.work_dir)
 
 
+def _notebook(config: Any) -> Iterator[Allowance]:
+    yield AllowedExecutor(executor="local")
+    if config.output_dir is not None:
+        yield _folder(config.output_dir)
+
+
 def _cache(config: Any) -> Iterator[Allowance]:
     yield _folder(config.directory)  # it holds pickles: who writes there runs code here
 
@@ -332,6 +343,7 @@ READERS: Mapping[str, Reader] = {
     "AzureOpenAIChatCompletionClient": _azure,
     "OllamaChatCompletionClient": _ollama,
     "DockerCommandLineCodeExecutor": _docker,
+    "JupyterCodeExecutor": _notebook,
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
 }

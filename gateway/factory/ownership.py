@@ -118,9 +118,11 @@ def holdings_of(team: object) -> Holdings:
 
 def local_executors(team: Team) -> list[str]:
     """Classes of a team's executors that run code on this machine."""
-    from teams.code_executors.local import LocalCommandLineCodeExecutor  # few need it
+    from teams.code_executors.jupyter import JupyterCodeExecutor  # few need them
+    from teams.code_executors.local import LocalCommandLineCodeExecutor
 
-    found = (part for part in own_parts(team) if isinstance(part, LocalCommandLineCodeExecutor))
+    local = (JupyterCodeExecutor, LocalCommandLineCodeExecutor)
+    found = (part for part in own_parts(team) if isinstance(part, local))
     return list(dict.fromkeys(type(part).__name__ for part in found))
 
 

@@ -14,9 +14,11 @@ from gateway.base.imports import ImportPathError, Imports
 from gateway.config.agent_parts import (
     BufferedContextConfig,
     DockerExecutorConfig,
+    DockerJupyterExecutorConfig,
     ExecutorConfig,
     HeadAndTailContextConfig,
     InitialMessage,
+    JupyterExecutorConfig,
     ListMemoryConfig,
     LocalExecutorConfig,
     MemoryConfig,
@@ -137,8 +139,30 @@ class PartFactory:
                 return LocalCommandLineCodeExecutor(
                     **self._settings(config), virtual_env_context=_environment(config.virtual_env)
                 )
+            case JupyterExecutorConfig() | DockerJupyterExecutorConfig():
+                return self._notebook(config)
             case _:
                 assert_never(config)
+
+    def _notebook(
+        self, config: JupyterExecutorConfig | DockerJupyterExecutorConfig
+    ) -> CodeExecutor:
+        folder = config.output_dir or self._folder
+        if isinstance(config, JupyterExecutorConfig):
+            from teams.code_executors.jupyter import JupyterCodeExecutor  # few need it
+
+            given = (config.kernel_name, config.timeout, folder)
+            return JupyterCodeExecutor(*given, work_mb=self._work_mb)
+        from teams.code_executors import docker_jupyter  # few need it
+
+        server = docker_jupyter.DockerJupyterServer(
+            custom_image_name=config.image or None,
+            bind_dir=folder,
+            mem_limit=config.mem_limit,
+            cpus=config.cpus,
+        )
+        given = (server, config.kernel_name, config.timeout, folder)
+        return docker_jupyter.DockerJupyterCodeExecutor(*given, work_mb=self._work_mb)
 
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})

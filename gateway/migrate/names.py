@@ -38,6 +38,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.cache_store.diskcache": ("teams.cache_store.diskcache",),
     "autogen_ext.code_executors": ("teams.code_executors",),
     "autogen_ext.code_executors.docker": ("teams.code_executors.docker",),
+    "autogen_ext.code_executors.docker_jupyter": ("teams.code_executors.docker_jupyter",),
+    "autogen_ext.code_executors.jupyter": ("teams.code_executors.jupyter",),
     "autogen_ext.code_executors.local": ("teams.code_executors.local",),
     "autogen_ext.models": ("teams.models",),
     "autogen_ext.models.anthropic": ("teams.models.anthropic",),
@@ -51,6 +53,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "autogen_ext.tools.code_execution": ("teams.tools.code_execution",),
     "autogen_ext.tools.http": ("teams.tools.http",),
     "autogen_ext.tools.mcp": ("teams.tools.mcp",),
+    "autogen_ext.ui": ("teams.ui",),
 }
 
 _OLD = "version 0.2: see docs/migrate-from-autogen.md, 'From version 0.2'"
@@ -61,7 +64,6 @@ _ADVICE: Mapping[str, str] = {
     "autogen_agentchat.teams._group_chat._base_group_chat_manager": (
         "a subclass of BaseGroupChat has select_speaker; there is no manager"
     ),
-    "autogen_ext.ui": "use teams.ui.Console",
     "autogenstudio": _STUDIO,
     "autogen_studio": _STUDIO,
     "magentic_one_cli": 'use `parley run` with a team of type "magentic_one"',

@@ -191,6 +191,8 @@ class PartTables:
                 table |= fields.copy("init_command", "extra_volumes", "extra_hosts")
                 table |= fields.copy("device_requests", "network_mode", "user", "mem_limit")
                 table |= fields.copy("pids_limit", "cpus", "read_only")
+            case "JupyterCodeExecutor":
+                table = {"type": "jupyter"} | fields.copy("kernel_name", "timeout", "output_dir")
             case _:
                 self.report.lose(path, f"no executor like {form['provider']}")
                 return None

@@ -13,7 +13,9 @@ from gateway.config.agent_parts import (
     AnyToolConfig,
     CodeToolConfig,
     DockerExecutorConfig,
+    DockerJupyterExecutorConfig,
     ExecutorConfig,
+    JupyterExecutorConfig,
     ListMemoryConfig,
     LocalExecutorConfig,
     MemoryConfig,
@@ -143,6 +145,8 @@ class AgentChecker:
                 if folder and not (folder / "pyvenv.cfg").is_file():
                     text = f"found no pyvenv.cfg in {folder}, expected a virtual environment"
                     yield Problem(path=(*path, "virtual_env"), text=text)
+            case JupyterExecutorConfig() | DockerJupyterExecutorConfig():
+                pass
             case _:
                 assert_never(executor)
 

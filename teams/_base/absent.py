@@ -12,9 +12,6 @@ from collections.abc import Mapping, Sequence
 PAGE = "docs/migrate-from-autogen.md"
 
 _OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
-_OWN_EXECUTOR = (
-    "the executors of teams.code_executors.docker and .local, or a CodeExecutor of your own"
-)
 _LLAMA_SERVER = (
     'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
     "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
@@ -27,9 +24,7 @@ MODULES: Mapping[str, str] = {
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
-    "teams.code_executors.azure": _OWN_EXECUTOR,
-    "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
-    "teams.code_executors.jupyter": _OWN_EXECUTOR,
+    "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
     "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
     "teams.memory.canvas": "a Memory and tools of your own",
@@ -71,7 +66,6 @@ NAMES: Mapping[str, Mapping[str, Sequence[str]]] = {
             *("MessageHandlerExceptionEvent", "MessageKind"),
         ),
     },
-    "teams.ui": {"Console, or the command parley chat": ("RichConsole",)},
 }
 """Our module -> what to use instead of which of AutoGen's names."""
 

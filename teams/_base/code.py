@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(slots=True)
@@ -27,3 +28,11 @@ class CommandLineCodeResult(CodeResult):
 
     code_file: str | None = None
     """The script of the first block, which may have been removed since."""
+
+
+@dataclass(slots=True)
+class JupyterCodeResult(CodeResult):
+    """The result of code that ran in a notebook's kernel."""
+
+    output_files: list[Path] = field(default_factory=list[Path])
+    """Pictures and HTML that the code showed."""

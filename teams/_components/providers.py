@@ -31,6 +31,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
     "teams.cache_store.diskcache": ("DiskCacheStore",),
     "teams.code_executors.docker": ("DockerCommandLineCodeExecutor",),
+    "teams.code_executors.jupyter": ("JupyterCodeExecutor",),
     "teams.code_executors.local": ("LocalCommandLineCodeExecutor",),
     "teams.conditions": (
         "ExternalTermination",
@@ -109,6 +110,7 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_ext.auth.azure": "teams.auth.azure",
     "autogen_ext.cache_store.diskcache": "teams.cache_store.diskcache",
     "autogen_ext.code_executors.docker": "teams.code_executors.docker",
+    "autogen_ext.code_executors.jupyter": "teams.code_executors.jupyter",
     "autogen_ext.code_executors.local": "teams.code_executors.local",
     "autogen_ext.models.anthropic": "teams.models.anthropic",
     "autogen_ext.models.cache": "teams.models.cache",

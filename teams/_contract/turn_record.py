@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from teams._base.construct import new_id
+from teams._base.image import Image
 from teams._base.tool_call import FunctionCall, PendingInput
 from teams._messages.base import BaseAgentEvent, BaseChatMessage, as_chat_message
 from teams._messages.factory import MessageFactory
@@ -63,6 +64,8 @@ class TurnRecord:
         default_factory=dict[str, FunctionExecutionResult]
     )
     """Results by call key."""
+    pictures: dict[str, list[Image]] = field(default_factory=dict[str, list[Image]])
+    """Images of results by call key."""
     begun: dict[str, None] = field(default_factory=dict[str, None])
     """Keys of the calls that have begun, have no result, and must not begin again."""
     final: BaseChatMessage | None = None
@@ -75,6 +78,11 @@ class TurnRecord:
     def round_results(self) -> list[FunctionExecutionResult]:
         """The results of the complete batch, in the order of its calls."""
         return [self.results[self.key(position)] for position in range(len(self.calls))]
+
+    def round_pictures(self) -> list[Image]:
+        """The images of the batch, in the order of its calls."""
+        keys = map(self.key, range(len(self.calls)))
+        return [picture for key in keys for picture in self.pictures.get(key, ())]
 
     def note_result(self, key: str, result: FunctionExecutionResult) -> None:
         """End the call with this key."""
@@ -102,6 +110,9 @@ class TurnRecord:
             },
             "final": None if self.final is None else encode(self.final),
         }
+        if self.pictures:
+            pictures = self.pictures.items()
+            record["pictures"] = {key: [each.to_base64() for each in of] for key, of in pictures}
         return {**record, "begun": list(self.begun)} if self.begun else record
 
     @classmethod
@@ -121,6 +132,10 @@ class TurnRecord:
             results={
                 key: FunctionExecutionResult.model_validate(value)
                 for key, value in data["results"].items()
+            },
+            pictures={
+                key: [Image.from_base64(each) for each in of]
+                for key, of in data.get("pictures", {}).items()
             },
             begun=dict.fromkeys(data.get("begun", ())),  # most often there are none
             final=None if data["final"] is None else as_chat_message(decode(data["final"])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.image import Image
 from teams._base.telemetry import ToolCallEvent, events
 from teams._components.component import ComponentBase
 from teams._tools.schema import ToolSchema, tool_schema
@@ -173,6 +174,10 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
             return str(value)
         dumped: Any = value.model_dump(mode="json")
         return json.dumps(dumped, ensure_ascii=False) if isinstance(dumped, dict) else str(dumped)
+
+    def return_value_images(self, value: Any) -> Sequence[Image]:
+        """Images of a result, for models with vision."""
+        return ()
 
     @abstractmethod
     async def run(self, args: ArgsT, cancellation_token: CancellationToken) -> ReturnT:

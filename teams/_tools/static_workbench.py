@@ -95,7 +95,8 @@ class StaticWorkbench(Workbench, Component[StaticWorkbenchConfig]):
             value = await tool.run_json(
                 arguments or {}, cancellation_token or CancellationToken(), call_id
             )
-            return text_result(name, tool.return_value_as_string(value))
+            images = tool.return_value_images(value)
+            return text_result(name, tool.return_value_as_string(value), images=images)
         except Exception as error:
             return _error_result(name, tool, error)
 

@@ -1,7 +1,8 @@
 """Workbenches: tools that share state and resources, and their results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from itertools import islice
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self
 
@@ -12,6 +13,10 @@ from teams._base.image import Image
 from teams._components.component import ComponentBase
 from teams._tools.base import NO_TRAITS, ToolTraits
 from teams._tools.schema import ToolSchema
+
+MOST_PICTURES = 4
+LARGEST_PICTURE = 2_000_000
+"""Images of a result that a model sees, and the bytes of each."""
 
 
 class TextResultContent(BaseModel, defer_build=True):
@@ -39,6 +44,12 @@ class ToolResult(BaseModel, defer_build=True):
     result: list[ResultContent]
     is_error: bool = False
 
+    def pictures(self) -> list[Image]:
+        """Its images, few and small enough for a model."""
+        images = [part.content for part in self.result if isinstance(part, ImageResultContent)]
+        small = (each for each in images if len(each.to_base64()) * 3 / 4 <= LARGEST_PICTURE)
+        return list(islice(small, MOST_PICTURES))
+
     def to_text(self, replace_image: str = "[image]") -> str:
         """The result as text, a line per part; each image as `replace_image`."""
         return "\n".join(
@@ -47,9 +58,13 @@ class ToolResult(BaseModel, defer_build=True):
         )
 
 
-def text_result(name: str, text: str, *, is_error: bool = False) -> ToolResult:
-    """A result that is one text."""
-    return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=is_error)
+def text_result(
+    name: str, text: str, *, images: Iterable[Image] = (), is_error: bool = False
+) -> ToolResult:
+    """A result that is one text, perhaps with images."""
+    shown = [ImageResultContent(content=image) for image in images]
+    parts = [TextResultContent(content=text), *shown]
+    return ToolResult(name=name, result=parts, is_error=is_error)
 
 
 class ToolOverride(BaseModel, defer_build=True):

@@ -49,7 +49,14 @@ from teams.models._conversation import (
     open_calls,
     remove_images,
 )
-from teams.models._types import CreateResult, FunctionExecutionResultMessage, LLMMessage
+from teams.models._types import (
+    CreateResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
+
+PICTURES = "The images of the tool results above, in the same order:"
 
 Output = BaseAgentEvent | BaseChatMessage | Response | Suspension
 
@@ -352,13 +359,17 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         request = ToolCallRequestEvent(content=calls, source=self.name, models_usage=answer.usage)
         turn.produced.append(request)
         turn.batch, turn.calls, turn.thought = request.id, calls, answer.thought
-        turn.results = {}
+        turn.results, turn.pictures = {}, {}
         turn.phase = "tools"
 
     async def _finish_calls(self, turn: TurnRecord) -> None:
         """Settle the phase after a round: hand-off, model call, reflection or summary."""
         results = turn.round_results()
         await self._model_context.add_message(FunctionExecutionResultMessage(content=results))
+        if self._model_client.model_info["vision"] and (pictures := turn.round_pictures()):
+            await self._model_context.add_message(
+                UserMessage(content=[PICTURES, *pictures], source=self.name)
+            )
         turn.produced.append(ToolCallExecutionEvent(content=results, source=self.name))
         turn.iteration += 1
         turn.message_id = new_id()

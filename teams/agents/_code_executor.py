@@ -11,12 +11,13 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import new_id
+from teams._base.image import Image
 from teams._base.tool_call import AGENT_PATH, InputRequired
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
 from teams._contract.turn_record import Suspension
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
-from teams._messages.chat import HandoffMessage, TextMessage
+from teams._messages.chat import HandoffMessage, MultiModalMessage, TextMessage
 from teams._messages.events import (
     CodeExecutionEvent,
     CodeGenerationEvent,
@@ -26,7 +27,7 @@ from teams._messages.events import (
 from teams._messages.factory import stream_chunk
 from teams._run.merge import run_bounded
 from teams._run.run import ApprovalFuncType, run_in_path, stream_answer_in_path
-from teams._snapshot.description import ContextField, RecordField
+from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams.agents._base import StreamingChatAgent
 from teams.agents._code_run import (
     CodeRun,
@@ -74,8 +75,9 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     """An agent that executes code in fenced Markdown blocks.
 
     Without a model it executes what it finds in the new text messages, and its answer is the
-    output. With one, the model writes the code; it is executed, and the model's reflection on the
-    result is the answer. The turn can be stopped at each yielded item and goes on from there.
+    output, with the pictures that the code showed. With one, the model writes the code; it is
+    executed, and the model's reflection on the result is the answer. The turn can be stopped at
+    each yielded item and goes on from there.
 
     Args:
         name: a Python identifier, unique in a team.
@@ -171,7 +173,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
 
     @property
     def produced_message_types(self) -> Sequence[type[BaseChatMessage]]:
-        return (TextMessage,)
+        shown = () if self._model_client else (MultiModalMessage,)
+        return (TextMessage, *shown)
 
     @property
     def model_context(self) -> ChatCompletionContext:
@@ -345,12 +348,12 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     async def _settle(self, turn: CodeTurnRecord, result: CodeResult) -> None:
         """The code has run, was refused, or nobody knows."""
         turn.begun = False
+        text, pictures, turn.pictures = describe_result(result), turn.pictures, []
         if self._model_client is None:
-            self._conclude(turn, describe_result(result))
+            self._conclude(turn, text, pictures=pictures)
             return
-        await self._model_context.add_message(
-            UserMessage(content=describe_result(result), source=self.name)
-        )
+        content = [text, *pictures] if pictures else text
+        await self._model_context.add_message(UserMessage(content=content, source=self.name))
         turn.produced.append(
             CodeExecutionEvent(retry_attempt=turn.attempt, result=result, source=self.name)
         )
@@ -378,10 +381,20 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
         else:
             turn.phase = "reflect"
 
-    def _conclude(self, turn: CodeTurnRecord, text: str, usage: RequestUsage | None = None) -> None:
+    def _conclude(
+        self,
+        turn: CodeTurnRecord,
+        text: str,
+        usage: RequestUsage | None = None,
+        pictures: Sequence[Image] = (),
+    ) -> None:
         turn.final = TextMessage(
             content=text, source=self.name, models_usage=usage, id=turn.message_id
         )
+        if pictures:
+            turn.final = MultiModalMessage(
+                content=[text, *pictures], source=self.name, id=turn.message_id
+            )
         turn.phase = "done"
 
     async def on_reset(self, cancellation_token: CancellationToken) -> None:
@@ -409,8 +422,9 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     _state_fields = (
         ContextField(),
         RecordField("turn", "_turn", load=CodeTurnRecord.load, put=_restore_turn),
+        MemberField("_code_executor", key="code_executor", prefix="executor", optional=True),
     )
-    """Both are additive: AutoGen saves nothing of this agent."""
+    """All are additive: AutoGen saves nothing of this agent."""
 
     def _to_config(self) -> CodeExecutorAgentConfig:
         if self._approval_func is not None:

@@ -13,6 +13,7 @@ from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult
 from teams._base.construct import new_id
 from teams._base.fences import fenced_blocks
+from teams._base.image import Image
 from teams._base.json_text import extract_json_from_str
 from teams._base.telemetry import trace_tool
 from teams._base.threads import in_daemon_thread, is_async
@@ -27,8 +28,9 @@ from teams._run.run import (
     SyncApprovalFunc,
     current_hooks,
 )
-from teams._tools.workbench import ToolResult, text_result
+from teams._tools.workbench import TextResultContent, ToolResult, text_result
 from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
+from teams.code_executors._cell import pictures_of
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._conversation import OUTCOME_UNKNOWN
 
@@ -63,6 +65,8 @@ class CodeTurnRecord:
     blocks: list[CodeBlock] = field(default_factory=list[CodeBlock])
     approved: list[int] = field(default_factory=list[int])
     """Positions of the blocks that may run."""
+    pictures: list[Image] = field(default_factory=list[Image])
+    """The code showed them; read at once, so no state holds them."""
     begun: bool = False
     """The execution has begun, has no result, and must not begin again."""
     final: BaseChatMessage | None = None
@@ -151,7 +155,8 @@ class CodeRun:
             if (refusal := await self._refusal(blocks)) is not None:
                 return refusal
             ran = await self._execute(blocks, token)
-            return text_result(EXECUTE_CODE, ran.output, is_error=ran.exit_code != 0)
+            pictures, failed = pictures_of(ran), ran.exit_code != 0
+            return text_result(EXECUTE_CODE, ran.output, images=pictures, is_error=failed)
 
         async def traced(allowed: ToolCall) -> ToolResult:
             return await trace_tool(allowed, execute(allowed))
@@ -161,10 +166,14 @@ class CodeRun:
         AGENT_PATH.set(self.agent)
         intercept = current_hooks().intercept
         result = await (intercept(call, traced) if intercept else traced(call))
+        self.turn.pictures = result.pictures()
+        text = "\n".join(
+            part.content for part in result.result if isinstance(part, TextResultContent)
+        )
         if ran is None or (ran.exit_code != 0) != result.is_error:
             # A refusal, or a result of the interceptor's own.
-            return CodeResult(exit_code=int(result.is_error), output=result.to_text())
-        return replace(ran, output=result.to_text())
+            return CodeResult(exit_code=int(result.is_error), output=text)
+        return replace(ran, output=text)
 
     async def _execute(self, blocks: list[CodeBlock], token: CancellationToken) -> CodeResult:
         await while_left()

@@ -107,6 +107,8 @@ class ToolBatch:
             is_error=result.is_error,
         )
         self.turn.note_result(call.key, noted)
+        if pictures := result.pictures():
+            self.turn.pictures[call.key] = pictures
 
     def _job(self, call: ToolCall, gate: ApprovalBarrier, token: CancellationToken) -> Job[Item]:
         async def job(emit: Emit[Item]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -41,6 +42,13 @@ class CodeExecutor(ComponentBase[BaseModel], ABC):
     @abstractmethod
     async def restart(self) -> None:
         """Begin anew, with nothing left of earlier code in memory."""
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The state for a later executor, as JSON data."""
+        return {}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of `save_state`."""
 
     async def __aenter__(self) -> Self:
         await self.start()

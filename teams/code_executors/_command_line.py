@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import shutil
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult, CommandLineCodeResult
 from teams._base.safe_files import UnsafePathError, remove_file, write_file
-from teams._run.merge import is_being_cancelled
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._functions import (
     GivenFunction,
@@ -25,7 +20,8 @@ from teams.code_executors._functions import (
     required_packages,
     stubs,
 )
-from teams.code_executors._work_size import within_size
+from teams.code_executors._output import append_result, filled_until_cancelled
+from teams.code_executors._work_folder import WorkFolder, check_limits, within_size
 
 # Language -> the program that runs it, and its files' suffix.
 _LANGUAGES = {
@@ -38,9 +34,6 @@ _LANGUAGES = {
     "python": ("python", "py"),
 }
 _FILENAME = "# filename:"
-
-CANCELLED = 125
-"""The exit code of an execution that its token cancelled."""
 
 logger = logging.getLogger("teams")
 
@@ -64,15 +57,11 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         delete_scripts: bool,
         work_mb: float | None,
     ) -> None:
-        if timeout < 1:
-            raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
-        if work_mb is not None and work_mb <= 0:
-            raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
+        check_limits(timeout, work_mb)
         if not functions_module.isidentifier():
             raise ValueError(f"functions_module must be an identifier, found {functions_module!r}.")
         self._timeout = timeout
-        self._given_dir = None if work_dir is None else Path(work_dir)
-        self._temporary: tuple[Path, weakref.finalize[Any, Any]] | None = None
+        self._folder = WorkFolder(work_dir)
         self._offered = [offered_function(function) for function in functions]
         self._functions_module = functions_module
         self._delete_scripts = delete_scripts
@@ -92,14 +81,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
     @property
     def work_dir(self) -> Path:
         """The folder of the scripts; a temporary one by default."""
-        if self._given_dir is not None:
-            self._given_dir.mkdir(parents=True, exist_ok=True)
-            return self._given_dir.resolve()
-        if self._temporary is None:
-            folder = Path(tempfile.mkdtemp(prefix="parley-code-")).resolve()
-            removal = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._temporary = folder, removal
-        return self._temporary[0]
+        return self._folder.path
 
     def format_functions_for_prompt(self, prompt_template: str = FUNCTION_PROMPT_TEMPLATE) -> str:
         """The functions for a model; $module_name and $functions are filled in."""
@@ -118,13 +100,9 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         and the last 64 KiB are kept. Raises ValueError where the functions cannot be set up.
         """
         done = CommandLineCodeResult(exit_code=0, output="")
-        try:
-            await run_cancellable(self._execute(code_blocks, done), cancellation_token)
-        except asyncio.CancelledError:
-            if is_being_cancelled() or not cancellation_token.is_cancelled():
-                raise
-            _append(done, CodeResult(CANCELLED, "The execution was cancelled.\n"))
-        return done
+        return await filled_until_cancelled(
+            self._execute(code_blocks, done), done, cancellation_token
+        )
 
     async def _execute(self, blocks: Sequence[CodeBlock], done: CommandLineCodeResult) -> None:
         await self.start()
@@ -132,7 +110,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
             await self._set_up_functions()
             self._functions_ready = True
         for block in blocks:
-            _append(done, await self._execute_block(block, done))
+            append_result(done, await self._execute_block(block, done))
             if done.exit_code != 0:
                 break
 
@@ -172,7 +150,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
         return super()._to_config()
 
     def _config_value(self, name: str) -> Any:
-        value = self._given_dir if name == "work_dir" else super()._config_value(name)
+        value = self._folder.given if name == "work_dir" else super()._config_value(name)
         return str(value) if isinstance(value, Path) else value
 
     @abstractmethod
@@ -185,9 +163,7 @@ class CommandLineCodeExecutor(CodeExecutor, ABC):
 
     def remove_temporary(self) -> None:
         """Remove the temporary work folder, if there is one."""
-        if self._temporary is not None:
-            self._temporary[1]()
-            self._temporary = None
+        if self._folder.remove():
             self._functions_ready = not self._offered
 
 
@@ -199,11 +175,6 @@ def _wanted_name(code: str) -> str | None:
 def _demand(result: CodeResult, otherwise: str) -> None:
     if result.exit_code != 0:
         raise ValueError(f"{otherwise}: {result.output.strip()}")
-
-
-def _append(done: CommandLineCodeResult, result: CodeResult) -> None:
-    joint = "\n" if done.output and not done.output.endswith("\n") else ""
-    done.exit_code, done.output = result.exit_code, done.output + joint + result.output
 
 
 def _remove(folder: Path, name: str) -> None:

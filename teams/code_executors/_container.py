@@ -9,7 +9,7 @@ import os
 import socket
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from teams._base.code import CodeResult
@@ -35,7 +35,7 @@ class ContainerSettings:
 
     image: str
     name: str
-    folder: str
+    folder: str | None
     user: str
     network_mode: str
     mem_limit: str
@@ -45,17 +45,23 @@ class ContainerSettings:
     auto_remove: bool
     stop: bool
     """True if closing stops the container."""
-    volumes: Mapping[str, Mapping[str, str]]
-    hosts: Mapping[str, str]
-    devices: Sequence[Any]
+    volumes: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    hosts: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Sequence[Any] = ()
+    work_dir: str = WORKSPACE
+    command: str = _WAITING
+    """Shell command of the first process."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    port: int | None = None
+    """Port of the container that this machine reaches."""
 
 
-def require_docker() -> None:
+def require_docker(extra: str = "docker") -> None:
     """Raise ImportError where the `docker` package is missing."""
     if importlib.util.find_spec("docker") is None:
         raise ImportError(
-            "Code execution in containers needs the extra 'docker': "
-            "pip install 'parley-gateway[docker]'."
+            f"Code execution in containers needs the extra {extra!r}: "
+            f"pip install 'parley-gateway[{extra}]'."
         )
 
 
@@ -107,6 +113,7 @@ class Container:
                 f"{error}"
             ) from error
         self._id: str = container.id
+        self._container: Any = container
         stopped = container if settings.stop else None
         self.close = weakref.finalize(self, _close, client, stopped, self._errors)
 
@@ -119,11 +126,12 @@ class Container:
             settings.image,
             name=settings.name,
             entrypoint=["/bin/sh", "-c"],
-            command=[_WAITING],
-            working_dir=WORKSPACE,
-            volumes={settings.folder: {"bind": WORKSPACE, "mode": "rw"}, **settings.volumes},
+            command=[settings.command],
+            working_dir=settings.work_dir,
+            volumes=_mounts(settings),
             # A user without an entry in the image's passwd has no home.
-            environment={"HOME": "/tmp", "PYTHONPATH": WORKSPACE},
+            environment={"HOME": "/tmp", "PYTHONPATH": WORKSPACE, **settings.environment},
+            ports=None if settings.port is None else {settings.port: ("127.0.0.1", None)},
             user=settings.user,
             network_mode=settings.network_mode,
             mem_limit=settings.mem_limit,
@@ -139,6 +147,14 @@ class Container:
             auto_remove=settings.auto_remove,
             detach=True,
         )
+
+    def published_port(self, port: int) -> int:
+        """The port of this machine that leads to the container's. Raises RuntimeError."""
+        try:
+            self._container.reload()
+            return int(self._container.ports[f"{port}/tcp"][0]["HostPort"])
+        except (LookupError, TypeError, self._errors.DockerException) as error:
+            raise RuntimeError(f"The container's port {port} is not published: {error}") from error
 
     def run(self, command: Sequence[str]) -> CodeResult:
         """Run a command in the work folder until it ends."""
@@ -165,6 +181,11 @@ class Container:
         result = self.run(["/bin/sh", "-c", "kill -9 -1"])
         if result.exit_code == NOT_FOUND:
             logger.warning("Code in the container %s could not be killed: %s", self._id, result)
+
+
+def _mounts(settings: ContainerSettings) -> dict[str, Mapping[str, str]]:
+    work = {"bind": settings.work_dir, "mode": "rw"}
+    return {**({settings.folder: work} if settings.folder else {}), **settings.volumes}
 
 
 def _close(client: Any, stopped: Any, errors: Any) -> None:

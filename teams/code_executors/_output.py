@@ -1,9 +1,21 @@
-"""The output of code, kept within bounds."""
+"""The output of code within bounds, and results joined block by block."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.code import CodeResult
+from teams._run.merge import is_being_cancelled
+
 KEPT = 64 * 1024
 """Bytes kept of the beginning, and as many of the end."""
+CANCELLED = 125
+"""The exit code of an execution that its token cancelled."""
+
+Result = TypeVar("Result", bound=CodeResult)
 
 
 class BoundedOutput:
@@ -38,3 +50,22 @@ class BoundedOutput:
         if (excess := len(self._tail) - self._kept) > 0:
             del self._tail[:excess]
             self._left_out += excess
+
+
+async def filled_until_cancelled(
+    work: Coroutine[Any, Any, None], done: Result, token: CancellationToken
+) -> Result:
+    """The result that the work fills until the token ends it."""
+    try:
+        await run_cancellable(work, token)
+    except asyncio.CancelledError:
+        if is_being_cancelled() or not token.is_cancelled():
+            raise
+        append_result(done, CodeResult(CANCELLED, "The execution was cancelled.\n"))
+    return done
+
+
+def append_result(done: CodeResult, result: CodeResult) -> None:
+    """Add the result of the next block."""
+    joint = "\n" if done.output and not done.output.endswith("\n") else ""
+    done.exit_code, done.output = result.exit_code, done.output + joint + result.output

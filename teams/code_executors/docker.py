@@ -231,7 +231,7 @@ class DockerCommandLineCodeExecutor(
         user = self._user
         if user is None and os.geteuid() == 0:
             user = f"{NOBODY}:{NOBODY}"
-            if self._given_dir is None:
+            if self._folder.given is None:
                 os.chown(folder, NOBODY, NOBODY)
         return ContainerSettings(
             image=self._image,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +15,7 @@ from teams._base.code import CodeResult
 from teams._components.component import Component
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._functions import GivenFunction
-from teams.code_executors._process import run_process
-
-_SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
-_PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
-"""An address with a password."""
+from teams.code_executors._process import harmless_environment, run_process
 
 
 class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
@@ -122,11 +117,7 @@ class LocalCommandLineCodeExecutor(
         return sys.executable if context is None else str(context.env_exe)
 
     def _environment(self) -> dict[str, str]:
-        found = {
-            name: value
-            for name, value in os.environ.items()
-            if not (_SECRET.search(name) or _PASSWORD.search(value) or _is_private(name, value))
-        }
+        found = harmless_environment()
         # For scripts in subfolders, too, which the code named itself.
         found["PYTHONPATH"] = _path(self.work_dir, found.get("PYTHONPATH"))
         if (context := self._virtual_env_context) is not None:
@@ -141,11 +132,6 @@ class LocalCommandLineCodeExecutor(
                 "A code executor with a virtual environment cannot be dumped."
             )
         return super()._to_config()
-
-
-def _is_private(name: str, value: str) -> bool:
-    """True for a proxy with a user, however its address is written."""
-    return name.lower().endswith("_proxy") and "@" in value
 
 
 def _absolute(context: SimpleNamespace) -> SimpleNamespace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,9 +45,9 @@ def executor_of(config: Mapping[str, Any]) -> Executor:
         case "commandline-local":
             return LocalCommandLineCodeExecutor(**config.get("commandline-local", {}))
         case "ipython-embedded":
-            # Here, as Jupyter is an extra.
-            jupyter = importlib.import_module("teams.code_executors.jupyter")
-            return jupyter.JupyterCodeExecutor(**config.get("ipython-embedded", {}))
+            from teams.code_executors.jupyter import JupyterCodeExecutor  # few need it
+
+            return JupyterCodeExecutor(**config.get("ipython-embedded", {}))
         case unknown:
             raise ValueError(f"Unknown code executor {unknown}")
 

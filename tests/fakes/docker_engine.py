@@ -27,12 +27,18 @@ class Engine:
         self.commands: list[list[str]] = []
         self.happened: list[str] = []
         self.images = {"python:3-slim"}
+        self.ports: dict[str, Any] = {}
         self.exit_codes: dict[str, int] = {}
         self.missing: set[str] = set()
         self.refuse_start = ""
         self.stop_status = 204
         self.hanging = threading.Event()
         self.killed = threading.Event()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of each container."""
+        return {"State": {"Status": "running"}, "NetworkSettings": {"Ports": self.ports}}
 
     @property
     def host(self) -> dict[str, Any]:
@@ -82,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
                 image = {"Id": "sha256:1", "RepoTags": sorted(engine.images)}
                 self.answer(200 if known else 404, image if known else {"message": "No such image"})
             case ["containers", name, "json"]:
-                self.answer(200, {"Id": name, "Name": "/c", "State": {"Status": "running"}})
+                self.answer(200, {"Id": name, "Name": "/c", **engine.state})
             case ["exec", number, "json"]:
                 self.answer(200, {"ExitCode": engine.exit_codes[number], "Running": False})
             case other:

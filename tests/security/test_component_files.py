@@ -132,6 +132,10 @@ def local(**config: Any) -> Part:
     return part("teams.code_executors.local.LocalCommandLineCodeExecutor", **config)
 
 
+def notebook(**config: Any) -> Part:
+    return part("autogen_ext.code_executors.jupyter.JupyterCodeExecutor", **config)
+
+
 MODELS = [
     (openai(), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
     (openai(api_key="***"), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
@@ -242,6 +246,8 @@ EXECUTORS = [
     (docker(read_only=False), "{ container = { read_only = false } }"),
     (docker(cpus=8.0), "{ container = { cpus = 8.0 } }"),
     (local(), "{ executor = 'local' }"),
+    (notebook(), "{ executor = 'local' }"),
+    (notebook(output_dir="/srv/x"), "{ executor = 'local' }, { mount = '/srv/x' }"),
     (local(work_dir="/srv/x"), "{ executor = 'local' }, { mount = '/srv/x' }"),
 ]
 
@@ -496,6 +502,7 @@ async def test_a_file_that_wants_nothing_loads_as_before(tmp_path: Path):
         (docker(work_mb=1e9, cpus=None), {"read_only": True, "cpus": 1.0, "work_mb": 1000.0}),
         (docker(work_mb=5), {"read_only": True, "cpus": 1.0, "work_mb": 5.0}),
         (local(work_mb=1e9), {"work_mb": 1000.0}),
+        (notebook(), {"work_mb": 1000.0}),
     ],
 )
 async def test_code_of_a_file_has_the_limits_of_code_in_the_config(

@@ -46,7 +46,7 @@ HOMES = {
         RoundRobinManagerState SelectorManagerState SwarmManagerState MagenticOneOrchestratorState
         SocietyOfMindAgentState
     """,
-    "teams.ui": "Console UserInputManager",
+    "teams.ui": "Console RichConsole UserInputManager",
     "teams.utils": "content_to_str remove_images schema_to_pydantic_model extract_json_from_str",
     # AG2's two-agent classes
     "teams.conversable": """
@@ -119,7 +119,13 @@ HOMES = {
         PageLogger PageLoggerConfig Teachability
     """,
     "teams.code_executors.local": "LocalCommandLineCodeExecutor",
+    "teams.code_executors": "create_default_code_executor",
     "teams.code_executors.docker": "DockerCommandLineCodeExecutor",
+    "teams.code_executors.docker_jupyter": """
+        DockerJupyterCodeExecutor DockerJupyterServer JupyterClient JupyterKernelClient
+        DockerJupyterCodeResult JupyterConnectionInfo
+    """,
+    "teams.code_executors.jupyter": "JupyterCodeExecutor JupyterCodeResult",
     "teams.models.semantic_kernel": "SKChatCompletionAdapter",
     "teams.tools.azure": """
         AzureAISearchTool BaseAzureAISearchTool AzureAISearchConfig
@@ -155,8 +161,8 @@ def test_documented_names_are_found_at_their_home(module: str):
 
 
 SDKS = (
-    "anthropic azure boto3 botocore docker genai_prices graphrag httpx httpx2 langchain_core mcp "
-    "openai semantic_kernel tiktoken"
+    "anthropic azure boto3 botocore docker genai_prices graphrag httpx httpx2 ipykernel "
+    "jupyter_client langchain_core mcp openai rich semantic_kernel tiktoken"
 )
 
 

@@ -18,7 +18,7 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 from teams.models import RequestUsage
-from teams.ui import Console, UserInputManager
+from teams.ui import Console, RichConsole, UserInputManager
 
 PIXEL = "R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs="
 
@@ -197,3 +197,54 @@ class TestUserInputManager:
         manager = UserInputManager(lambda prompt: f"{prompt} yes")
         manager.notify_event_received("r1")
         assert await (await self.asked(manager, "r1")) == "Well? yes"
+
+
+# In panels
+
+
+async def test_a_rich_console_shows_whole_messages_in_panels(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    usage = RequestUsage(prompt_tokens=3, completion_tokens=4)
+    message = text("Done.", usage=usage)
+    chunk = stream_chunk("Do", "writer", message.id)
+    final = result(message, stop_reason="enough")
+    assert await RichConsole(stream(chunk, message, final), output_stats=True) is final
+    printed = capsys.readouterr().out
+    first, second, *rest = printed.splitlines()
+    assert first.startswith("╭─ TextMessage (writer) ──")
+    assert second.startswith("│ Done. ")
+    assert printed.count("Do") == 1
+    assert "[Prompt tokens: 3, Completion tokens: 4]" in rest
+    assert "Finish reason: enough" in rest
+
+
+async def test_a_rich_console_prints_no_escapes_and_no_markup_of_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hostile = text("\x1b[2Jgone \x9b31m[bold]kept[/bold]\u202e :smile:", "w\x07")
+    response = Response(chat_message=hostile)
+    assert await RichConsole(stream(response)) is response
+    printed = capsys.readouterr().out
+    assert "│ [2Jgone 31m[bold]kept[/bold] :smile: " in printed
+    assert not set("\x1b\x9b\x07\u202e") & set(printed)
+
+
+async def test_a_rich_console_inlines_images_in_iterm_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = MultiModalMessage(content=["Look", Image.from_base64(PIXEL)], source="user")
+    await RichConsole(stream(picture, result(picture)))
+    assert "\x1b" not in capsys.readouterr().out
+    monkeypatch.setenv("TERM_PROGRAM", "iTerm.app")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    await RichConsole(stream(picture, result(picture)))
+    assert f"\x1b]1337;File=inline=1:{PIXEL}" in capsys.readouterr().out
+    await RichConsole(stream(picture, result(picture)), no_inline_images=True)
+    assert "1337" not in capsys.readouterr().out
+
+
+async def test_a_rich_console_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r'pip install "parley-gateway\[rich\]"'):
+        await RichConsole(stream(result()))

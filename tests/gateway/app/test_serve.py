@@ -128,6 +128,7 @@ def test_a_platform_without_a_route_ends_with_an_example_that_works(tmp_path):
 SHARING = """
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, CodeExecutorAgent
+from teams.code_executors.jupyter import JupyterCodeExecutor
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.conditions import MaxMessageTermination
 from teams.memory import ListMemory
@@ -165,6 +166,9 @@ def same_executor():
 def local_code():
     return group(group(CodeExecutorAgent("a", LocalCommandLineCodeExecutor(work_dir="/tmp"))))
 
+def notebook():
+    return group(CodeExecutorAgent("a", JupyterCodeExecutor(output_dir="/tmp")))
+
 def nothing_shared(model_client):
     return group(AssistantAgent("a", model_client, memory=[ListMemory()]))
 """
@@ -201,9 +205,10 @@ async def test_one_that_shares_nothing_is_served(tmp_path):
     await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}[teams.t]\nfactory = 'mine:nothing_shared'\n")
 
 
-async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path):
+@pytest.mark.parametrize("factory", ["local_code", "notebook"])
+async def test_code_on_this_machine_needs_to_be_allowed_by_name(tmp_path, factory):
     (tmp_path / "mine.py").write_text(SHARING)
-    team = "[teams.t]\nfactory = 'mine:local_code'\n"
+    team = f"[teams.t]\nfactory = 'mine:{factory}'\n"
     with pytest.raises(ServeError, match=r"'t' runs code on this machine"):
         await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}")
     await open_and_close(tmp_path, f"{ADAPTER}{ROUTE}{team}[policies]\nlocal_code = true\n")

@@ -270,7 +270,8 @@ factory = "parts:choose"
                 "agents.a = { type = 'code_executor', executor = { type = 'locl' } }",
             ),
             "teams.t.agents.a.executor",
-            "found 'locl', expected type = 'docker' or 'local', or the key 'path'; did you mean",
+            "found 'locl', expected type = 'docker', 'local', 'jupyter' or 'docker_jupyter', or "
+            "the key 'path'; did you mean",
             id="executor",
         ),
         pytest.param(

@@ -32,7 +32,9 @@ contexts = st.sampled_from(
         {"type": "token_limited", "token_limit": 100},
     ]
 )
-executors = st.sampled_from([{"type": "local"}, {"type": "docker", "timeout": 5}])
+executors = st.sampled_from(
+    [{"type": "local"}, {"type": "docker", "timeout": 5}, {"type": "jupyter"}]
+)
 tools = st.one_of(
     st.builds(lambda name: {"agent": name}, AGENTS),
     st.builds(lambda name: {"team": name, "description": "x"}, TEAMS),

@@ -1,20 +1,29 @@
 """Parts of agents from config.toml: the bounds of containers."""
 
+import asyncio
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.base.imports import Imports
-from gateway.config.agent_parts import DockerExecutorConfig, LocalExecutorConfig
+from gateway.config.agent_parts import (
+    DockerExecutorConfig,
+    DockerJupyterExecutorConfig,
+    JupyterExecutorConfig,
+    LocalExecutorConfig,
+)
 from gateway.config.root import Config
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
 from teams.code_executor import CodeBlock
+from teams.code_executors.jupyter import JupyterCodeExecutor
 from teams.core import CancellationToken
 from tests.fakes.docker_engine import Engine, docker_engine
+from tests.fakes.jupyter_server import jupyter_server
 
 
 @pytest.fixture
@@ -60,3 +69,36 @@ async def test_a_thread_that_fills_its_work_folder_is_told(tmp_path):
     result = await executor.execute_code_blocks([block], CancellationToken())
     assert result.exit_code == 122
     assert "larger than 0.5 MB" in result.output
+
+
+async def test_a_notebook_s_kernel_has_the_thread_s_folder_and_its_bound(tmp_path):
+    executor = parts(tmp_path).executor(JupyterExecutorConfig(type="jupyter", timeout=30))
+    assert isinstance(executor, JupyterCodeExecutor)
+    assert (executor.output_dir, executor.timeout) == (tmp_path, 30)
+    assert executor.dump_component().config["work_mb"] == 0.5
+
+
+@pytest.mark.timeout(40)  # a kernel is started
+async def test_a_notebook_in_a_container_is_bounded_and_has_the_thread_s_folder(engine, tmp_path):
+    async with jupyter_server() as server:
+        engine.images.add("my/notebook:1")
+        engine.ports = {"8888/tcp": [{"HostPort": str(server.port)}]}
+        config = DockerJupyterExecutorConfig(
+            type="docker_jupyter", image="my/notebook:1", cpus=0.5, output_dir=tmp_path / "out"
+        )
+        executor = parts(tmp_path).executor(config)
+        starting = asyncio.ensure_future(executor.start())
+        while not engine.created:  # noqa: ASYNC110 (another thread's doing)
+            await asyncio.sleep(0)
+        server.token = token_of(engine.created[0])
+        await starting
+        await executor.stop()
+    assert engine.created[0]["Image"] == "my/notebook:1"
+    host = engine.host
+    assert (host["NanoCpus"], host["Memory"], host["PidsLimit"]) == (5 * 10**8, 2**30, 256)
+    assert host["Binds"] == [f"{tmp_path}/out:/workspace:rw"]
+
+
+def token_of(created: Any) -> str:
+    variables = dict(each.partition("=")[::2] for each in created["Env"])
+    return variables["JUPYTER_TOKEN"]

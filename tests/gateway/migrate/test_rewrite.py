@@ -62,9 +62,7 @@ def test_a_statement(before: str, after: str) -> None:
             "T: write select_speaker",
         ),
         ("from autogen_core import InterventionHandler\n", "ToolInterceptor"),
-        ("x = 'autogen_ext.ui.RichConsole'\n", "Console, or the command parley chat"),
         ("from autogen_core.logging import MessageKind\n", "MessageEvent"),
-        ("import autogen_ext.ui\n", "teams.ui.Console"),
         ("import autogen_core as c\nc.__version__\n", "import teams and use it"),
         (
             "from autogen_agentchat.teams._group_chat._base_group_chat_manager import (\n"

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,13 @@ from gateway.events import FileMade, InputRequested, Notice, TurnFinished
 from gateway.gateway import Limits
 from gateway.registry import ToolRule
 from gateway.sessions.output_files import MOST_SEEN, OutputFiles
+from teams import RoundRobinGroupChat
+from teams.agents import CodeExecutorAgent
+from teams.code_executors.jupyter import JupyterCodeExecutor
+from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
 
 
 class Scribe:
@@ -169,3 +176,41 @@ async def test_a_thread_without_files_costs_one_look(tmp_path, exists):
     if exists:
         folder.mkdir()
     assert await OutputFiles(folder, 0, largest=100).look("t", "u") == ([], None)
+
+
+@pytest.mark.timeout(40)  # a kernel is started
+async def test_a_plot_of_a_notebook_is_a_file_of_the_thread_and_an_image_for_the_model(tmp_path):
+    code = f"from IPython.display import display\ndisplay({{'image/png': {PIXEL!r}}}, raw=True)"
+    model = ScriptedModel(f"```python\n{code}\n```", "A dot.", "And 2.", vision=True)
+
+    def team():
+        executor = JupyterCodeExecutor(output_dir=teams.workdirs[-1])
+        agent = CodeExecutorAgent("artist", executor, model_client=model)
+        return RoundRobinGroupChat([agent], max_turns=1)
+
+    teams = ScriptedTeams(team, rules={"execute_code": ToolRule(action="allow")})
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        [(name, size)] = made(await turn(client, thread, "draw")).items()
+        assert (teams.workdirs[-1] / name).stat().st_size == size == len(b64decode(PIXEL))
+        shown = model.messages()[-1]["content"]
+        assert shown == [f"image/png saved as {name}\n", {"data": PIXEL}]
+
+
+@pytest.mark.timeout(40)  # a kernel is started
+async def test_a_thread_is_told_that_its_kernel_is_another_after_a_restart(tmp_path):
+    model = ScriptedModel("```python\nx = 1\n```", "1", "```python\nx\n```", "gone")
+
+    def team():
+        executor = JupyterCodeExecutor(output_dir=teams.workdirs[-1])
+        agent = CodeExecutorAgent("artist", executor, model_client=model)
+        return RoundRobinGroupChat([agent], max_turns=1)
+
+    teams = ScriptedTeams(team, rules={"execute_code": ToolRule(action="allow", output="trusted")})
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+    async with opened(tmp_path, teams) as client:
+        await turn(client, thread, "go on")
+    assert "The kernel was started anew: variables" in model.texts()[-1]
+    assert "NameError" in model.texts()[-1]

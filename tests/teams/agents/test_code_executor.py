@@ -15,6 +15,7 @@ from teams._tools.workbench import text_result
 from teams.agents import ApprovalRequest, ApprovalResponse, AssistantAgent, CodeExecutorAgent
 from teams.base import ChatAgent, InputRequired, Response, TeamError, ToolCall, run_hooks
 from teams.code_executor import CodeBlock, CodeResult
+from teams.code_executors.jupyter import JupyterCodeResult
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.core import CancellationToken, Image
 from teams.messages import (
@@ -821,4 +822,81 @@ def test_descriptions_tell_the_terminal_from_the_programmer():
     coder = CodeExecutorAgent("coder", ScriptedExecutor(), model_client=ScriptedModel())
     assert terminal.description == CodeExecutorAgent.DEFAULT_TERMINAL_DESCRIPTION
     assert coder.description == CodeExecutorAgent.DEFAULT_AGENT_DESCRIPTION
-    assert terminal.produced_message_types == (TextMessage,)
+    assert terminal.produced_message_types == (TextMessage, MultiModalMessage)
+    assert coder.produced_message_types == (TextMessage,)
+
+
+# Pictures
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
+)
+
+
+def drawn(folder: Path, *more: str) -> JupyterCodeResult:
+    (folder / "plot.png").write_bytes(PNG)
+    (folder / "large.png").write_bytes(PNG + bytes(2_000_000))
+    names = ("plot.png", "large.png", "gone.png", *more)
+    return JupyterCodeResult(0, "saved as plot.png\n", [folder / name for name in names])
+
+
+async def test_what_code_draws_is_the_answer_of_a_terminal(tmp_path):
+    agent = CodeExecutorAgent("terminal", ScriptedExecutor(draw=drawn(tmp_path)))
+    message = (await told(agent, python("draw"))).chat_message
+    assert isinstance(message, MultiModalMessage)
+    assert message.content == ["saved as plot.png\n", Image.from_bytes(PNG)]
+
+
+@pytest.mark.parametrize("vision", [True, False])
+async def test_what_code_draws_is_shown_to_a_model_that_sees(tmp_path, vision: bool):
+    model = ScriptedModel(python("draw"), "nice", vision=vision)
+    executor = ScriptedExecutor(draw=drawn(tmp_path))
+    response = await told(CodeExecutorAgent("coder", executor, model_client=model), "go")
+    assert isinstance(response.chat_message, TextMessage)
+    picture = {"data": Image.from_bytes(PNG).to_base64()}
+    shown = model.messages()[-1]["content"]
+    assert shown == (["saved as plot.png\n", picture] if vision else "saved as plot.png\n\n<image>")
+
+
+async def test_at_most_four_pictures_are_shown(tmp_path):
+    result = drawn(tmp_path, *["plot.png"] * 5)
+    agent = CodeExecutorAgent("terminal", ScriptedExecutor(draw=result))
+    message = (await told(agent, python("draw"))).chat_message
+    assert isinstance(message, MultiModalMessage)
+    assert len(message.content) == 5
+
+
+async def test_who_intercepts_may_hold_a_picture_back(tmp_path):
+    async def without_pictures(call: ToolCall, proceed: Any) -> ToolResult:
+        result = await proceed(call)
+        assert [type(part).__name__ for part in result.result] == [
+            "TextResultContent",
+            "ImageResultContent",
+        ]
+        return text_result(call.name, "no picture")
+
+    agent = CodeExecutorAgent("terminal", ScriptedExecutor(draw=drawn(tmp_path)))
+    with run_hooks(intercept=without_pictures):
+        message = (await told(agent, python("draw"))).chat_message
+    assert (type(message), message.to_text()) == (TextMessage, "no picture")
+
+
+class Remembering(ScriptedExecutor):
+    state: dict[str, Any] = {}  # noqa: RUF012 (a test's)
+
+    async def save_state(self) -> Any:
+        return self.state
+
+    async def load_state(self, state: Any) -> None:
+        self.state = dict(state)
+
+
+async def test_the_executor_s_state_is_part_of_the_agent_s(tmp_path):
+    agent = CodeExecutorAgent("terminal", executor := Remembering())
+    assert "code_executor" not in await agent.save_state()
+    executor.state = {"has_run": True}
+    other = CodeExecutorAgent("terminal", another := Remembering())
+    await other.load_state(await agent.save_state())
+    assert another.state == {"has_run": True}
+    team = RoundRobinGroupChat([agent], max_turns=1)
+    assert "has_run" in json.dumps(await team.save_state())

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from teams._base.cancellation import CancellationToken
+from teams.code_executor import CodeBlock
+from teams.code_executors.jupyter import JupyterCodeExecutor
 from teams.code_executors.local import LocalCommandLineCodeExecutor
 from teams.conversable._executors import executor_of, run_script
 from tests.fakes.docker_engine import Engine, docker_engine
@@ -45,6 +47,23 @@ def test_executors_of_teams_and_of_users_are_taken_as_they_are():
 
     assert executor_of({"executor": own}) is own
     assert executor_of({"executor": users}) is users
+
+
+@pytest.mark.timeout(40)  # a kernel is started
+async def test_the_embedded_notebook_with_its_options(tmp_path: Path):
+    executor = executor_of(
+        {
+            "executor": "ipython-embedded",
+            "ipython-embedded": {"output_dir": str(tmp_path), "timeout": 30},
+        }
+    )
+
+    assert isinstance(executor, JupyterCodeExecutor)
+    assert (executor.output_dir, executor.timeout) == (tmp_path, 30)
+    blocks = [CodeBlock("x = 41", "python"), CodeBlock("x + 1", "python")]
+    async with executor:
+        result = await executor.execute_code_blocks(blocks, CancellationToken())
+    assert result.output == "42\n"
 
 
 @pytest.mark.parametrize("unknown", ["commandline", 1])

@@ -1,20 +1,25 @@
 """Code execution as a tool."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
-from teams.base import InputRequired, run_hooks
+from teams.base import InputRequired, ToolCall, run_hooks
+from teams.code_executors.jupyter import JupyterCodeResult
 from teams.code_executors.local import LocalCommandLineCodeExecutor
-from teams.core import CancellationToken
+from teams.core import CancellationToken, Image
 from teams.messages import ToolCallExecutionEvent
-from teams.tools import BaseTool
+from teams.tools import BaseTool, ToolResult
 from teams.tools.code_execution import (
     CodeExecutionInput,
     CodeExecutionResult,
     PythonCodeExecutionTool,
 )
+from tests.fakes.scripted_executor import ScriptedExecutor
 from tests.fakes.scripted_model import ScriptedModel, calls
 
 
@@ -72,3 +77,61 @@ def test_it_round_trips_as_a_component(tool):
         "autogen_ext.code_executors.local.LocalCommandLineCodeExecutor"
     )
     assert isinstance(BaseTool.load_component(autogen), PythonCodeExecutionTool)
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Artist(ScriptedExecutor):
+    """Draws, and remembers that it did."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "plot.png").write_bytes(PNG)
+        super().__init__(draw=JupyterCodeResult(0, "saved as plot.png", [folder / "plot.png"]))
+        self.drawn = False
+
+    async def save_state(self) -> Mapping[str, Any]:
+        return {"drawn": bool(self.codes) or self.drawn}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        self.drawn = state["drawn"]
+
+
+def answers(*, vision: bool) -> ScriptedModel:
+    batch = calls(("CodeExecutor", {"code": "draw"}), ("CodeExecutor", {"code": "other"}))
+    return ScriptedModel(batch, "nice", speaker="coder", vision=vision)
+
+
+@pytest.mark.parametrize("vision", [True, False])
+async def test_what_code_draws_reaches_a_model_that_sees_also_in_another_process(tmp_path, vision):
+    async def hold_others(call: ToolCall, proceed: Any) -> ToolResult:
+        if "other" in call.arguments and len(made) == 1:
+            raise InputRequired("Run this?", kind="approval")
+        return await proceed(call)
+
+    def agent() -> AssistantAgent:
+        made.append(Artist(tmp_path))
+        tool, model = PythonCodeExecutionTool(made[-1]), answers(vision=vision)
+        models.append(model)
+        return AssistantAgent("coder", model, tools=[tool], max_tool_iterations=2)
+
+    made: list[Artist] = []
+    models: list[ScriptedModel] = []
+    first = RoundRobinGroupChat([agent()], max_turns=1)
+    with run_hooks(intercept=hold_others):
+        assert (await first.run(task="go")).pending
+        second = RoundRobinGroupChat([agent()], max_turns=1)
+        await second.load_state(await first.save_state())
+        await second.run()
+    assert made[1].drawn
+    assert made[1].codes == ["other"]
+    *_, results, last = models[1].messages()
+    if vision:
+        assert last["content"][1:] == [{"data": Image.from_bytes(PNG).to_base64()}]
+    else:
+        results = last
+    assert results["content"][0]["content"] == "saved as plot.png\n[image]"
+
+
+def test_an_executor_without_a_state_adds_none_to_the_agent_s(tool):
+    assert tool.state_type() is None

@@ -111,7 +111,7 @@ async def test_half_open_sockets_are_replaced_and_the_platform_is_shown_as_it_is
     async with FakeProxy() as proxy, SlackSimulator(rates=False) as slack:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         async with served(slack, tmp_path) as run:
-            state = run.gateway.vitals.connections
+            state = run.gateway.vitals.platforms.states
             await run.until(lambda: state().get("slack", ("",))[0] == "connected")
             before = list(slack.sockets.live)
             slack.fail("apps.connections.open", Refusal("internal_error"), times=6)

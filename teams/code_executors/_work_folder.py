@@ -1,8 +1,11 @@
-"""A bound on the size of the work folder."""
+"""The work folder of code, and the bound on its size."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
+import weakref
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,42 @@ EACH = 1.0
 """Seconds between two measurements."""
 MOST_FILES = 100_000
 """Entries that are measured; a folder with more of them is over any bound."""
+
+
+class WorkFolder:
+    """The given folder, or a temporary one with the object's life."""
+
+    def __init__(self, given: Path | str | None) -> None:
+        self.given = None if given is None else Path(given)
+        self._temporary: tuple[Path, weakref.finalize[Any, Any]] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder, made if missing."""
+        if self.given is not None:
+            self.given.mkdir(parents=True, exist_ok=True)
+            return self.given.resolve()
+        if self._temporary is None:
+            folder = Path(tempfile.mkdtemp(prefix="parley-code-")).resolve()
+            removal = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._temporary = folder, removal
+        return self._temporary[0]
+
+    def remove(self) -> bool:
+        """Remove a temporary folder; False if there is none."""
+        if self._temporary is None:
+            return False
+        self._temporary[1]()
+        self._temporary = None
+        return True
+
+
+def check_limits(timeout: int, work_mb: float | None) -> None:
+    """Raise ValueError for limits that no code could keep."""
+    if timeout < 1:
+        raise ValueError(f"timeout must be at least 1 second, found {timeout}.")
+    if work_mb is not None and work_mb <= 0:
+        raise ValueError(f"work_mb must be more than 0 megabytes, found {work_mb}.")
 
 
 async def within_size(
