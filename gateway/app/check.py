@@ -55,6 +55,7 @@ from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from teams.base import Team
 from teams.documents import can_read_documents
+from teams.memory.knowledge import KnowledgeMemory
 from teams.tools import FunctionTool
 
 NO_ROUTE = (
@@ -86,6 +87,9 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += _check_component_files(loaded.config.teams)
         findings += await _check_rules(teams, loaded.config)
         findings += _check_servers(loaded.config)
+        findings += [
+            await _check_knowledge(name, memory) for name, memory in teams.knowledge.all().items()
+        ]
         findings += [
             Finding(kind="place", name=name, good=False, text=text)
             for name, text in unusable_places(loaded.config)
@@ -197,6 +201,17 @@ def _check_servers(config: Config) -> Iterator[Finding]:
         if server.command and not has_program(server):
             text = NO_PROGRAM.format(command=server.command)
             yield Finding(kind="server", name=name, good=False, text=text)
+
+
+async def _check_knowledge(name: str, memory: KnowledgeMemory) -> Finding:
+    """The number of files and pages, or the reason why there are none."""
+    try:
+        files = await memory.files()
+    except OSError as error:
+        text = f"cannot read {error.filename}: {error.strerror}"
+        return Finding(kind="knowledge", name=name, good=False, text=text)
+    text = f"{len(files)} files, {len(memory.addresses)} addresses"
+    return Finding(kind="knowledge", name=name, good=True, text=text)
 
 
 def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:

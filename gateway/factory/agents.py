@@ -157,6 +157,7 @@ class AgentFactory:
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
         if servers and tools:  # an agent takes one or the other, so the tools get a bench, too
             workbenches.append(StaticStreamWorkbench(tools))
+        known = map(self._parts.knowledge, config.knowledge)
         return AssistantAgent(
             name,
             self._models.client(config.model),
@@ -164,7 +165,7 @@ class AgentFactory:
             workbench=[*workbenches, *servers] or None,
             handoffs=[_handoff(each) for each in config.handoffs] or None,
             model_context=self._parts.context(config.model_context, tools),
-            memory=[self._parts.memory(each) for each in config.memory] or None,
+            memory=[*map(self._parts.memory, config.memory), *known] or None,
             **given,
         )
 
