@@ -178,18 +178,9 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[logging]`", [LoggingConfig]),
 ]
 SUBTABLES = {
-    *("models", "teams", "mcp", "knowledge", "adapters", "routes", "policies", "limits", "store"),
-    *(
-        "terminal",
-        "health",
-        "network",
-        "logging",
-        "tools",
-        "http",
-        "budgets",
-        "prices",
-        "attachments",
-    ),
+    *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
+    *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
+    "knowledge",
 }
 
 

@@ -32,7 +32,7 @@ class KnowledgeConfig(Section):
     folder: ConfigPath | None = None
     """Folder of the files. Links in it are not followed, names with a dot first are left out."""
 
-    files: list[str] = ["*"]
+    files: list[str] = Field(default=["*"])
     """Patterns of paths below the folder, such as "handbook/*.md"; a * stands for slashes, too.
 
     Texts are read as UTF-8. PDF, Office files and HTML need the extra `documents`.

@@ -75,18 +75,18 @@ class Index:
     ) -> T:
         """Do work with the connection: in a thread, and in one transaction."""
 
-        def once(connection: sqlite3.Connection) -> T:
-            return work(connection, *args, **kw)
-
         def run() -> T:
             with self._lock:
                 try:
-                    return self._attempt(once)
+                    with self._open() as connection:
+                        return work(connection, *args, **kw)
                 except sqlite3.DatabaseError as error:
+                    self.close()
                     if type(error) is not sqlite3.DatabaseError:  # not the file's fault
                         raise
                 self._set_aside()
-                return self._attempt(once)
+                with self._open() as connection:
+                    return work(connection, *args, **kw)
 
         return await asyncio.to_thread(run)
 
@@ -97,19 +97,17 @@ class Index:
                 self._connection.close()
                 self._connection = None
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = _connected(self._path)
-        with self._connection as connection:
-            found = connection.execute("PRAGMA user_version").fetchone()[0]
-            if found not in (0, VERSION):
-                raise sqlite3.DatabaseError(f"an index of version {found}")
-            if not found:
-                connection.executescript(_SCHEMA)
-            return work(connection)
+            self._connection = connection = _connected(self._path)
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            [state] = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if version not in (0, VERSION) or state != "ok":
+                raise sqlite3.DatabaseError(f"{state}, version {version}")
+            connection.executescript(_SCHEMA)
+        return self._connection
 
     def _set_aside(self) -> None:
-        self.close()
         for end in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 os.replace(f"{self._path}{end}", f"{self._path}.broken{end}")

@@ -18,9 +18,14 @@ STEM = 4
 """Letters that a word's beginning has at least."""
 
 _HEADING = re.compile(r"#{1,6} ")
-# Written without spaces: each character is a word of the index, two in a row a word of a question.
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_WORD = re.compile(rf"{_UNSPACED.pattern}+|(?:(?!{_UNSPACED.pattern})[^\W_])+")
+# Written without spaces, or as one word with their particles: each character is a word of the
+# index, two in a row a word of a question.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_MARKS = "\u0300-\u036f\u0900-\u0dff"
+"""Accents and vowels that Python does not count as letters."""
+_WORD = re.compile(rf"{_UNSPACED.pattern}+|(?:(?!{_UNSPACED.pattern})(?:[^\W_]|[{_MARKS}]))+")
 
 
 class Passage(NamedTuple):
