@@ -12,9 +12,9 @@ from array import array
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
@@ -57,6 +57,9 @@ _HEAD = (
 )
 
 
+TextPath = Annotated[Path, PlainSerializer(str)]
+
+
 @dataclass(slots=True)
 class IndexReport:
     """Sources that were read anew or are gone, and reasons why others can't be read."""
@@ -79,10 +82,10 @@ class KnowledgeMemoryConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    folder: Path | None = None
+    folder: TextPath | None = None
     files: list[str] = ["*"]
     addresses: list[str] = []
-    index: Path | None = None
+    index: TextPath | None = None
     embeddings: EmbeddingEndpoint | None = None
     k: int = Field(default=5, ge=1)
     max_mb: float = Field(default=10, gt=0)

@@ -73,7 +73,8 @@ def match_of(question: str) -> str:
             pairs = (" ".join(run[at : at + 2]) for at in range(max(1, len(run) - 1)))
             words.update(dict.fromkeys(f'"{pair}"' for pair in pairs))
         else:
-            stem = f' OR "{run[: max(STEM, len(run) - 2)]}"*' if len(run) >= STEM else ""
+            inflected = len(run) >= STEM and not any(map(str.isdigit, run))
+            stem = f' OR "{run[: max(STEM, len(run) - 2)]}"*' if inflected else ""
             words[f'"{run}"{stem}'] = None
         if len(words) >= MOST_WORDS:
             break
