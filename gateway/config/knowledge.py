@@ -57,4 +57,8 @@ class KnowledgeConfig(Section):
     def _check_sources(self) -> Self:
         if self.folder is None and not self.addresses:
             raise setting_error("folder", "is missing: give a folder, or addresses")
+        for address in self.addresses:
+            if not address.startswith(("https://", "http://")):
+                said = f"found {address!r}, expected an address such as https://example.com/page"
+                raise setting_error("addresses", said)
         return self

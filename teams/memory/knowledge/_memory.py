@@ -138,7 +138,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
             stamp = known[name].stamp if name in known else ""
             loading = fetch_page(name, stamp, longest=longest, private=config.allow_private)
             await self._take(name, loading, known.get(name), report)
-        report.removed += known.keys() - files.keys() - {*config.addresses}
+        report.removed += sorted(known.keys() - files.keys() - {*config.addresses})
         await self._index.call(rows.remove_sources, report.removed)
         for name, each in (await self._index.call(rows.known_sources)).items():
             if each.problem:

@@ -85,8 +85,8 @@ async def fetch_page(address: str, stamp: str, *, longest: int, private: bool) -
     header, _, version = stamp.partition(":")
     try:
         url = httpx.URL(address)
-        if url.userinfo:
-            raise ValueError("an address may not hold a name or password")
+        if url.scheme not in ("http", "https") or not url.host or url.userinfo:
+            raise ValueError("expected an address of http or https, without a name or password")
         transport = None
         if not (private or web.has_proxy(url.scheme, url.host)):
             transport = web.public_transport(certificates)
