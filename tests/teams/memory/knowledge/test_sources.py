@@ -11,7 +11,6 @@ from aiohttp import web
 import teams.memory.knowledge._sources as sources_module
 from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
 
-
 REFUSED = "expected an address of http or https, without a name or password"
 
 
