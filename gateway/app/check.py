@@ -34,6 +34,7 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.allowances import covers, toml_entry
+from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.policies import Policies
@@ -87,9 +88,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += _check_component_files(loaded.config.teams)
         findings += await _check_rules(teams, loaded.config)
         findings += _check_servers(loaded.config)
-        findings += [
-            await _check_knowledge(name, memory) for name, memory in teams.knowledge.all().items()
-        ]
+        for name, table in loaded.config.knowledge.items():
+            findings.append(await _check_knowledge(name, table, teams.knowledge.memory(name)))
         findings += [
             Finding(kind="place", name=name, good=False, text=text)
             for name, text in unusable_places(loaded.config)
@@ -203,14 +203,13 @@ def _check_servers(config: Config) -> Iterator[Finding]:
             yield Finding(kind="server", name=name, good=False, text=text)
 
 
-async def _check_knowledge(name: str, memory: KnowledgeMemory) -> Finding:
+async def _check_knowledge(name: str, table: KnowledgeConfig, memory: KnowledgeMemory) -> Finding:
     """The number of files and pages, or the reason why there are none."""
     try:
-        files = await memory.files()
+        text = f"{len(await memory.files())} files, {len(table.addresses)} addresses"
     except OSError as error:
-        text = f"cannot read {error.filename}: {error.strerror}"
+        text = f"cannot read {table.folder}: {error.strerror}"
         return Finding(kind="knowledge", name=name, good=False, text=text)
-    text = f"{len(files)} files, {len(memory.addresses)} addresses"
     return Finding(kind="knowledge", name=name, good=True, text=text)
 
 

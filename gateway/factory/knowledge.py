@@ -27,14 +27,10 @@ class KnowledgeBases:
             self._made[name] = self._make(name, self._folder)
         return self._made[name]
 
-    def all(self) -> dict[str, KnowledgeMemory]:
-        """All memories by their names."""
-        return {name: self.memory(name) for name in self._tables}
-
     def refresh(self) -> None:
         """Begin to bring all indexes up to date."""
-        for memory in self.all().values():
-            memory.refresh()
+        for name in self._tables:
+            self.memory(name).refresh()
 
     async def aclose(self) -> None:
         """Close every memory that was made."""

@@ -108,11 +108,6 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         self._refreshed = float("-inf")
         self._problems: dict[str, str] = {}
 
-    @property
-    def addresses(self) -> list[str]:
-        """The pages that it reads."""
-        return self._config.addresses
-
     async def files(self) -> dict[str, FileFacts]:
         """The files that match, none of them read. Raises OSError."""
         if (folder := self._config.folder) is None:
@@ -287,7 +282,8 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
 
 def _changed(files: Mapping[str, FileFacts], known: Mapping[str, rows.Known]) -> list[str]:
     """Names of files that are new, or of another version."""
-    return [n for n, file in files.items() if n not in known or known[n].stamp != stamp_of(file)]
+    known_as = {name: each.stamp for name, each in known.items()}
+    return sorted(name for name, file in files.items() if known_as.get(name) != stamp_of(file))
 
 
 def _reason(error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -95,7 +95,7 @@ async def test_threads_share_one_memory_and_another_program_gets_its_own(folder:
     loaded = config(folder)
     teams = team_factory(loaded, folder / "store")
     built = [(await teams.build("desk", workdir=folder)).team for _ in range(2)]
-    memories = [team._participants[0]._memory for team in built]
+    memories = [cast("Any", team)._participants[0]._memory for team in built]
     assert memories[0] == memories[1] == [teams.knowledge.memory("docs")]
     await teams.aclose()
     component = json.loads((await dump_team(loaded, "desk")).text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
 
 import teams.memory.knowledge._memory as memory_module
 from teams.memory.knowledge import EmbeddingEndpoint, KnowledgeMemory, KnowledgeMemoryConfig
@@ -77,14 +78,14 @@ async def memory(server: EmbeddingServer, tmp_path: Path) -> AsyncIterator[Knowl
 
 
 def make(server: EmbeddingServer, tmp_path: Path, model: str = "m") -> KnowledgeMemory:
-    endpoint = EmbeddingEndpoint(model=model, base_url=server.url, api_key=KEY)
+    endpoint = EmbeddingEndpoint(model=model, base_url=server.url, api_key=SecretStr(KEY))
     config = KnowledgeMemoryConfig(
         folder=tmp_path / "docs", index=tmp_path / "docs.sqlite", embeddings=endpoint, k=1
     )
     return KnowledgeMemory(config)
 
 
-async def best(memory: KnowledgeMemory, question: str) -> list[str]:
+async def best(memory, question: str) -> list[str]:
     return [each.metadata["source"] for each in (await memory.query(question)).results]
 
 
@@ -147,7 +148,7 @@ async def test_words_alone_find_while_the_endpoint_fails(
 
 async def test_the_key_comes_from_the_environment_or_is_none(memory, server, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    starred = EmbeddingEndpoint(model="m", api_key="*" * 10)
+    starred = EmbeddingEndpoint(model="m", api_key=SecretStr("*" * 10))
     await starred.vectors(["x"], seconds=5)
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
     await starred.vectors(["x"], seconds=5)

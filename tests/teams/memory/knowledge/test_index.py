@@ -153,6 +153,7 @@ async def test_two_processes_write_one_index_and_a_kill_leaves_it_whole(tmp_path
     writers = [await start(path, "a"), await start(path, "b")]
     try:
         for writer in writers:
+            assert writer.stdout is not None
             while int(await writer.stdout.readline()) < 10:
                 pass
     finally:

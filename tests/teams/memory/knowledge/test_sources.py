@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -59,7 +60,7 @@ async def site() -> AsyncIterator[Site]:
 async def over():
     made: list[KnowledgeMemory] = []
 
-    def make(*addresses: str, private: bool = True, **config: float) -> KnowledgeMemory:
+    def make(*addresses: str, private: bool = True, **config: Any) -> KnowledgeMemory:
         given = KnowledgeMemoryConfig(addresses=[*addresses], allow_private=private, **config)
         made.append(KnowledgeMemory(given))
         return made[-1]
@@ -69,7 +70,7 @@ async def over():
         await each.close()
 
 
-async def found(memory: KnowledgeMemory, question: str) -> list[str]:
+async def found(memory, question: str) -> list[str]:
     hits = (await memory.query(question)).results
     return [f"{each.metadata['source']}:{each.metadata['line']}" for each in hits]
 
