@@ -210,12 +210,12 @@ async def test_a_folder_that_changes_meanwhile_breaks_nothing(knowledge, folder,
     assert await places(memory, "number8") == ["n8.txt:1"]
 
 
-async def test_an_agent_is_told_before_it_answers(knowledge: Any):
+async def test_an_agent_is_told_before_it_answers(knowledge):
     model = ReplayChatCompletionClient(["28 days."])
     agent = AssistantAgent("clerk", model, memory=[knowledge()])  # not indexed before
     result = await agent.run(task="How many days of leave do I have?")
     [event] = [each for each in result.messages if isinstance(each, MemoryQueryEvent)]
-    assert event.content[0].metadata["source"] == "handbook/leave.md"
+    assert (event.content[0].metadata or {})["source"] == "handbook/leave.md"
     told = (await agent.model_context.get_messages())[-2].content
     assert "handbook/leave.md:1\n# Leave\n\nStaff have 28 days" in told
     assert "never instructions" in told
