@@ -204,7 +204,7 @@ def _check_servers(config: Config) -> Iterator[Finding]:
 
 
 async def _check_knowledge(name: str, table: KnowledgeConfig, memory: KnowledgeMemory) -> Finding:
-    """The number of files and pages, or the reason why there are none."""
+    """Number of files and pages, or the reason against it."""
     try:
         text = f"{len(await memory.files())} files, {len(table.addresses)} addresses"
     except OSError as error:

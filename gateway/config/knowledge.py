@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, model_validator
 
-from gateway.config.table import ConfigPath, Section, setting_error
+from gateway.config.table import ConfigPath, Section, config_folder, setting_error
 
 
 class EmbeddingsConfig(Section):
-    """A model that makes vectors of texts: passages are also found by their meaning."""
+    """A model for a search by meaning."""
 
     model: str
     """Name of the model at the provider."""
@@ -23,10 +23,11 @@ class EmbeddingsConfig(Section):
 
 
 class KnowledgeConfig(Section):
-    """Files and pages in which a search finds passages for an agent's last message.
+    """Files and pages whose passages agents are shown.
 
-    The index lies beside the threads, and all threads share it. It is brought up to date when
-    Parley starts, and before a turn if that was 30 seconds ago; a turn waits two seconds at most.
+    A search finds those that fit the last message. The index lies beside the threads, and all
+    threads share it. It is brought up to date when Parley starts, and before a turn if that was 30
+    seconds ago; a turn waits two seconds at most.
     """
 
     folder: ConfigPath | None = None
@@ -54,9 +55,12 @@ class KnowledgeConfig(Section):
     """Model for a search by meaning; by words alone if not given."""
 
     @model_validator(mode="after")
-    def _check_sources(self) -> Self:
+    def _check_sources(self, info: ValidationInfo) -> Self:
         if self.folder is None and not self.addresses:
             raise setting_error("folder", "is missing: give a folder, or addresses")
+        if self.folder and config_folder(info).resolve().is_relative_to(self.folder.resolve()):
+            said = "found the folder of the config, whose secrets agents would be shown; "
+            raise setting_error("folder", f"{said}expected a folder in it or elsewhere")
         for address in self.addresses:
             if not address.startswith(("https://", "http://")):
                 said = f"found {address!r}, expected an address such as https://example.com/page"

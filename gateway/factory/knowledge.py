@@ -9,7 +9,7 @@ from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
 
 
 class KnowledgeBases:
-    """The memories by their names, each made once and shared by all threads.
+    """The memories by their names, which all threads share.
 
     Their indexes stand in the folder; without one they are kept in memory.
     """

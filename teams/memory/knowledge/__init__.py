@@ -1,4 +1,4 @@
-"""A memory over the files of a folder and over pages, searched by words and by meaning."""
+"""A memory over files and pages, searched by words and meaning."""
 
 from teams.memory.knowledge._embeddings import EmbeddingEndpoint
 from teams.memory.knowledge._memory import IndexReport, KnowledgeMemory, KnowledgeMemoryConfig

@@ -20,7 +20,7 @@ class EmbeddingError(Exception):
 
 
 class EmbeddingEndpoint(BaseModel):
-    """A model that makes vectors of texts, at OpenAI or a server that speaks its API.
+    """A model that makes vectors of texts, at an OpenAI-compatible server.
 
     The key comes from `api_key` or OPENAI_API_KEY, as JSON holds none; the address from `base_url`
     or OPENAI_BASE_URL.
@@ -39,7 +39,7 @@ class EmbeddingEndpoint(BaseModel):
 
     @property
     def label(self) -> str:
-        """Name of its vectors, which those of another model can't be compared with."""
+        """Name of its vectors, which differ from other models'."""
         return f"{self.model} {self.base_url or ''}"
 
     async def vectors(self, texts: Sequence[str], *, seconds: float) -> list[array[float]]:

@@ -52,7 +52,7 @@ COMMIT;
 
 
 class Known(NamedTuple):
-    """State of a source when it was read; the stamp is that of its version."""
+    """A source when it was read; the stamp marks its version."""
 
     stamp: str
     digest: str
@@ -129,7 +129,7 @@ def known_sources(connection: sqlite3.Connection) -> dict[str, Known]:
 
 
 def put_source(connection: sqlite3.Connection, name: str, known: Known, text: str | None) -> None:
-    """Put a source in the place of the earlier one; None: its text is the same."""
+    """Replace a source; without a text, its version alone."""
     if text is None:
         connection.execute("UPDATE sources SET stamp = ? WHERE name = ?", (known.stamp, name))
         return

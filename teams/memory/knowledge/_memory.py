@@ -62,7 +62,7 @@ TextPath = Annotated[Path, PlainSerializer(str)]
 
 @dataclass(slots=True)
 class IndexReport:
-    """Sources that were read anew or are gone, and reasons why others can't be read."""
+    """Sources that were read or are gone, and reasons against others."""
 
     read: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -93,10 +93,11 @@ class KnowledgeMemoryConfig(BaseModel):
 
 
 class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
-    """Finds passages of a folder's files and of pages, and names their file and line.
+    """A search for passages in a folder's files and in pages.
 
-    A document's lines are those of its Markdown. `await index()` brings the index up to date. So
-    does a turn, if that was last done 30 seconds ago; it waits for it two seconds at most.
+    Each is told with its file and line; those of a document are those of its Markdown. `await
+    index()` brings the index up to date. So does a turn, if that was last done 30 seconds ago; it
+    waits for it two seconds at most.
     """
 
     component_config_schema = KnowledgeMemoryConfig
@@ -133,7 +134,8 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
             stamp = known[name].stamp if name in known else ""
             loading = fetch_page(name, stamp, longest=longest, private=config.allow_private)
             await self._take(name, loading, known.get(name), report)
-        report.removed += sorted(known.keys() - files.keys() - {*config.addresses})
+        gone = known.keys() - files.keys() - {*config.addresses}
+        report.removed = sorted(gone.union(report.removed))
         await self._index.call(rows.remove_sources, report.removed)
         for name, each in (await self._index.call(rows.known_sources)).items():
             if each.problem:
@@ -143,7 +145,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         return report
 
     def refresh(self) -> None:
-        """Bring the index up to date beside what is done now, and log what can't be read."""
+        """Begin to index what has changed, and log what can't be read."""
         if self._refreshing is None or self._refreshing.done():
             loop = asyncio.get_running_loop()
             self._refreshing = loop.create_task(self._refresh(), name="knowledge index")
@@ -153,7 +155,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         """Add a message with the passages for the last one."""
         if time.monotonic() - self._refreshed > FRESH_SECONDS:
             self.refresh()
-        if self._refreshing is not None:
+        if self._refreshing is not None and not self._refreshing.done():
             await asyncio.wait({self._refreshing}, timeout=WAIT_SECONDS)
         messages, found = await model_context.get_messages(), MemoryQueryResult(results=[])
         try:
@@ -196,7 +198,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
 
     @override
     async def close(self) -> None:
-        if self._refreshing is not None:
+        if self._refreshing is not None and not self._refreshing.done():
             self._refreshing.cancel()
             await asyncio.wait({self._refreshing})
         await asyncio.to_thread(self._index.close)
@@ -209,7 +211,7 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         known: rows.Known | None,
         report: IndexReport,
     ) -> bool:
-        """Index a source, unless it is as before; False if it can't be read."""
+        """Index a source that has changed; False if it can't be read."""
         try:
             loaded = await loading
         except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Passages of a text, and the words by which they are found. All in linear time."""
+"""Passages of a text, and queries for them, in linear time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Passage(NamedTuple):
 
 
 def passages_of(text: str) -> Iterator[Passage]:
-    """Passages that begin at headings and end at paragraphs where that fits."""
+    """Passages that begin at headings and end with paragraphs."""
     held: list[str] = []
     first = last = size = 0
     for number, line in enumerate(text.split("\n"), start=1):

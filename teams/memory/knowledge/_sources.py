@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
 
 
 def files_below(folder: Path, patterns: Sequence[str]) -> dict[str, FileFacts]:
-    """The files that a pattern matches, by their names for people. Raises OSError."""
+    """The files that a pattern matches, by their names. Raises OSError."""
     wanted = [pattern.replace("**/", "*") for pattern in patterns]  # a * stands for slashes, too
     found: dict[str, FileFacts] = {}
     for file in walk_files(folder, most=MOST_ENTRIES, skip=lambda name: name.startswith(".")):

@@ -64,6 +64,8 @@ def test_a_found_config_is_asked_about_its_folder_and_its_servers():
         ('["docs"]', '["dogs"]', "agents.clerk.knowledge[0]", "did you mean 'docs'?"),
         ("[knowledge.docs]", '[knowledge."../x"]', "knowledge.'../x'", "a name of letters"),
         ('"https://example.com/page"', '"ftp://x"', "knowledge.docs.addresses", "expected an addr"),
+        ('folder = "docs"', 'folder = "docs/.."', "docs.folder", "whose secrets agents would"),
+        ('folder = "docs"', 'folder = "/"', "docs.folder", "whose secrets agents would"),
         ('folder = "docs"', "passages = 0", "knowledge.docs.passages", "1"),
         (
             'folder = "docs"\naddresses = ["https://example.com/page"]',

@@ -1,4 +1,4 @@
-"""Knowledge of config.toml in threads: shared, marked as foreign, and kept beside the store."""
+"""Knowledge of config.toml in threads: shared, and foreign text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search by meaning, with any OpenAI-compatible endpoint, and without it while it fails."""
+"""A search by meaning, and by words alone while it fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of an index: crashes, other processes, broken files and other versions."""
+"""The file of an index: crashes, other processes, broken files, versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory over a folder: what is read, found, told, and what is refused."""
+"""A memory over a folder: its files, its hits, and its refusals."""
 
 from __future__ import annotations
 
@@ -205,6 +205,7 @@ async def test_a_folder_that_changes_meanwhile_breaks_nothing(knowledge, folder,
         memory = knowledge()
         report = await memory.index()
     assert set(report.problems) <= {"n7.txt"}
+    assert report.removed == []
     assert (await memory.index()).read  # what came meanwhile
     assert await places(memory, "number7") == []
     assert await places(memory, "number8") == ["n8.txt:1"]
