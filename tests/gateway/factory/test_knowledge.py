@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+import teams.memory.knowledge._memory as memory_module
 from gateway.app.assemble import own_gateway, store_of, team_factory
 from gateway.app.check import check_config, dump_team
 from gateway.app.load import LoadedConfig, load_config
@@ -49,7 +50,8 @@ def order(item: str) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(memory_module, "WAIT_SECONDS", 8.0)  # on a busy machine, too
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/leave.md").write_text("# Leave\n\nStaff have 28 days of leave.\n")
     (tmp_path / "docs/notes.txt").write_text("not among the files")

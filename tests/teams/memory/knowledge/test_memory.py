@@ -29,6 +29,12 @@ from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.content.made_documents import pdf
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn waits for its index on a busy machine, too."""
+    monkeypatch.setattr(memory_module, "WAIT_SECONDS", 8.0)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
