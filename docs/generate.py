@@ -69,6 +69,7 @@ from gateway.config.conversable import (
 )
 from gateway.config.descriptions import described_fields
 from gateway.config.http_tool import HttpConfig
+from gateway.config.knowledge import EmbeddingsConfig, KnowledgeConfig
 from gateway.config.mcp import McpConfig, McpReference, McpServer
 from gateway.config.models import ModelConfig, ModelInfoConfig, RetryConfig
 from gateway.config.policies import HttpPolicy, Policies, ToolCase, ToolPolicies, ToolPolicy
@@ -140,6 +141,8 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `tools`: a web service", [HttpConfig]),
     ("`[mcp.NAME]`", [McpServer]),
     ("An entry of `mcp`", [McpReference, McpConfig]),
+    ("`[knowledge.NAME]`", [KnowledgeConfig]),
+    ("`[knowledge.NAME.embeddings]`", [EmbeddingsConfig]),
     ("An entry of `handoffs`", [HandoffConfig]),
     ("An entry of `memory`: contents", [ListMemoryConfig]),
     ("An entry of `contents`", [MemoryEntry]),
@@ -185,6 +188,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
 SUBTABLES = {
     *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
+    "knowledge",
 }
 
 

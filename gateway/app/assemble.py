@@ -152,7 +152,12 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
     secret = (store, loaded.source.absolute()) if loaded.source else (store,)
     local = not loaded.config.routes
     return TeamFactory(
-        loaded.config, loaded.imports, start_folder=Path.cwd(), forbidden=secret, local=local
+        loaded.config,
+        loaded.imports,
+        start_folder=Path.cwd(),
+        forbidden=secret,
+        local=local,
+        knowledge_folder=store / "knowledge",
     )
 
 
@@ -227,6 +232,7 @@ async def gateway_of(
         serve_control(gateway, process),
     ):
         asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)
+        teams.knowledge.refresh()
         yield gateway
 
 

@@ -35,6 +35,7 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.allowances import covers, toml_entry
+from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.policies import Policies
@@ -56,6 +57,7 @@ from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from teams.base import Team
 from teams.documents import can_read_documents
+from teams.memory.knowledge import KnowledgeMemory
 from teams.tools import FunctionTool
 
 NO_ROUTE = (
@@ -86,6 +88,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += _check_component_files(loaded.config.teams)
         findings += await _check_rules(teams, loaded.config)
         findings += missing_programs(loaded.config)
+        for name, table in loaded.config.knowledge.items():
+            findings.append(await _check_knowledge(name, table, teams.knowledge.memory(name)))
         findings += [
             Finding(kind="place", name=name, good=False, text=text)
             for name, text in unusable_places(loaded.config)
@@ -183,6 +187,16 @@ async def _check_rules(teams: TeamFactory, config: Config) -> list[Finding]:
 def _unknown_rule(tool: str, own: set[str], *, maybe: bool) -> str:
     text = unknown_tool(tool, own)
     return f"warning: {text} (a workbench may have it)" if maybe else text
+
+
+async def _check_knowledge(name: str, table: KnowledgeConfig, memory: KnowledgeMemory) -> Finding:
+    """Number of files and pages, or the reason against it."""
+    try:
+        text = f"{len(await memory.files())} files, {len(table.addresses)} addresses"
+    except OSError as error:
+        text = f"cannot read {table.folder}: {error.strerror}"
+        return Finding(kind="knowledge", name=name, good=False, text=text)
+    return Finding(kind="knowledge", name=name, good=True, text=text)
 
 
 def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:

@@ -207,6 +207,7 @@ async def open_service(
                 await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
             import_later_modules()
+            teams.knowledge.refresh()
             yield gateway, adapters, process.reload
     finally:
         await reloader.aclose()

@@ -84,6 +84,9 @@ class AssistantConfig(_Agent):
     memory: list[Annotated[MemoryConfig, shorthand("path")]] = Field(default_factory=list)
     """Memories: import paths, "package.module:Class", or tables."""
 
+    knowledge: list[str] = Field(default_factory=list)
+    """Names in [knowledge]: before each turn it is shown what is found there."""
+
     metadata: dict[str, str] = Field(default_factory=dict)
     """Notes about the agent for your own use."""
 

@@ -90,6 +90,8 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
             yield Power("folder", text)
         if key == "init_command":
             yield Power("command", text)
+    if path[0] == "knowledge" and key == "folder":
+        yield Power("folder", text)
     if path in STATE and not _is_inside(text):
         yield Power("folder", text)
     if _ADDRESS.fullmatch(text) and text.rstrip("/") != BUILT_IN_ADDRESS:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from gateway.config.budgets import Budget, Price
+from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpServer
 from gateway.config.models import ModelConfig
 from gateway.config.policies import Policies
@@ -54,6 +55,9 @@ class Config(Section):
 
     mcp: dict[str, McpServer] = Field(default_factory=dict)
     """MCP servers that agents name in their `mcp`, each as [mcp.NAME]."""
+
+    knowledge: dict[str, KnowledgeConfig] = Field(default_factory=dict)
+    """Folders and pages that agents name in their `knowledge`, each as [knowledge.NAME]."""
 
     adapters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """The chat platforms that `parley serve` connects to, each as [adapters.NAME]."""

@@ -162,6 +162,7 @@ class AgentFactory:
         workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
         memories = [self._parts.memory(each) for each in config.memory]
+        memories += map(self._parts.knowledge, config.knowledge)
         if self._memory is not None:
             memories.append(memory := self._memory())
             tools += memory.tools()

@@ -313,6 +313,20 @@ def _cache(config: Any) -> Iterator[Allowance]:
     yield _folder(config.directory)  # it holds pickles: who writes there runs code here
 
 
+def _knowledge(config: Any) -> Iterator[Allowance]:
+    """A folder, an index, pages, and the server that makes vectors."""
+    if config.folder is not None:
+        yield AllowedMount(mount=str(Path.cwd() / config.folder), read_only=True)
+    if config.index is not None:
+        yield _folder(config.index)
+    for address in config.addresses:
+        yield AllowedAddress(base_url=origin_of(address))
+    if (endpoint := config.embeddings) is not None:
+        address = endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        variables = [] if endpoint.given_key else ["OPENAI_API_KEY"]
+        yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+
+
 def _folder(path: str) -> Allowance:
     """The path as it is used: a ".." in it stays."""
     return AllowedMount(mount=str(Path.cwd() / path))
@@ -346,6 +360,7 @@ READERS: Mapping[str, Reader] = {
     "JupyterCodeExecutor": _notebook,
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
+    "KnowledgeMemory": _knowledge,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

@@ -30,6 +30,7 @@ from gateway.config.agent_parts import (
     ToolConfig,
     UnboundedContextConfig,
 )
+from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.code_executor import CodeExecutor
@@ -61,12 +62,19 @@ class PartFactory:
     """
 
     def __init__(
-        self, models: ModelClients, imports: Imports, folder: Path | None, *, work_mb: float
+        self,
+        models: ModelClients,
+        imports: Imports,
+        folder: Path | None,
+        *,
+        work_mb: float,
+        knowledge: KnowledgeBases,
     ) -> None:
         self._models = models
         self._imports = imports
         self._folder = folder
         self._work_mb = work_mb
+        self._knowledge = knowledge
 
     def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
         """The result of a user's class or function."""
@@ -93,6 +101,10 @@ class PartFactory:
                 return self.own(config.path, Memory, config.options)
             case _:
                 assert_never(config)
+
+    def knowledge(self, name: str) -> Memory:
+        """The memory of [knowledge] that all threads share."""
+        return self._knowledge.memory(name, portable=self._folder is None)
 
     def context(
         self, config: ModelContextConfig | None, tools: Sequence[BaseTool[Any, Any]] = ()

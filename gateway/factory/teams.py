@@ -43,6 +43,7 @@ from gateway.factory.advice import advise
 from gateway.factory.agents import AgentFactory, GroupFactory
 from gateway.factory.component_files import read_component, refuse_unallowed, set_limits
 from gateway.factory.http_tools import apply_http_policy
+from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.memory import FORGET, REMEMBER, TeamMemory
 from gateway.factory.model_choice import ModelChoices
 from gateway.factory.model_clients import ModelClients
@@ -82,6 +83,7 @@ class TeamFactory:
         start_folder: Path,
         forbidden: tuple[Path, ...] = (),
         local: bool = True,
+        knowledge_folder: Path | None = None,
     ) -> None:
         self._config = config
         self._imports = imports
@@ -95,6 +97,8 @@ class TeamFactory:
         self._seen: dict[str, dict[str, str]] = {}
         self._infos: dict[str, TeamInfo] = {}
         self._default = config.team_name()
+        self.knowledge = KnowledgeBases(config, knowledge_folder)
+        """Memories over folders and pages, with their indexes in `knowledge_folder`."""
         self._choices = ModelChoices(config, self._models, imports)
 
     @property
@@ -188,7 +192,8 @@ class TeamFactory:
         return advise(error, self._config.models)
 
     async def aclose(self) -> None:
-        """Close the model clients."""
+        """Close the model clients and the indexes of knowledge."""
+        await self.knowledge.aclose()
         await self._models.aclose()
         for client in list(self._own_clients):
             await client.close()
@@ -264,7 +269,9 @@ class TeamFactory:
 
     def _parts(self, given: _ThreadParts) -> PartFactory:
         work_mb = self._config.attachments.work_mb
-        return PartFactory(given.models, self._imports, given.code, work_mb=work_mb)
+        return PartFactory(
+            given.models, self._imports, given.code, work_mb=work_mb, knowledge=self.knowledge
+        )
 
     def _component(self, config: ComponentTeam) -> Team:
         data = read_component(config)

@@ -159,6 +159,9 @@ class AgentChecker:
             yield from lookup.server((*path, "mcp", at), server)
         for at, memory in enumerate(agent.memory):
             yield from self._memory((*path, "memory", at), memory)
+        for at, known in enumerate(agent.knowledge):
+            names = lookup.names("knowledge")
+            yield from check_name((*path, "knowledge", at), known, names, "a name in [knowledge]")
         for key in ("tool_call_summary_formatter", "output_content_type"):
             yield from lookup.function((*path, key), getattr(agent, key))
         yield from self.context((*path, "model_context"), agent.model_context)

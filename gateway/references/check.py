@@ -54,10 +54,12 @@ class _Checker:
                     yield from self._lookup.model((*path, "model"), team.model)
                 case _:
                     assert_never(team)
+        for table, named in (("mcp", config.mcp), ("knowledge", config.knowledge)):
+            for name in named:
+                if not re.match(NAME, name):
+                    text = f"found {name!r}, expected a name of letters, digits, - and _"
+                    yield Problem(path=(table, name), text=text)
         for name, server in config.mcp.items():
-            if not re.match(NAME, name):
-                text = f"found {name!r}, expected a name of letters, digits, - and _"
-                yield Problem(path=("mcp", name), text=text)
             yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
 

@@ -54,6 +54,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.core": ("InMemoryStore",),
     "teams.memory": ("ListMemory",),
+    "teams.memory.knowledge": ("KnowledgeMemory",),
     "teams.messages": ("StructuredMessageFactory",),
     "teams.model_context": (
         "BufferedChatCompletionContext",

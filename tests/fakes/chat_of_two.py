@@ -8,6 +8,7 @@ from pathlib import Path
 from gateway.app.load import load_config
 from gateway.config.conversable import ConversableTeam
 from gateway.factory.conversable import ConversableFactory
+from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
 from teams.base import Team
@@ -36,5 +37,6 @@ def chats_of_two(folder: Path) -> Callable[[], Team]:
     config = loaded.config.teams["poems"]
     assert isinstance(config, ConversableTeam)
     models = ModelClients(loaded.config, loaded.imports)
-    parts = PartFactory(models, loaded.imports, None, work_mb=1)
+    knowledge = KnowledgeBases(loaded.config, None)
+    parts = PartFactory(models, loaded.imports, None, work_mb=1, knowledge=knowledge)
     return lambda: ConversableFactory(models, loaded.imports, parts).team("poems", config)

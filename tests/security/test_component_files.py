@@ -117,6 +117,10 @@ def http(**config: Any) -> Part:
     return part("teams.tools.StaticWorkbench", tools=[tool])
 
 
+def knowledge(**config: Any) -> Part:
+    return part("teams.memory.knowledge.KnowledgeMemory", **config)
+
+
 def search(**config: Any) -> Part:
     given = {"name": "find", "endpoint": "https://mine.search.windows.net", "index_name": "books"}
     tool = part("autogen_ext.tools.azure.AzureAISearchTool", **{**given, **config})
@@ -232,6 +236,26 @@ WORKBENCHES = [
         "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
     ),
 ]
+KNOWLEDGE = [
+    (
+        knowledge(folder="/srv/docs", index="/srv/index/docs.sqlite"),
+        "{ mount = '/srv/docs', read_only = true }, { mount = '/srv/index/docs.sqlite' }",
+    ),
+    (
+        knowledge(addresses=["https://example.com/a", "https://example.com/b"]),
+        "{ base_url = 'https://example.com' }",
+    ),
+    (
+        knowledge(
+            embeddings={"model": "m", "base_url": "http://localhost:1/v1", "api_key": "mine"}
+        ),
+        "{ base_url = 'http://localhost:1' }",
+    ),
+    (
+        knowledge(embeddings={"model": "m", "api_key": "***"}),
+        "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
+    ),
+]
 EXECUTORS = [
     (
         docker(extra_volumes={"/": {"bind": "/host", "mode": "ro"}}),
@@ -281,6 +305,7 @@ POWERS: list[tuple[Part, str]] = [
         "{ hosted = { type = 'mcp', server_label = 'a', server_url = 'https://x.com' } }",
     ),
     *((agent("a", workbench=[bench]), entry) for bench, entry in WORKBENCHES),
+    *((agent("a", memory=[memory]), entry) for memory, entry in KNOWLEDGE),
     *((with_executor(executor), entry) for executor, entry in EXECUTORS),
     *(
         (part("teams.agents.CodeExecutorAgent", name="c", code_executor=executor), entry)

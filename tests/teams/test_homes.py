@@ -142,6 +142,9 @@ HOMES = {
     """,
     "teams.tools.http": "HttpTool HttpToolConfig",
     "teams.tools.langchain": "LangChainToolAdapter",
+    "teams.memory.knowledge": """
+        KnowledgeMemory KnowledgeMemoryConfig EmbeddingEndpoint IndexReport
+    """,
     "teams.tools.mcp": """
         McpWorkbench McpSessionActor McpServerParams create_mcp_server_session mcp_server_tools
         StdioServerParams SseServerParams StreamableHttpServerParams

@@ -17,6 +17,7 @@ from gateway.config.agent_parts import (
     LocalExecutorConfig,
 )
 from gateway.config.root import Config
+from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory
 from teams.code_executor import CodeBlock
@@ -39,7 +40,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 def parts(folder: Path) -> PartFactory:
     config = Config()
     imports = Imports(folder)
-    return PartFactory(ModelClients(config, imports), imports, folder, work_mb=0.5)
+    models, knowledge = ModelClients(config, imports), KnowledgeBases(config, None)
+    return PartFactory(models, imports, folder, work_mb=0.5, knowledge=knowledge)
 
 
 async def test_a_container_of_the_gateway_is_bounded_in_every_way(engine, tmp_path):
