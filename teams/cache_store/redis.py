@@ -81,6 +81,8 @@ class RedisStore(CacheStore[T], Component[RedisStoreConfig]):
     def _from_config(cls, config: RedisStoreConfig) -> Self:
         try:
             from redis import Redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
         except ModuleNotFoundError as error:
             raise ImportError(
                 "A cache in Redis needs the extra 'redis': pip install 'parley-gateway[redis]'."
@@ -92,6 +94,7 @@ class RedisStore(CacheStore[T], Component[RedisStoreConfig]):
                 password=config.given_password or os.environ.get("REDIS_PASSWORD"),
                 socket_timeout=seconds,
                 socket_connect_timeout=seconds,
+                retry=Retry(NoBackoff(), 1),
             )
         )
 

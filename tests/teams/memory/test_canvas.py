@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teams import RoundRobinGroupChat
-from teams.agents import AssistantAgent
-from teams.conditions import MaxMessageTermination
 from teams.core import CancellationToken
 from teams.memory import MemoryContent
 from teams.memory.canvas import TextCanvas, TextCanvasMemory
 from teams.model_context import UnboundedChatCompletionContext
 from teams.models import SystemMessage
 from teams.tools import FunctionTool
-from tests.fakes.scripted_model import ScriptedModel, calls, says
 
 POEM = "one\ntwo\nthree\nfour\n"
 PATCH = """\
@@ -168,31 +164,6 @@ async def test_the_tools_follow_the_canvas_after_a_clear():
     assert await run(update, filename="poem.txt", new_content=POEM) == "OK"
     assert await run(patch, filename="poem.txt", patch_text=PATCH) == "PATCH APPLIED"
     assert memory.canvas.get_latest_content("poem.txt") == "one\n2\nthree\nfour\n"
-
-
-def team_of(memory: TextCanvasMemory, *answers: Any) -> RoundRobinGroupChat:
-    tools = [memory.get_update_file_tool(), memory.get_apply_patch_tool()]
-    writer = AssistantAgent("writer", ScriptedModel(*answers[:2]), tools=tools, memory=[memory])
-    reader = AssistantAgent("reader", ScriptedModel(*answers[2:]), memory=[memory])
-    return RoundRobinGroupChat([writer, reader], MaxMessageTermination(3))
-
-
-async def test_agents_share_it_and_it_comes_back_with_the_state():
-    memory = TextCanvasMemory()
-    team = team_of(
-        memory,
-        calls(("update_file", {"filename": "poem.txt", "new_content": POEM})),
-        says("done"),
-        says("I see it"),
-    )
-    await team.run(task="Write")
-    assert memory.canvas.list_files() == {"poem.txt": 1}
-    state = await team.save_state()
-    other = TextCanvasMemory()
-    other.canvas.add_or_update_file("old.txt", "of before")
-    await team_of(other, says("a"), says("b"), says("c")).load_state(state)
-    assert other.canvas.list_files() == {"poem.txt": 1}
-    assert other.canvas.get_latest_content("poem.txt") == POEM
 
 
 def test_without_the_extra_it_is_named_when_a_canvas_is_made(monkeypatch: pytest.MonkeyPatch):
