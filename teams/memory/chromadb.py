@@ -185,7 +185,7 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
     async def _leave(self) -> None:
         client, self._client, self._collection = self._client, None, None
         if client is not None:
-            await self._in_thread(client.close)
+            await self._in_thread(lambda: _close(client))
 
     @staticmethod
     @override
@@ -243,6 +243,14 @@ def _connect(config: ChromaDBVectorMemoryConfig) -> Any:
     if isinstance(config, PersistentChromaDBVectorMemoryConfig):
         return chromadb.PersistentClient(path=config.persistence_path, **options)
     return chromadb.HttpClient(**options)
+
+
+def _close(client: Any) -> None:
+    client.close()
+    # Chroma leaves the connections to its server open.
+    session = getattr(getattr(client, "_server", None), "_session", None)
+    if session is not None:
+        session.close()
 
 
 def _space(collection: Any) -> str:

@@ -25,6 +25,7 @@ from teams.memory.chromadb import (
 )
 from teams.model_context import UnboundedChatCompletionContext
 from teams.models import SystemMessage, UserMessage
+from tests.fakes.chroma_server import running_chroma
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.word_vectors import make_embedding
 
@@ -236,6 +237,23 @@ async def test_an_openai_compatible_server_makes_the_vectors(
         await memory.add(text("ovens are hot"))
         assert len((await memory.query("ovens")).results) == 1
         assert server.embedded == ["ovens are hot", "ovens"]
+
+
+async def test_a_server_of_chromas_keeps_the_entries(tmp_path: Path):
+    with running_chroma(tmp_path) as port:
+        memory = ChromaDBVectorMemory(
+            HttpChromaDBVectorMemoryConfig(
+                host="127.0.0.1",
+                port=port,
+                embedding_function_config=CustomEmbeddingFunctionConfig(function=make_embedding),
+            )
+        )
+        await memory.add(text("ovens are hot", kitchen="ours"))
+        (hit,) = (await memory.query("ovens are hot")).results
+        assert (hit.metadata or {})["score"] == pytest.approx(1.0, abs=1e-5)
+        await memory.clear()
+        assert (await memory.query("ovens are hot")).results == []
+        await memory.close()
 
 
 @pytest.mark.parametrize(
