@@ -147,13 +147,15 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
+    if issubclass(kind, Memory) and kind.__module__.startswith("teams."):
+        return "" if issubclass(kind, ListMemory) else "close"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
     return "close" if own_agent else ""
 
 
 @lru_cache(maxsize=1024)
 def _can_act(kind: type) -> bool:
-    return bool(_closed_by(kind)) or issubclass(kind, BaseTool)
+    return issubclass(kind, BaseTool) or (bool(_closed_by(kind)) and not issubclass(kind, Memory))
 
 
 def _may_hold(kind: type[object]) -> bool:

@@ -31,7 +31,7 @@ class RedisStoreConfig(BaseModel, defer_build=True):
 
     @property
     def given_password(self) -> str:
-        """The config's own; empty without one, such as out of a JSON text."""
+        """The config's own; empty without one."""
         password = self.password.get_secret_value() if self.password else ""
         return password if password.strip("*") else ""
 

@@ -96,7 +96,7 @@ class Memory(ComponentBase[BaseModel], ABC):
         """Release the resources."""
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The part of the memory that an agent saves with its own state, as JSON data."""
+        """The state that travels with the agent's, as JSON data."""
         return {}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:

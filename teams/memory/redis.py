@@ -175,7 +175,10 @@ def _model(config: RedisMemoryConfig) -> Embed:
 
 
 async def _connect(kind: Any, config: RedisMemoryConfig, dims: int) -> Any:
-    """The index, made if need be. Raises ValueError for one of another kind."""
+    """The index, made if need be.
+
+    Raises ValueError for one with other vectors.
+    """
     password = None if config.given_password else os.environ.get(PASSWORD)
     options = {"password": password} if password else {}
     index = kind.from_dict(

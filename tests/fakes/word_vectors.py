@@ -9,7 +9,7 @@ SIZE = 64
 
 
 def word_vector(text: str) -> list[float]:
-    """The counts of the text's words, each at a place of its own."""
+    """The counts of the text's words, by their places."""
     vector = [0.0] * SIZE
     for word in text.lower().split():
         vector[crc32(word.encode()) % SIZE] += 1.0

