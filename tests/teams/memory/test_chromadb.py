@@ -47,7 +47,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     made: list[ChromaDBVectorMemory] = []
 
     def memory(**settings: Any) -> ChromaDBVectorMemory:
-        config = {
+        config: dict[str, Any] = {
             "persistence_path": str(tmp_path / "db"),
             "embedding_function_config": CustomEmbeddingFunctionConfig(function=make_embedding),
             **settings,

@@ -33,7 +33,12 @@ async def make(redis_url: str) -> AsyncIterator[Make]:
     name = f"test{next(NUMBERS)}"
 
     def memory(embedding: Any = word_vector, **settings: Any) -> RedisMemory:
-        config = {"redis_url": redis_url, "index_name": name, "prefix": name, **settings}
+        config: dict[str, Any] = {
+            "redis_url": redis_url,
+            "index_name": name,
+            "prefix": name,
+            **settings,
+        }
         made.append(RedisMemory(RedisMemoryConfig(**config), embedding=embedding))
         return made[-1]
 
