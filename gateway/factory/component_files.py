@@ -322,7 +322,7 @@ def _chroma(config: Any) -> Iterator[Allowance]:
 
 def _redis_memory(config: Any) -> Iterator[Allowance]:
     # Read as Redis' own client reads it; its options may name files.
-    url = urlsplit(config.redis_url)
+    url = urlsplit(str(config.redis_url))
     if url.query or not url.hostname:
         raise ValueError("expected an address of Redis such as redis://host:6379, without options")
     yield from _redis(url.scheme, url.hostname, url.port or 6379, given=config.given_password)

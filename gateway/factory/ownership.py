@@ -147,7 +147,7 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    if issubclass(kind, Memory) and kind.__module__.startswith("teams."):
+    if _is_memory(kind) and kind.__module__.startswith("teams."):
         return "" if issubclass(kind, ListMemory) else "close"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
     return "close" if own_agent else ""
@@ -155,7 +155,11 @@ def _closed_by(kind: type) -> str:
 
 @lru_cache(maxsize=1024)
 def _can_act(kind: type) -> bool:
-    return issubclass(kind, BaseTool) or (bool(_closed_by(kind)) and not issubclass(kind, Memory))
+    return not _is_memory(kind) and (bool(_closed_by(kind)) or issubclass(kind, BaseTool))
+
+
+def _is_memory(kind: type) -> bool:
+    return issubclass(kind, Memory)
 
 
 def _may_hold(kind: type[object]) -> bool:

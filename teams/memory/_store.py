@@ -106,8 +106,9 @@ class StoreMemory(Memory):
             async with self._turnstile:
                 return await work
 
+        scope = asyncio.timeout(SECONDS)
         try:
-            async with asyncio.timeout(SECONDS) as scope:
+            async with scope:
                 return await run_cancellable(in_turn(), token)
         except TimeoutError as error:
             if not scope.expired():

@@ -33,12 +33,8 @@ async def make(redis_url: str) -> AsyncIterator[Make]:
     name = f"test{next(NUMBERS)}"
 
     def memory(embedding: Any = word_vector, **settings: Any) -> RedisMemory:
-        config: dict[str, Any] = {
-            "redis_url": redis_url,
-            "index_name": name,
-            "prefix": name,
-            **settings,
-        }
+        config: dict[str, Any] = {"index_name": name, "prefix": name, **settings}
+        config.setdefault("redis_url", redis_url)
         made.append(RedisMemory(RedisMemoryConfig(**config), embedding=embedding))
         return made[-1]
 

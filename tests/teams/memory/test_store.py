@@ -25,6 +25,7 @@ class Shelf(StoreMemory):
         super().__init__("pytest", "shelf")
         self.asked: list[str] = []
         self.kept: list[tuple[str, dict[str, Any]]] = []
+        self.begun = asyncio.Event()
         self.open = asyncio.Event()
         self.open.set()
         self.inside = 0
@@ -34,6 +35,7 @@ class Shelf(StoreMemory):
         self.inside += 1
         assert self.inside == 1
         self.asked.append(text)
+        self.begun.set()
         await self.open.wait()
         self.inside -= 1
         return [MemoryContent(content=each, mime_type="text/plain") for each, _ in self.kept]
@@ -67,8 +69,7 @@ async def test_requests_wait_for_each_other_and_end_with_their_token():
     async with asyncio.TaskGroup() as group:
         first = group.create_task(shelf.query("first"))
         second = asyncio.ensure_future(shelf.query("second", token))
-        while not shelf.asked:
-            await asyncio.sleep(0)
+        await shelf.begun.wait()
         token.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
