@@ -144,11 +144,11 @@ def _is_own(kind: type) -> bool:
 @lru_cache(maxsize=1024)
 def _closed_by(kind: type) -> str:
     """The method that releases such a part; "" if there is none."""
+    if _is_memory(kind) and kind.__module__.startswith("teams."):
+        return "" if issubclass(kind, ListMemory) else "close"
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    if _is_memory(kind) and kind.__module__.startswith("teams."):
-        return "" if issubclass(kind, ListMemory) else "close"
     own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
     return "close" if own_agent else ""
 

@@ -19,7 +19,7 @@ from teams.models._types import LLMMessage, SystemMessage
 
 HEADING = "The canvas: files that the team writes together, as they stand now."
 
-_TRAITS = ToolTraits(serial=True, own_output=True)
+_TRAITS = ToolTraits(serial=True, own_output=True, in_state=True)
 
 
 class TextCanvas:
