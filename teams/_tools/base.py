@@ -33,8 +33,8 @@ class ToolTraits:
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
     the calls of one model answer are made one after the other, in their order. `own_output`: its
     results hold nothing from outside, only what it computes itself or what agents of the run say.
-    `asks`: it does nothing but ask a person, whose answer is its result. `in_state`: its effects are
-    part of the team's state, so that a call whose result is not in a loaded state is made again.
+    `asks`: it does nothing but ask a person, whose answer is its result. `in_state`: its effects
+    are part of the team's state, so that a call that a loaded state does not know is made again.
     `server` is the name of the server that the tool belongs to; empty for others.
     """
 

@@ -19,7 +19,6 @@ from tests.gateway.scripted import (
     until,
 )
 
-
 SOUP = '{"filename": "menu.md", "new_content": "Soup"}'
 
 

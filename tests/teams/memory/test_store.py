@@ -1,4 +1,4 @@
-"""Memories share how a store is asked, and how the model is told."""
+"""Memories over a store: how it is asked, and the model told."""
 
 from __future__ import annotations
 
