@@ -13,6 +13,7 @@ from teams.agents import CodeExecutorAgent
 from teams.base import Handoff, Team, ToolCall
 from teams.code_executor import EXECUTE_CODE
 from teams.memory import ListMemory, Memory
+from teams.memory.canvas import TextCanvasMemory
 from teams.tools import BaseTool, StaticWorkbench, ToolTraits, Workbench
 
 NO_TRAITS = ToolTraits()
@@ -89,7 +90,7 @@ def _others(teams: TeamFactory, name: str, team: Team) -> list[str]:
     found: dict[str, None] = {}
     for part in all_parts(team):
         match part:
-            case StaticWorkbench() | ListMemory():
+            case StaticWorkbench() | ListMemory() | TextCanvasMemory():
                 pass
             case Workbench():
                 server = part.tool_traits("").server or type(part).__name__

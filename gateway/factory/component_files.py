@@ -14,6 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from pydantic import BaseModel
@@ -40,6 +41,14 @@ OPENAI_URL = "https://api.openai.com/v1"
 Reader: TypeAlias = Callable[[Any], Iterator[Allowance]]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+
+_HOST = re.compile(r"[\w.:\[\]-]+")
+
+_MODELS = {
+    "default": "https://chroma-onnx-models.s3.amazonaws.com",
+    "sentence_transformer": "https://huggingface.co",
+}
+"""Servers that embedding models are downloaded from."""
 
 _CONTAINER = {"read_only": True, "cpus": 1.0}
 """Limits of a container; one that says otherwise needs the operator's word."""
@@ -327,6 +336,51 @@ def _knowledge(config: Any) -> Iterator[Allowance]:
         yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
 
 
+def _chroma(config: Any) -> Iterator[Allowance]:
+    """A folder or a server, and the server of the vectors."""
+    chroma = config.root
+    if chroma.client_type == "persistent":
+        yield _folder(chroma.persistence_path)
+    elif _HOST.fullmatch(chroma.host):
+        scheme = "https" if chroma.ssl else "http"
+        yield AllowedAddress(base_url=origin_of(f"{scheme}://{chroma.host}:{chroma.port}"))
+    else:
+        raise ValueError(f"found {chroma.host!r}, expected the name of Chroma's host alone")
+    vectors = chroma.embedding_function_config
+    if vectors.function_type == "openai":
+        variables = [] if vectors.given_key else ["OPENAI_API_KEY"]
+        address = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+    else:
+        yield AllowedAddress(base_url=_MODELS[vectors.function_type])
+
+
+def _redis_memory(config: Any) -> Iterator[Allowance]:
+    # Read as Redis' own client reads it; its options may name files.
+    url = urlsplit(str(config.redis_url))
+    if url.query or not url.hostname:
+        raise ValueError("expected an address of Redis such as redis://host:6379, without options")
+    yield from _redis(url.scheme, url.hostname, url.port or 6379, given=config.given_password)
+    if not config.sequential:
+        yield AllowedAddress(base_url=_MODELS["sentence_transformer"])
+
+
+def _redis_store(config: Any) -> Iterator[Allowance]:
+    scheme = "rediss" if config.ssl else "redis"
+    yield from _redis(scheme, config.host, config.port, given=bool(config.given_password))
+
+
+def _redis(scheme: str, host: str, port: int, *, given: bool) -> Iterator[Allowance]:
+    shown = f"[{host}]" if ":" in host else host
+    yield from _client(f"{scheme}://{shown}:{port}", [] if given else _set("REDIS_PASSWORD"))
+
+
+def _mem0(config: Any) -> Iterator[Allowance]:
+    if not config.is_cloud:
+        raise ValueError("a component file may not set up a store of Mem0's: do it in a factory.")
+    yield from _client("https://api.mem0.ai", [] if config.given_key else ["MEM0_API_KEY"])
+
+
 def _folder(path: str) -> Allowance:
     """The path as it is used: a ".." in it stays."""
     return AllowedMount(mount=str(Path.cwd() / path))
@@ -361,6 +415,10 @@ READERS: Mapping[str, Reader] = {
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
     "KnowledgeMemory": _knowledge,
+    "RedisStore": _redis_store,
+    "ChromaDBVectorMemory": _chroma,
+    "RedisMemory": _redis_memory,
+    "Mem0Memory": _mem0,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

@@ -146,6 +146,8 @@ def _is_own(kind: type) -> bool:
 @lru_cache(maxsize=1024)
 def _closed_by(kind: type) -> str:
     """The method that releases such a part; "" if there is none."""
+    if _is_memory(kind) and kind.__module__.startswith("teams."):
+        return "" if issubclass(kind, ListMemory) else "close"
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
@@ -155,7 +157,11 @@ def _closed_by(kind: type) -> str:
 
 @lru_cache(maxsize=1024)
 def _can_act(kind: type) -> bool:
-    return bool(_closed_by(kind)) or issubclass(kind, BaseTool)
+    return not _is_memory(kind) and (bool(_closed_by(kind)) or issubclass(kind, BaseTool))
+
+
+def _is_memory(kind: type) -> bool:
+    return issubclass(kind, Memory)
 
 
 def _may_hold(kind: type[object]) -> bool:

@@ -72,7 +72,7 @@ class ToolGate:
         if row is not None and not _is_of(row, call):
             row = None  # the team's state was changed by hand: nothing is known of this call
             del self._calls[call.key]
-        if row is not None and row.result is not None:
+        if row is not None and row.result is not None and not call.in_state:
             return ToolResult.model_validate_json(row.result)
         settled = await self._early_result(call, row)
         return await self._run(call, proceed) if settled is None else settled
@@ -85,7 +85,7 @@ class ToolGate:
             return await self._settle(call, _text(call, answer))
         rule = self._marks.rule(call)
         begun = call.begun or (row is not None and row.status == "started")
-        if begun and not (rule.idempotent or call.idempotent):
+        if begun and not (rule.idempotent or call.idempotent or call.in_state):
             return await self._unknown(call)
         if rule.action == "deny":
             why = "; ".join(filter(None, (rule.reason, rule.because)))

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 PAGE = "docs/migrate-from-autogen.md"
 
-_OWN_MEMORY = "ListMemory, or a Memory of your own that asks the store"
 _LLAMA_SERVER = (
     'OpenAIChatCompletionClient(model="local", base_url="http://localhost:8080/v1", '
     "model_info=...) with llama.cpp's own server (llama-server -m MODEL.gguf)"
@@ -23,14 +22,9 @@ MODULES: Mapping[str, str] = {
     "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
-    "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
     "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
-    "teams.memory.canvas": "a Memory and tools of your own",
-    "teams.memory.chromadb": _OWN_MEMORY,
-    "teams.memory.mem0": _OWN_MEMORY,
-    "teams.memory.redis": _OWN_MEMORY,
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
     "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",

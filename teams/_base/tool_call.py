@@ -82,11 +82,11 @@ class ToolCall:
     `key` is unique for ever and stable when a run is resumed (model call ids are not): use it for
     journals. `arguments` is the JSON text as the model wrote it, possibly malformed. `agent` is the
     path of the caller, outermost first. `handoff` marks a hand-off, which changes who speaks and
-    does nothing else. `idempotent`, `read_only`, `own_output`, `asks` and `server` are what the
-    tool promises (`ToolTraits`). The agent has no tool of that name unless it is `known`: the call
-    then does nothing but say so. A call that is `begun` was cut off before, and its outcome is
-    unknown: it runs again only if it is idempotent. What a server asks for in the midst of another
-    call has the key of that call in `within`: it can't wait by suspending the run.
+    does nothing else. `idempotent`, `read_only`, `own_output`, `asks`, `in_state` and `server` are
+    what the tool promises (`ToolTraits`). The agent has no tool of that name unless it is `known`:
+    the call then does nothing but say so. A call that is `begun` was cut off before, and its
+    outcome is unknown: it runs again only if it is idempotent. What a server asks for in the midst
+    of another call has the key of that call in `within`: it can't wait by suspending the run.
     """
 
     key: str
@@ -99,6 +99,7 @@ class ToolCall:
     read_only: bool = False
     own_output: bool = False
     asks: bool = False
+    in_state: bool = False
     known: bool = True
     server: str = ""
     begun: bool = False

@@ -34,7 +34,8 @@ class ToolTraits:
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
     the calls of one model answer are made one after the other, in their order. `own_output`: its
     results hold nothing from outside, only what it computes itself or what agents of the run say.
-    `asks`: it does nothing but ask a person, whose answer is its result.
+    `asks`: it does nothing but ask a person, whose answer is its result. `in_state`: its effects
+    are part of the team's state, so that a call that a loaded state does not know is made again.
     `server` is the name of the server that the tool belongs to; empty for others.
     """
 
@@ -44,6 +45,7 @@ class ToolTraits:
     serial: bool = False
     own_output: bool = False
     asks: bool = False
+    in_state: bool = False
     server: str = ""
 
 

@@ -84,6 +84,7 @@ class AgentTools:
             read_only=traits.read_only,
             own_output=traits.own_output,
             asks=traits.asks,
+            in_state=traits.in_state,
             server=traits.server,
         )
 

@@ -475,4 +475,7 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
     assert [name for name in only_ours if not name.startswith(later)] == [
         "teams.models.fallback.FallbackChatCompletionClient"
     ]
-    assert [name for name, theirs in counterparts.items() if theirs and theirs not in text] == []
+    # AutoGen's environment has no stores' packages, without which its modules can't be imported.
+    stores = ("autogen_ext.cache_store.redis.", "autogen_ext.memory.")
+    theirs = [each for each in counterparts.values() if each and not each.startswith(stores)]
+    assert [each for each in theirs if each not in text] == []

@@ -100,6 +100,10 @@ def azure(**config: Any) -> Part:
     return part("AzureOpenAIChatCompletionClient", **given, **config)
 
 
+def chroma(**config: Any) -> Part:
+    return part("autogen_ext.memory.chromadb.ChromaDBVectorMemory", **config)
+
+
 def mcp(**params: Any) -> Part:
     kind = {"command": "Stdio"}.get(next(iter(params)), "Sse")
     server = {"type": f"{kind}ServerParams", **params}
@@ -202,6 +206,44 @@ MODELS = [
         ),
         "{ mount = '/srv/cache' }",
     ),
+    (
+        part(
+            "teams.models.cache.ChatCompletionCache",
+            client=REPLAY,
+            store=part("autogen_ext.cache_store.redis.RedisStore", host="evil.com", ssl=True),
+        ),
+        "{ base_url = 'rediss://evil.com:6379' }",
+    ),
+]
+MODELS_OF_CHROMA = "{ base_url = 'https://chroma-onnx-models.s3.amazonaws.com' }"
+MEMORIES = [
+    (chroma(persistence_path="/srv/db"), f"{{ mount = '/srv/db' }}, {MODELS_OF_CHROMA}"),
+    (
+        chroma(client_type="http", host="evil.com", port=1),
+        f"{{ base_url = 'http://evil.com:1' }}, {MODELS_OF_CHROMA}",
+    ),
+    (
+        chroma(persistence_path="/srv/db", embedding_function_config={"function_type": "openai"}),
+        "{ mount = '/srv/db' }, { env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }",
+    ),
+    (
+        part("autogen_ext.memory.redis_memory.RedisMemory", redis_url="redis://a:b@evil.com"),
+        "{ base_url = 'redis://evil.com:6379' }, { base_url = 'https://huggingface.co' }",
+    ),
+    (
+        part("autogen_ext.memory.redis.RedisMemory", redis_url="rediss://[::1]:1", sequential=True),
+        "{ base_url = 'rediss://[::1]:1' }",
+    ),
+    (
+        part("autogen_ext.memory.mem0.Mem0Memory"),
+        "{ env = 'MEM0_API_KEY', for = 'https://api.mem0.ai' }",
+    ),
+]
+NOT_IN_A_FILE = [
+    chroma(client_type="http", host="http://good.com/x"),
+    part("teams.memory.redis.RedisMemory", redis_url="redis://good.com?ssl_keyfile=/etc/key"),
+    part("teams.memory.redis.RedisMemory", redis_url="unix:///run/redis.sock"),
+    part("teams.memory.mem0.Mem0Memory", is_cloud=False, config={"history_db_path": "/srv/x"}),
 ]
 WORKBENCHES = [
     (
@@ -507,6 +549,25 @@ async def test_a_key_reaches_only_the_server_that_may_have_it(tmp_path: Path):
         assert (await built.run(task="Hi")).messages[-1].to_text() == "Hello"
         await teams.aclose()
         assert server.requests
+
+
+@pytest.mark.parametrize(("memory", "needs"), MEMORIES)
+def test_a_memory_wants_its_store_and_its_model(memory: Part, needs: str):
+    wanted = needs_of(team(agent("a", memory=[memory])))
+    assert allow_line(wanted).replace('"', "'") == f"allow = [{needs}]"
+
+
+@pytest.mark.parametrize("memory", NOT_IN_A_FILE)
+def test_a_memory_that_no_allowance_can_name_is_refused(memory: Part):
+    with pytest.raises(ValueError, match=r"expected|may not"):
+        needs_of(team(agent("a", memory=[memory])))
+
+
+def test_a_password_of_redis_goes_only_where_it_is_allowed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REDIS_PASSWORD", "sesame")
+    memory = part("teams.memory.redis.RedisMemory", redis_url="redis://r", sequential=True)
+    wanted = needs_of(team(agent("a", memory=[memory])))
+    assert allow_line(wanted) == 'allow = [{ env = "REDIS_PASSWORD", for = "redis://r:6379" }]'
 
 
 def test_every_component_class_of_ours_is_known_as_harmless_or_has_a_reader():

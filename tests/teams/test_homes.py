@@ -89,6 +89,16 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.cache_store.redis": "RedisStore RedisStoreConfig",
+    "teams.memory.canvas": "TextCanvas TextCanvasMemory",
+    "teams.memory.chromadb": """
+        ChromaDBVectorMemory ChromaDBVectorMemoryConfig
+        PersistentChromaDBVectorMemoryConfig HttpChromaDBVectorMemoryConfig
+        DefaultEmbeddingFunctionConfig SentenceTransformerEmbeddingFunctionConfig
+        OpenAIEmbeddingFunctionConfig CustomEmbeddingFunctionConfig
+    """,
+    "teams.memory.mem0": "Mem0Memory Mem0MemoryConfig",
+    "teams.memory.redis": "RedisMemory RedisMemoryConfig",
     "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
     "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
     "teams.models.ollama": """
@@ -164,8 +174,9 @@ def test_documented_names_are_found_at_their_home(module: str):
 
 
 SDKS = (
-    "anthropic azure boto3 botocore docker genai_prices graphrag httpx httpx2 ipykernel "
-    "jupyter_client langchain_core mcp openai rich semantic_kernel tiktoken"
+    "anthropic azure boto3 botocore chromadb docker genai_prices graphrag httpx httpx2 ipykernel "
+    "jupyter_client langchain_core mcp mem0 openai redis redisvl rich "
+    "semantic_kernel tiktoken unidiff"
 )
 
 

@@ -46,7 +46,7 @@ class ChatCompletionClientRecorder(ChatCompletionCache):
             raise ValueError(f"{left} answers of {self._file} were not asked for.")
 
     @override
-    def _load_value(self, key: str) -> Any:
+    async def _load_value(self, key: str) -> Any:
         if not self._replays:
             return None
         if not self._answers.get(key):
@@ -54,5 +54,5 @@ class ChatCompletionClientRecorder(ChatCompletionCache):
         return pieces_of(self._answers[key].pop(0))
 
     @override
-    def _store_value(self, key: str, value: Any) -> None:
+    async def _store_value(self, key: str, value: Any) -> None:
         self._answers.setdefault(key, []).append(_PIECES.dump_python(value, mode="json"))

@@ -9,10 +9,15 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.factory.ownership import model_clients, own_parts
+from gateway.factory.ownership import holdings_of, model_clients, own_parts
 from gateway.factory.teams import TeamBuildError, TeamFactory
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
 from teams.base import TaskResult, Team, ToolCall
+from teams.memory import ListMemory
+from teams.memory.redis import RedisMemory, RedisMemoryConfig
 from teams.messages import ModelClientStreamingChunkEvent
+from teams.models.replay import ReplayChatCompletionClient
 
 PARTS = """
 from pydantic import BaseModel
@@ -885,3 +890,11 @@ async def test_a_team_from_python_may_take_part_in_one_of_toml(parts):
     )
     team = (await source.build("t", workdir=parts / "inner")).team
     assert [line.split(": ")[0] for line in await said(team)] == ["user", "a", "a"]
+
+
+def test_a_memorys_store_is_closed_with_its_team_and_makes_no_files():
+    store = RedisMemory(RedisMemoryConfig(sequential=True))
+    model = ReplayChatCompletionClient(["hi"])
+    agent = AssistantAgent("solo", model, memory=[ListMemory(), store])
+    holds = holdings_of(RoundRobinGroupChat([agent]))
+    assert (holds.closes, holds.acts) == ((store.close,), False)

@@ -57,7 +57,7 @@ def test_other_names_are_missed_as_ever(module: str):
             "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient",
             "OpenAIChatCompletionClient",
         ),
-        ("autogen_ext.memory.redis.redis_memory.RedisMemory", "ListMemory"),
+        ("autogen_ext.agents.web_surfer.MultimodalWebSurfer", "AssistantAgent"),
         ("autogen_ext.teams.magentic_one.MagenticOne", "MagenticOneGroupChat"),
     ],
 )
