@@ -29,6 +29,7 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "teams.auth.azure": ("AzureTokenProvider",),
     "teams.base": ("AndTerminationCondition", "OrTerminationCondition"),
     "teams.cache_store.diskcache": ("DiskCacheStore",),
+    "teams.cache_store.redis": ("RedisStore",),
     "teams.code_executors.docker": ("DockerCommandLineCodeExecutor",),
     "teams.code_executors.local": ("LocalCommandLineCodeExecutor",),
     "teams.conditions": (
@@ -52,6 +53,9 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     ),
     "teams.core": ("InMemoryStore",),
     "teams.memory": ("ListMemory",),
+    "teams.memory.chromadb": ("ChromaDBVectorMemory",),
+    "teams.memory.mem0": ("Mem0Memory",),
+    "teams.memory.redis": ("RedisMemory",),
     "teams.messages": ("StructuredMessageFactory",),
     "teams.model_context": (
         "BufferedChatCompletionContext",
@@ -106,8 +110,14 @@ _AUTOGEN_MODULES: Mapping[str, str] = {
     "autogen_core.tools": "teams.tools",
     "autogen_ext.auth.azure": "teams.auth.azure",
     "autogen_ext.cache_store.diskcache": "teams.cache_store.diskcache",
+    "autogen_ext.cache_store.redis": "teams.cache_store.redis",
     "autogen_ext.code_executors.docker": "teams.code_executors.docker",
     "autogen_ext.code_executors.local": "teams.code_executors.local",
+    "autogen_ext.memory.chromadb": "teams.memory.chromadb",
+    "autogen_ext.memory.mem0": "teams.memory.mem0",
+    # AutoGen dumps the first, a module that it has not; the last counts for what it is given.
+    "autogen_ext.memory.redis_memory": "teams.memory.redis",
+    "autogen_ext.memory.redis": "teams.memory.redis",
     "autogen_ext.models.anthropic": "teams.models.anthropic",
     "autogen_ext.models.cache": "teams.models.cache",
     "autogen_ext.models.ollama": "teams.models.ollama",

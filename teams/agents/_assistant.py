@@ -35,6 +35,7 @@ from teams.agents._assistant_answers import AnswerFormats, SummaryFormatter, han
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
+from teams.agents._memory_states import MemoryStates
 from teams.agents._tool_batch import ToolBatch
 from teams.memory._base import Memory
 from teams.model_context._contexts import ChatCompletionContext, UnboundedChatCompletionContext
@@ -147,6 +148,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             )
         self._model_client = model_client
         self._memory: list[Memory] = list(memory or ())
+        self._memory_states = MemoryStates(self._memory)
         self._metadata = metadata or {}
         self._system_message = system_message
         self._system_messages = [] if system_message is None else [instructions(system_message)]
@@ -430,9 +432,10 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
     _state_fields = (
         ContextField(),
         MemberField("_tool_states", key="tools", prefix="tools/", optional=True),
+        MemberField("_memory_states", key="memories", prefix="memories/", optional=True),
         RecordField("turn", "_turn", load=TurnRecord.load, put=_restore_turn),
     )
-    """Tools and turn are additive: AutoGen saves the model context alone."""
+    """Tools, memories and turn are additive: AutoGen saves the model context alone."""
 
     def _to_config(self) -> AssistantAgentConfig:
         return AssistantAgentConfig(

@@ -1,7 +1,7 @@
 """Stores of cached values: the interface, and the one in memory."""
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -16,6 +16,8 @@ class CacheStore(ABC, ComponentBase[BaseModel], Generic[T]):
     """A store of cached values by key."""
 
     component_type = "cache_store"
+    waits: ClassVar[bool] = False
+    """It asks a server: callers on a loop run it in a thread. It must be safe there."""
 
     @abstractmethod
     def get(self, key: str, default: T | None = None) -> T | None:

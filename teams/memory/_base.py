@@ -1,6 +1,7 @@
 """The interface of memories, and what they hold."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -93,3 +94,10 @@ class Memory(ComponentBase[BaseModel], ABC):
     @abstractmethod
     async def close(self) -> None:
         """Release the resources."""
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The part of the memory that an agent saves with its own state, as JSON data."""
+        return {}
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what `save_state` gave."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from functools import cached_property
-from typing import Annotated, Any, TypeAlias, cast
+from functools import cached_property, partial
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.threads import in_daemon_thread
 from teams._components.component import Component, ComponentModel, is_component_instance
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
@@ -23,6 +25,11 @@ from teams.models._types import CreateResult, LLMMessage, ModelInfo, RequestUsag
 
 CHAT_CACHE_VALUE_TYPE: TypeAlias = CreateResult | list[str | CreateResult]
 """A cached value: an answer, or the pieces of a streamed one with the whole as the last."""
+
+T = TypeVar("T")
+
+STORE_SECONDS = 10.0
+"""Deadline of a store that asks a server."""
 
 logger = logging.getLogger("teams")
 
@@ -67,7 +74,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     ) -> CreateResult:
         """The remembered answer, or the client's."""
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
-        if (found := self._load_value(key)) is not None:
+        if (found := await self._load_value(key)) is not None:
             return self._count_usage(found[-1])
         result = await self._client.create(
             messages,
@@ -77,7 +84,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
             extra_create_args=extra_create_args,
             cancellation_token=cancellation_token,
         )
-        self._store_value(key, result)
+        await self._store_value(key, result)
         return result
 
     @override
@@ -93,7 +100,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the stored answer's pieces, or the client's; complete answers are stored."""
         key = self._key(messages, tools, tool_choice, json_output, extra_create_args)
-        if (found := self._load_value(key)) is not None:
+        if (found := await self._load_value(key)) is not None:
             *pieces, result = found
             for piece in pieces:
                 yield piece
@@ -112,7 +119,7 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
             async for piece in stream:
                 pieces.append(piece)
                 if isinstance(piece, CreateResult):
-                    self._store_value(key, pieces)
+                    await self._store_value(key, pieces)
                 yield piece
 
     @override
@@ -153,18 +160,24 @@ class ChatCompletionCache(ChatCompletionClient, Component[ChatCompletionCacheCon
     def model_info(self) -> ModelInfo:
         return self._client.model_info
 
-    def _load_value(self, key: str) -> list[str | CreateResult] | None:
+    async def _load_value(self, key: str) -> list[str | CreateResult] | None:
         try:
-            return _pieces(self._store.get(key))
+            return _pieces(await self._ask_store(partial(self._store.get, key)))
         except Exception as error:
             logger.warning("The cache of model answers could not be read: %r", error)
             return None
 
-    def _store_value(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
+    async def _store_value(self, key: str, value: CHAT_CACHE_VALUE_TYPE) -> None:
         try:
-            self._store.set(key, value)
+            await self._ask_store(partial(self._store.set, key, value))
         except Exception as error:
             logger.warning("An answer could not be kept in the cache: %r", error)
+
+    async def _ask_store(self, ask: Callable[[], T]) -> T:
+        if not self._store.waits:
+            return ask()
+        async with asyncio.timeout(STORE_SECONDS):
+            return await in_daemon_thread(ask, name="cache of model answers")
 
     def _count_usage(self, result: str | CreateResult) -> CreateResult:
         found = cast("CreateResult", result)
