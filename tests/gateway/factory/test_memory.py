@@ -80,7 +80,7 @@ class Desk:
         workspace = author.id.split(":")[1]
         key = ConversationKey(platform="chat", workspace=workspace, channel="C", root=thread)
         return InboundMessage(
-            key=key, author=author, text=text, dedupe=(f"chat:{self._said}",), **more
+            key=key, author=author, text=text, dedupe=(f"chat:{id(self)}:{self._said}",), **more
         )
 
     async def turn(self, author: Author, text: str, thread: str = "1", **more: Any) -> list[Any]:

@@ -47,7 +47,19 @@ def client(server: ValkeyServer) -> Iterator[Redis]:
         yield made
 
 
-VALUES: list[Any] = ["1", "", "null", '{"a": 1}', "süß", 1, 1.5, True, {"a": [1, None]}, [], ["1", 2]]
+VALUES: list[Any] = [
+    "1",
+    "",
+    "null",
+    '{"a": 1}',
+    "süß",
+    1,
+    1.5,
+    True,
+    {"a": [1, None]},
+    [],
+    ["1", 2],
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

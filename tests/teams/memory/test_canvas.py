@@ -93,7 +93,9 @@ def test_a_diff_of_the_canvas_is_a_patch_for_it(
     old: list[str], new: list[str], ends: tuple[bool, bool]
 ):
     canvas = TextCanvas()
-    before, after = ("\n".join(each) + "\n" * end for each, end in zip((old, new), ends, strict=True))
+    before, after = (
+        "\n".join(each) + "\n" * end for each, end in zip((old, new), ends, strict=True)
+    )
     for each in (before, after, before):
         canvas.add_or_update_file("a b.txt", each)
     if before != after:

@@ -28,9 +28,7 @@ from teams.models import SystemMessage, UserMessage
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.word_vectors import make_embedding
 
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 Make = Callable[..., ChromaDBVectorMemory]
 
 
