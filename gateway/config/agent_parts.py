@@ -155,7 +155,7 @@ class OwnMemoryConfig(_OwnPart):
 
 
 class StoreMemoryConfig(Section):
-    """A memory in a store of yours, with a part for each thread, person or workspace.
+    """A memory in a store of yours, in parts for each scope.
 
     The agent gets the tool `remember`, unless it has it already, and is told the best matches.
     """

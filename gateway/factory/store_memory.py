@@ -35,7 +35,7 @@ _KINDS = {
 
 
 def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> Memory:
-    """The part of the store for a place. Raises what its class raises."""
+    """The store's part for a place. Raises what its class raises."""
     provider, key, usual = _KINDS[config.type]
     named = "\n".join((place.team, place.scope, place.key))
     options = dict(config.options)
@@ -50,7 +50,7 @@ def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> 
 
 
 class ScopedMemory(Memory):
-    """The part of an operator's store that is the present turn's."""
+    """The present turn's part of an operator's store."""
 
     def __init__(self, team: str, config: StoreMemoryConfig, imports: Imports) -> None:
         self._team = team
