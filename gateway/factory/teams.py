@@ -257,7 +257,7 @@ class TeamFactory:
         return GroupFactory(models, self._imports, parts).team(name, config, participants)
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
-        """The rule for a tool that changes what the asker alone is told."""
+        """The rule for a tool that changes the asker's own memory."""
         if call.name not in (REMEMBER, FORGET) or not self._remembers_privately(name):
             return None
         return ToolRule(

@@ -395,7 +395,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
     async def add_memo(
         self, lease: Lease, place: MemoPlace, author: Author, text: str, *, call: str, most: int
     ) -> int:
-        """Add a call's memo once; its number, 0 if there are `most`. Raises LeaseLost."""
+        """Add a call's memo; 0 if there are `most`. Raises LeaseLost."""
         ...
 
     async def delete_memo(self, lease: Lease, place: MemoPlace, person: str, memo: int) -> bool:

@@ -41,7 +41,7 @@ class GrantRevoked:
 
 @value
 class MemosFound:
-    """Memos of a command's sender, the newest first, and the number of deleted ones."""
+    """Memos of a command's sender, and how many were deleted."""
 
     memos: Sequence[Memo]
     page: int

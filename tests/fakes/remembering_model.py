@@ -1,4 +1,4 @@
-"""A model that remembers and forgets on request, and says what it is told."""
+"""A model that remembers, forgets, and says what it is told."""
 
 from __future__ import annotations
 

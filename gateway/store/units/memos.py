@@ -71,7 +71,7 @@ def delete_memo(
 
 
 def delete_memos(connection: Connection, person: str, memo: int) -> int:
-    """Delete a memo of the person, or all for 0; how many were deleted."""
+    """Delete the person's memo, or all for 0; their number."""
     return connection.execute(
         "DELETE FROM memos WHERE person = :person AND :memo IN (0, id)",
         {"person": person, "memo": memo},

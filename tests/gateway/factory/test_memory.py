@@ -1,4 +1,4 @@
-"""What a team remembers, and whom it tells."""
+"""A team's memory, and the people who are told of it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Desk:
         )
 
     async def say(self, author: Author, text: str, thread: str = "1", **more: Any) -> str:
-        """What the team answers."""
+        """The team's answer."""
         events = await self.turn(author, text, thread, **more)
         return "\n".join(each.text for each in of(MessageFinished, events))
 
@@ -290,7 +290,7 @@ async def test_a_call_that_was_cut_off_writes_once_when_it_is_repeated(tmp_path,
 
 
 async def die_while_remembering(folder: Path, written: str) -> None:
-    """A process that is killed before or after the commit of an entry."""
+    """Be killed before or after the commit of an entry."""
     async with desk(folder) as served:
         add = served.store.add_memo
 
