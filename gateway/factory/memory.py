@@ -125,11 +125,9 @@ class TeamMemory(Memory):
     ) -> MemoryQueryResult:
         """The turn's entries that fit the text best."""
         text = query if isinstance(query, str) else str(query.content)
-        found = [
-            MemoryContent(content=each.text, mime_type="text/plain", metadata={"id": each.id})
-            for each in _chosen(await self._memos(), text)
-        ]
-        return MemoryQueryResult(results=found)
+        found = [each.text for each in _chosen(await self._memos(), text)]
+        hits = [MemoryContent(content=each, mime_type="text/plain") for each in found]
+        return MemoryQueryResult(results=hits)
 
     @override
     async def add(self, content: MemoryContent, cancellation_token: Any = None) -> None:
