@@ -33,6 +33,7 @@ from gateway.config.agent_parts import (
     OwnContextConfig,
     OwnExecutorConfig,
     OwnMemoryConfig,
+    StoreMemoryConfig,
     TeamMemoryConfig,
     TeamToolConfig,
     TokenLimitedContextConfig,
@@ -147,6 +148,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An entry of `memory`: contents", [ListMemoryConfig]),
     ("An entry of `contents`", [MemoryEntry]),
     ("An entry of `memory`: your own", [OwnMemoryConfig]),
+    ("An entry of `memory`: a store", [StoreMemoryConfig]),
     (
         "`model_context`",
         [

@@ -546,6 +546,7 @@ class Gateway:
         self._ledger.forget_person(person)
         for thread in threads:
             self._life.gone(thread)
+        await self._using.teams.forget(person)
         return threads
 
     async def reconfigure(self, teams: TeamSource, *, access: Access, limits: Limits) -> None:

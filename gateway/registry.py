@@ -159,6 +159,10 @@ class TeamSource(Protocol):
         """The policy's rule for this call, made on the asker's behalf."""
         ...
 
+    async def forget(self, person: str) -> None:
+        """Delete what agents remember of a person (Author.id) outside of Parley's store."""
+        ...
+
     def explain(self, error: BaseException) -> str:
         """The error and the setting to change, for the operator alone."""
         ...

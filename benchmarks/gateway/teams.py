@@ -93,6 +93,9 @@ class OneTeam:
         """No models to choose from."""
         return {}
 
+    async def forget(self, person: str) -> None:
+        """Nothing is remembered."""
+
     def explain(self, error: BaseException) -> str:
         """Its text."""
         return str(error)

@@ -154,9 +154,33 @@ class OwnMemoryConfig(_OwnPart):
     """
 
 
+class StoreMemoryConfig(Section):
+    """A memory in a store of yours, in parts for each scope.
+
+    The agent gets the tool `remember`, unless it has it already, and is told the best matches.
+    """
+
+    type: Literal["chromadb", "redis", "mem0"]
+    """Kind of store."""
+
+    scope: Literal["thread", "person", "team", "workspace"] = "person"
+    """People who share a part, as in [teams.NAME.memory]."""
+
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the store, as its class in Python takes them.
+
+    The name of a part, `collection_name`, `index_name` or `user_id`, is followed by a hash. The
+    `function` of a custom embedding is an import path.
+    """
+
+
 MemoryConfig = Annotated[
-    Annotated[OwnMemoryConfig, Tag("path")] | Annotated[ListMemoryConfig, Tag("contents")],
-    Discriminator(tag_by("path", "contents")),
+    Annotated[OwnMemoryConfig, Tag("path")]
+    | Annotated[ListMemoryConfig, Tag("contents")]
+    | Annotated[StoreMemoryConfig, Tag("chromadb")]
+    | Annotated[StoreMemoryConfig, Tag("redis")]
+    | Annotated[StoreMemoryConfig, Tag("mem0")],
+    Discriminator(tag_by("path", "contents", or_type=True)),
 ]
 
 

@@ -40,6 +40,7 @@ from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.parts import PartFactory, make_tool
 from gateway.factory.servers import ServerFactory
+from gateway.factory.store_memory import ScopedMemory
 from teams import (
     BaseGroupChat,
     DiGraph,
@@ -100,6 +101,7 @@ class AgentFactory:
         models: ModelClients,
         imports: Imports,
         parts: PartFactory,
+        name: str,
         *,
         servers: ServerFactory,
         agents: Mapping[str, AgentConfig],
@@ -109,6 +111,7 @@ class AgentFactory:
         self._models = models
         self._imports = imports
         self._parts = parts
+        self._name = name
         self._servers = servers
         self._agents = agents
         self._team = team
@@ -161,11 +164,13 @@ class AgentFactory:
         tools = [await self._tool(each) for each in config.tools]
         workbenches = [self._parts.own(path, Workbench, {}) for path in config.workbench]
         servers = [self._servers.workbench(each, config.model) for each in config.mcp]
-        memories = [self._parts.memory(each) for each in config.memory]
+        memories = [self._parts.memory(each, self._name) for each in config.memory]
         memories += map(self._parts.knowledge, config.knowledge)
         if self._memory is not None:
-            memories.append(memory := self._memory())
-            tools += memory.tools()
+            memories.append(self._memory())
+        writable = [each for each in memories if isinstance(each, TeamMemory | ScopedMemory)]
+        if writable:  # the team's own memory comes last, and first here
+            tools += writable[-1].tools()
         benches = bool(workbenches or servers)
         if benches and tools:  # an agent takes one or the other, so the tools get a bench, too
             workbenches.insert(0, StaticStreamWorkbench(tools))

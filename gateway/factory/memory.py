@@ -86,6 +86,12 @@ class TurnMemory:
 _TURN: ContextVar[TurnMemory | None] = ContextVar("turn_memory", default=None)
 
 
+def current_place(team: str, scope: MemoScope) -> MemoPlace | None:
+    """The place of the running turn's entries; None outside of one."""
+    turn = _TURN.get()
+    return None if turn is None else turn.place(team, scope)
+
+
 @contextmanager
 def remembering(turn: TurnMemory) -> Generator[None]:
     """Let what runs inside know whose memory it has."""
@@ -107,20 +113,11 @@ class TeamMemory(Memory):
     @override
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         """Tell the turn's entries, in place of what earlier turns were told."""
-        history = model_context.history
-        memos = _chosen(await self._memos(), _last_text(history))
-        lines = "\n".join(map(_line, memos))
-        source = f"{_SOURCE}{sha256(lines.encode()).hexdigest()[:16]}"
-        if memos and source in map(_source, await model_context.get_messages()):
-            memos = []  # the model sees them
-        elif any(map(_source, history)):
-            history.replace([each for each in history if not _source(each)])
-        if memos:
-            block = BLOCK.format(mark=new_mark(), lines=lines)
-            await model_context.add_message(UserMessage(content=block, source=source))
+        memos = _chosen(await self._memos(), last_text(model_context.history))
+        told = await tell(model_context, "team", [*map(_line, memos)])
         # The thread keeps the event for good: it has the numbers alone.
-        told = [MemoryContent(content=f"entry {each.id}", mime_type="text/plain") for each in memos]
-        return UpdateContextResult(memories=MemoryQueryResult(results=told))
+        names = [f"entry {each.id}" for each in memos] if told else []
+        return told_result(names)
 
     @override
     async def query(
@@ -176,7 +173,7 @@ class TeamMemory(Memory):
         turn, call = _TURN.get(), current_tool_call()
         if turn is None or call is None:
             return 0, NO_TURN
-        line = " ".join(without_imitations(REDACTION.all(text)).split())
+        line = plain_line(text)
         if not line or len(line) > LONGEST:
             return 0, TOO_LONG
         place = turn.place(self._team, self._scope)
@@ -192,10 +189,36 @@ class TeamMemory(Memory):
         return await turn.store.delete_memo(turn.lease, place, turn.asker.id, number)
 
 
+async def tell(context: ChatCompletionContext, memory: str, lines: Sequence[str]) -> bool:
+    """Tell lines in place of the memory's earlier ones; False if known."""
+    text, start = "\n".join(lines), f"{_SOURCE}{memory}-"
+    source = f"{start}{sha256(text.encode()).hexdigest()[:16]}"
+    if lines and any(_source(each) == source for each in await context.get_messages()):
+        return False
+    if any(_source(each).startswith(start) for each in context.history):
+        kept = [each for each in context.history if not _source(each).startswith(start)]
+        context.history.replace(kept)
+    if lines:
+        block = BLOCK.format(mark=new_mark(), lines=text)
+        await context.add_message(UserMessage(content=block, source=source))
+    return bool(lines)
+
+
+def told_result(names: Sequence[str]) -> UpdateContextResult:
+    """The event of what was told, which holds no entry itself."""
+    told = [MemoryContent(content=name, mime_type="text/plain") for name in names]
+    return UpdateContextResult(memories=MemoryQueryResult(results=told))
+
+
 def _source(message: LLMMessage) -> str:
     """The source of a message that tells entries, "" for others."""
     source = message.source if isinstance(message, UserMessage) else ""
     return source if source.startswith(_SOURCE) else ""
+
+
+def plain_line(text: str) -> str:
+    """The text in one line, without secrets and imitations of marks."""
+    return " ".join(without_imitations(REDACTION.all(text)).split())
 
 
 def _line(memo: Memo) -> str:
@@ -203,7 +226,7 @@ def _line(memo: Memo) -> str:
     return f"{memo.id}. {without_imitations(memo.text)}{by}"
 
 
-def _last_text(messages: Sequence[LLMMessage]) -> str:
+def last_text(messages: Sequence[LLMMessage]) -> str:
     """The last text of a person or another agent."""
     for each in reversed(messages):
         if isinstance(each, UserMessage) and not _source(each):

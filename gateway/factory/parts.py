@@ -26,12 +26,14 @@ from gateway.config.agent_parts import (
     OwnContextConfig,
     OwnExecutorConfig,
     OwnMemoryConfig,
+    StoreMemoryConfig,
     TokenLimitedContextConfig,
     ToolConfig,
     UnboundedContextConfig,
 )
 from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
+from gateway.factory.store_memory import ScopedMemory
 from gateway.human_tools import ASKS_PEOPLE, ask_human
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
@@ -91,14 +93,16 @@ class PartFactory:
             raise ImportPathError(f"{path!r} is not a pydantic model")
         return found
 
-    def memory(self, config: MemoryConfig) -> Memory:
-        """A memory."""
+    def memory(self, config: MemoryConfig, team: str) -> Memory:
+        """A memory of an agent of the team."""
         match config:
             case ListMemoryConfig():
                 contents = [MemoryContent(**each.model_dump()) for each in config.contents]
                 return ListMemory(config.name, contents)
             case OwnMemoryConfig():
                 return self.own(config.path, Memory, config.options)
+            case StoreMemoryConfig():
+                return ScopedMemory(team, config, self._imports)
             case _:
                 assert_never(config)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from gateway.access.tool_policy import tool_rule
 from gateway.base.imports import Imports
+from gateway.config.agent_parts import StoreMemoryConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
@@ -22,6 +23,7 @@ from gateway.config.agents import (
     OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    behind_filters,
 )
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
@@ -51,7 +53,9 @@ from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
 from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
 from gateway.factory.servers import ServerFactory
+from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
+from gateway.store.records import MemoPlace
 from teams.base import ChatAgent, Team, ToolCall
 from teams.models import ModelError
 
@@ -191,6 +195,22 @@ class TeamFactory:
         """The error as `parley check` says it."""
         return advise(error, self._config.models)
 
+    async def forget(self, person: str) -> None:
+        """Delete the person's parts of stores that agents remember in.
+
+        Raises TeamBuildError, and what the stores raise.
+        """
+        for name, team in self._config.teams.items():
+            agents = team.agents.values() if isinstance(team, GroupTeam) else ()
+            speakers = map(behind_filters, agents)
+            for speaker in speakers:
+                for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
+                    if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
+                        place = MemoPlace(team=name, scope="person", key=person)
+                        part = make_part(memory, place, self._imports)
+                        await part.clear()
+                        await part.close()
+
     async def aclose(self) -> None:
         """Close the model clients and the indexes of knowledge."""
         await self.knowledge.aclose()
@@ -230,6 +250,7 @@ class TeamFactory:
             models,
             self._imports,
             parts,
+            name,
             servers=servers,
             agents=config.agents,
             team=inner,

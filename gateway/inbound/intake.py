@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from gateway.budgets.ledger import Ledger
 from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
 from gateway.content.documents import Documents
-from gateway.conversation import LOCAL_OPERATOR, Attachment, InboundMessage, MissingFile
+from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, InboundMessage, MissingFile
 from gateway.errors import NotFound
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
@@ -23,6 +24,7 @@ from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
     FileArrival,
+    MemoReply,
     MessageWithdrawal,
     NewThread,
     NoAction,
@@ -34,6 +36,10 @@ from gateway.store.decisions import (
 )
 from gateway.store.records import InboxKind, next_id
 from gateway.store.rulebook import JudgedMessage
+
+LOG = logging.getLogger("gateway")
+
+NOT_EVERYWHERE = "A store of the operator's could not be reached: entries may be left there."
 
 
 class Intake:
@@ -57,7 +63,19 @@ class Intake:
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
         message = await self._with_documents(message)
-        return await self._store.accept(self._judged(message), self._accepted)
+        accepted = await self._store.accept(self._judged(message), self._accepted)
+        if accepted.decision == MemoReply(delete=0):
+            return await self._forget(accepted, message.author)
+        return accepted
+
+    async def _forget(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
+        """Delete the person's entries elsewhere, too, or say that they are left."""
+        try:
+            await self._using.teams.forget(person.id)
+        except Exception:  # of anybody's store
+            LOG.exception("not all stores have deleted what they remember of a person")
+            return replace(accepted, reply=f"{accepted.reply}\n{NOT_EVERYWHERE}")
+        return accepted
 
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""

@@ -23,6 +23,7 @@ from gateway.config.agent_parts import (
     OwnContextConfig,
     OwnExecutorConfig,
     OwnMemoryConfig,
+    StoreMemoryConfig,
     TeamToolConfig,
     TokenLimitedContextConfig,
     ToolConfig,
@@ -203,7 +204,7 @@ class AgentChecker:
         match memory:
             case OwnMemoryConfig():
                 yield from self._lookup.function(path, memory.path)
-            case ListMemoryConfig():
+            case ListMemoryConfig() | StoreMemoryConfig():
                 pass
             case _:
                 assert_never(memory)

@@ -148,6 +148,8 @@ class Teams:
             case _:
                 return self._with_team_tool(workdir)
 
+    async def forget(self, person: str) -> None: ...
+
     def explain(self, error: BaseException) -> str:
         return str(error)
 

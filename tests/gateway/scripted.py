@@ -110,6 +110,9 @@ class ScriptedTeams:
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)
 
+    async def forget(self, person: str) -> None:
+        pass
+
     def explain(self, error: BaseException) -> str:
         return advise(error, {})
 

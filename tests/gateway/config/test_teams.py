@@ -261,7 +261,7 @@ factory = "parts:choose"
         pytest.param(
             ("agents.a = {}", "agents.a = { memory = [{ text = 'x' }] }"),
             "teams.t.agents.a.memory[0]",
-            "has no type, expected the key 'path' or 'contents'",
+            "has no type, expected type = 'chromadb', 'redis' or 'mem0', or the key 'path'",
             id="memory-of-no-kind",
         ),
         pytest.param(

@@ -1,0 +1,120 @@
+"""Memories in an operator's store: Chroma, Redis or Mem0, by scope."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any
+
+from typing_extensions import override
+
+from gateway.base.imports import Imports
+from gateway.config.agent_parts import StoreMemoryConfig
+from gateway.factory.memory import (
+    LONGEST,
+    NO_TURN,
+    PURPOSE,
+    REMEMBER,
+    TOO_LONG,
+    current_place,
+    last_text,
+    plain_line,
+    tell,
+    told_result,
+)
+from gateway.store.records import MemoPlace
+from teams.memory import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
+from teams.model_context import ChatCompletionContext
+from teams.tools import FunctionTool, ToolTraits
+
+_KINDS = {
+    "chromadb": ("teams.memory.chromadb.ChromaDBVectorMemory", "collection_name", "memory_store"),
+    "redis": ("teams.memory.redis.RedisMemory", "index_name", "chat_history"),
+    "mem0": ("teams.memory.mem0.Mem0Memory", "user_id", "parley"),
+}
+"""Classes, with the setting that names a part, and its usual value."""
+
+
+def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> Memory:
+    """The store's part for a place. Raises what its class raises."""
+    provider, key, usual = _KINDS[config.type]
+    named = "\n".join((place.team, place.scope, place.key))
+    options = dict(config.options)
+    options[key] = f"{options.get(key, usual)}-{sha256(named.encode()).hexdigest()[:24]}"
+    match options.get("embedding_function_config"):
+        case {"function": str(path), **others}:
+            function = imports.load_callable(path)
+            options["embedding_function_config"] = {**others, "function": function}
+        case _:
+            pass
+    return Memory.load_component({"provider": provider, "config": options}, Memory)
+
+
+class ScopedMemory(Memory):
+    """The present turn's part of an operator's store."""
+
+    def __init__(self, team: str, config: StoreMemoryConfig, imports: Imports) -> None:
+        self._team = team
+        self._config = config
+        self._imports = imports
+        self._part: tuple[MemoPlace, Memory] | None = None
+        # It opens nothing, and finds what is wrong before anybody writes.
+        make_part(config, MemoPlace(team=team, scope=config.scope, key=""), imports)
+
+    @override
+    async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
+        """Tell the best matches, in place of what earlier turns were told."""
+        found = (await self.query(last_text(model_context.history))).results
+        lines = [f"{n}. {plain_line(str(hit.content))}" for n, hit in enumerate(found, 1)]
+        told = await tell(model_context, self._config.type, lines)
+        return told_result([f"{len(found)} entries of {self._config.type}"] if told else [])
+
+    @override
+    async def query(
+        self, query: str | MemoryContent, cancellation_token: Any = None, **kwargs: Any
+    ) -> MemoryQueryResult:
+        """The best matches of the turn's part."""
+        part = await self._present()
+        if part is None or not query:
+            return MemoryQueryResult(results=[])
+        return await part.query(query, cancellation_token, **kwargs)
+
+    @override
+    async def add(self, content: MemoryContent, cancellation_token: Any = None) -> None:
+        """Remember in the turn's part. Raises ValueError outside of a turn."""
+        if (part := await self._present()) is None:
+            raise ValueError(NO_TURN)
+        await part.add(content, cancellation_token)
+
+    @override
+    async def clear(self) -> None:
+        """Delete the turn's part."""
+        if (part := await self._present()) is not None:
+            await part.clear()
+
+    @override
+    async def close(self) -> None:
+        """Release the store; nothing is deleted."""
+        part, self._part = self._part, None
+        if part is not None:
+            await part[1].close()
+
+    def tools(self) -> list[FunctionTool]:
+        """The tool that adds an entry; it may not be repeated."""
+
+        async def remember(text: Annotated[str, "The fact, in one short sentence."]) -> str:
+            line = plain_line(text)
+            if not line or len(line) > LONGEST:
+                return TOO_LONG
+            await self.add(MemoryContent(content=line, mime_type="text/plain"))
+            return "Remembered."
+
+        traits = ToolTraits(own_output=True, serial=True)
+        return [FunctionTool(remember, PURPOSE[self._config.scope], REMEMBER, traits=traits)]
+
+    async def _present(self) -> Memory | None:
+        place = current_place(self._team, self._config.scope)
+        if self._part is not None and self._part[0] != place:
+            await self.close()
+        if place is not None and self._part is None:
+            self._part = place, make_part(self._config, place, self._imports)
+        return None if self._part is None else self._part[1]

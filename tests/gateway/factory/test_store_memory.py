@@ -1,0 +1,87 @@
+"""Memories in an operator's store, told by scope: with a real Chroma on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.inbound.intake import NOT_EVERYWHERE
+from teams.memory import MemoryContent
+from tests.gateway.factory.test_memory import ANN, EVE, desk, factory
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+
+def chroma(folder: Path, scope: str = "person") -> str:
+    """The rest of a config whose clerk remembers in Chroma."""
+    return f"""
+scope = "thread"
+[teams.notes]
+type = "round_robin"
+max_turns = 1
+[teams.notes.agents.clerk]
+model_client_stream = false
+reflect_on_tool_use = true
+[[teams.notes.agents.clerk.memory]]
+type = "chromadb"
+scope = "{scope}"
+[teams.notes.agents.clerk.memory.options]
+persistence_path = "{folder / "chroma"}"
+[teams.notes.agents.clerk.memory.options.embedding_function_config]
+function_type = "custom"
+function = "tests.fakes.word_vectors:make_embedding"
+"""
+
+
+ALLOW = """
+[policies.tools]
+remember = "allow"
+memory = { action = "allow", output = "trusted" }
+"""
+
+
+async def test_each_person_has_a_part_of_their_own(tmp_path):
+    async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
+        said = await served.say(ANN, "remember ovens are hot", "1", team="notes")
+        assert "Remembered." in said
+        assert "1. ovens are hot" in await served.say(ANN, "how hot are ovens", "2", team="notes")
+        assert await served.say(EVE, "how hot are ovens", "2", team="notes") == "nothing"
+        assert await served.say(EVE, "how hot are ovens", "3", team="notes") == "nothing"
+    async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
+        assert "ovens are hot" in await served.say(ANN, "are ovens hot", "4", team="notes")
+        assert NOT_EVERYWHERE not in (await served.command(ANN, "/memory forget all")).reply
+        assert await served.say(ANN, "are ovens hot", "4", team="notes") == "nothing"
+
+
+async def test_a_deleted_person_is_deleted_there_too(tmp_path):
+    async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
+        await served.say(ANN, "remember ovens are hot", "1", team="notes")
+        await served.gateway.delete_person(ANN.id)
+        assert await served.say(ANN, "are ovens hot", "2", team="notes") == "nothing"
+
+
+async def test_a_team_s_part_is_told_to_everybody_and_no_person_deletes_it(tmp_path):
+    async with desk(tmp_path, chroma(tmp_path, "team"), ALLOW) as served:
+        await served.say(ANN, "remember ovens are hot", "1", team="notes")
+        await served.command(ANN, "/memory forget all")
+        assert "ovens are hot" in await served.say(EVE, "are ovens hot", "2", team="notes")
+
+
+async def test_a_store_that_can_t_be_reached_is_said(tmp_path):
+    (tmp_path / "chroma").write_text("no folder")
+    async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
+        assert NOT_EVERYWHERE in (await served.command(ANN, "/memory forget all")).reply
+
+
+async def test_remember_in_a_store_asks_by_default(tmp_path):
+    teams = factory(tmp_path, chroma(tmp_path))
+    built: Any = (await teams.build("notes", workdir=tmp_path)).team
+    [memory] = built._participants[0]._memory
+    [tool] = memory.tools()
+    assert (tool.name, tool.traits.idempotent) == ("remember", False)
+    with pytest.raises(ValueError, match="Nothing can be remembered here"):
+        await memory.add(MemoryContent(content="tea", mime_type="text/plain"))
+    await memory.clear()
+    await memory.close()
