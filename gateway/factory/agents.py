@@ -21,6 +21,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.http_tool import HttpConfig
 from gateway.config.table import Section
@@ -137,8 +138,26 @@ class AgentFactory:
                 rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
                 inner = await self._agent(name, config.agent)
                 return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
+            case WebSurferConfig():
+                return self._web_surfer(name, config)
             case _:
                 assert_never(config)
+
+    def _web_surfer(self, name: str, config: WebSurferConfig) -> BaseChatAgent:
+        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+        folder = None if self._parts.folder is None else str(self._parts.folder)
+        return MultimodalWebSurfer(
+            name,
+            self._models.client(config.model),
+            downloads_folder=folder,
+            debug_dir=folder,
+            to_save_screenshots=config.screenshots and folder is not None,
+            start_page=config.start_page,
+            headless=config.headless,
+            browser_channel=config.browser_channel,
+            **_given(config, "description"),
+        )
 
     async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
         given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")

@@ -20,6 +20,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
@@ -292,7 +293,7 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig():
+            case AssistantConfig() | WebSurferConfig():
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

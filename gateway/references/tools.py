@@ -22,6 +22,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.http_tool import HttpConfig
@@ -60,7 +61,7 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
         for agent in team.agents.values():
             if (tools := _tools(agent)) is None:
                 return None
-            known |= _names(tools, imports)
+            known |= _names(tools, imports) | _built_in(agent)
     return known
 
 
@@ -115,10 +116,23 @@ def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | 
             return None if agent.workbench else agent.tools
         case MessageFilterConfig():
             return _tools(agent.agent)
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig() | WebSurferConfig():
             return ()
         case _:
             return agent.tools
+
+
+def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
+    """Names of the tools that an agent of this kind always has."""
+    match agent:
+        case MessageFilterConfig():
+            return _built_in(agent.agent)
+        case WebSurferConfig():
+            from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+            return MultimodalWebSurfer.TOOL_NAMES
+        case _:
+            return frozenset()
 
 
 def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:

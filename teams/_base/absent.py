@@ -27,7 +27,6 @@ MODULES: Mapping[str, str] = {
     "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
-    "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,
