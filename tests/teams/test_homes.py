@@ -87,6 +87,7 @@ HOMES = {
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.agents.web_surfer": "MultimodalWebSurfer PlaywrightController",
     "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
     "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
     "teams.models.ollama": """
