@@ -1,4 +1,4 @@
-"""A web site of the tests' own, with all that a browser agent meets."""
+"""A web site with all that a browser agent meets."""
 
 import asyncio
 from collections.abc import AsyncGenerator

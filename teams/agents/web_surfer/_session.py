@@ -1,4 +1,4 @@
-"""One browser with one page: started when needed, and closed when it is the oldest of many."""
+"""A browser with one page, started when it is needed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _open: list[BrowserSession] = []
 
 
 class BrowserSession:
-    """A browser's page, and what has happened on it since it was last told."""
+    """A browser's page, and news of it."""
 
     def __init__(
         self,
@@ -123,12 +123,6 @@ class BrowserSession:
         for other in page.context.pages:
             if other not in (page, self._board):
                 await other.close()
-
-    async def replace_page(self) -> None:
-        """Leave a page that does not answer."""
-        assert self._board is not None
-        async with asyncio.timeout(OPEN_SECONDS):
-            await self.show(await self._board.context.new_page())
 
     def _note_download(self, download: Download) -> None:
         self._downloads.append(download)
