@@ -164,7 +164,7 @@ class BrowserTools:
         input_field_id: Target,
         text_value: Annotated[str, "The text, an option, or true or false."],
     ) -> str:
-        """Fill in a field and press Enter, choose an option, tick a box."""
+        """Fill in a field and press Enter, or choose an option."""
         name = await self._check_target(input_field_id)
         page = self._session.page
         await self._controller.fill_id(page, str(input_field_id), text_value)
