@@ -133,10 +133,11 @@ async def test_a_redirect_to_a_private_address_is_refused_and_told(site: Site, p
 
 async def test_no_request_of_a_page_reaches_a_private_address(site: Site):
     async with surfer_on(site, "/inside", call("sleep", duration=1)) as surfer:
-        words = words_of(await turn_of(surfer))
-        # The proxy itself has answered: nothing was sent.
-        assert len(site.asked) == 1
-        assert words
+        result = await surfer.run(task="Look.")
+        assert site.asked == ["/inside"]
+        told = str([each for each in result.messages if isinstance(each, ToolCallExecutionEvent)])
+        for host in ("127.0.0.2", "::1"):
+            assert f"{host} leads to an address of a private network" in told
 
 
 async def test_private_addresses_are_refused_unless_allowed(site: Site):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import time
@@ -34,7 +35,13 @@ from teams.agents.web_surfer._controller import PlaywrightController
 from teams.agents.web_surfer._prompts import READER, SYSTEM
 from teams.agents.web_surfer._proxy import NetworkRules
 from teams.agents.web_surfer._session import BrowserSession
-from teams.agents.web_surfer._tools import OPEN, TOOL_NAMES, BrowserRecord, BrowserTools
+from teams.agents.web_surfer._tools import (
+    LONGEST_CALL,
+    OPEN,
+    TOOL_NAMES,
+    BrowserRecord,
+    BrowserTools,
+)
 from teams.models._client import ChatCompletionClient
 from teams.models._types import (
     CreateResult,
@@ -204,7 +211,8 @@ class MultimodalWebSurfer(AssistantAgent):
         sees = self._model_client.model_info["vision"]
         if self._session.is_open:
             try:
-                state, picture, hidden = await self._browser.look(words=not sees)
+                async with asyncio.timeout(LONGEST_CALL):
+                    state, picture, hidden = await self._browser.look(words=not sees)
             except Exception as error:  # whatever a page has made of itself
                 state = await self._browser.give_up(error)
         content = [state, Image.from_bytes(picture)] if sees and picture else state

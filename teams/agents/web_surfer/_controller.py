@@ -251,13 +251,15 @@ class PlaywrightController:
         return (box["x"], box["y"]) if box and box["width"] > 1 and box["height"] > 1 else None
 
     async def _find(self, page: Page, identifier: str) -> Locator:
-        number, tries = int(identifier), int(ID_SECONDS / 0.1)
-        for _ in range(tries):
-            found = [frame.locator(f"[__elementId='{number}']") for frame in page.frames]
-            counts = [(await each.count(), each) for each in found]
-            if sum(count for count, _ in counts) == 1:
-                return next(each for count, each in counts if count)
-            await asyncio.sleep(0.1)
+        number = int(identifier)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ID_SECONDS):
+                while True:
+                    found = [frame.locator(f"[__elementId='{number}']") for frame in page.frames]
+                    counts = [(await each.count(), each) for each in found]
+                    if sum(count for count, _ in counts) == 1:
+                        return next(each for count, each in counts if count)
+                    await asyncio.sleep(0.1)
         raise ValueError(f"There is no element {number} on the page.")
 
     async def _work(self, action: Awaitable[Any]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote_plus
 
@@ -25,6 +26,8 @@ from teams.models._types import RequestUsage
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
+LONGEST_CALL = 180.0
+"""Seconds."""
 LONGEST_REPORT = 3_000
 """Characters of the visible text in a report."""
 LONGEST_PAGE = 60_000
@@ -84,7 +87,7 @@ class BrowserTools:
         opens = replace(reads, fatal_errors=True)
         traits = {OPEN: opens} | dict.fromkeys(_CHANGING, NO_TRAITS)
         return [
-            FunctionTool(function, function.__doc__, name, traits=traits.get(name, reads))
+            FunctionTool(_bounded(function), function.__doc__, name, traits=traits.get(name, reads))
             for name in TOOL_NAMES
             for function in [getattr(self, name)]
         ]
@@ -242,3 +245,14 @@ class BrowserTools:
         async with asyncio.timeout(self._controller.patience):
             title = clean(await page.title())[:200]
         return marked(f"{title}\n{page.url[:1000]}\n{text}", page.url)
+
+
+def _bounded(function: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
+    """The function with an end: not all that is asked of a browser has one."""
+
+    @wraps(function)
+    async def bounded(*args: Any, **given: Any) -> str:
+        async with asyncio.timeout(LONGEST_CALL):
+            return await function(*args, **given)
+
+    return bounded
