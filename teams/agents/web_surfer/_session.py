@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,7 @@ class BrowserSession:
         return await board.screenshot(type="jpeg", quality=80, timeout=wait)
 
     async def _start(self, stack: AsyncExitStack) -> BrowserContext:
+        await asyncio.to_thread(import_module, "playwright.async_api")  # it takes a while
         from playwright.async_api import async_playwright  # for a quick start
 
         address = await self._proxy.start()
