@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies
 
-from teams._base.address import has_proxy, is_named, is_public, public_addresses
+from teams._base.web import has_proxy, is_named, is_public, public_addresses
 
 CONNECT_SECONDS = 10.0
 LONGEST_CONNECTION = 900.0

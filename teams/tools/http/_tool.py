@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
-from teams._base.address import has_proxy, is_named, public_transport
+from teams._base import web
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
@@ -25,14 +24,10 @@ from teams.tools.http._request import (
 )
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 MAX_ANSWER = 1_000_000
 """Bytes of an answer, after decompression."""
-
-MAX_REDIRECTS = 5
 
 Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
 
@@ -167,11 +162,11 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
             async with (
                 asyncio.timeout(self._config.timeout),
                 httpx.AsyncClient(
-                    verify=_tls(), timeout=None, transport=self._transport()
+                    verify=web.tls(), timeout=None, transport=self._transport()
                 ) as client,
             ):
                 request = client.build_request(self._method, url, json=body, headers=self._headers)
-                status, text = await self._exchange(client, request)
+                response, data = await web.exchange(client, request, longest=MAX_ANSWER)
         except TimeoutError as error:
             seconds = self._config.timeout
             raise TimeoutError(f"{self._address} did not answer within {seconds:g} s.") from error
@@ -179,30 +174,13 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
             raise ConnectionError(
                 f"{self._address} gave no answer: {type(error).__name__}: {error}"
             ) from error
-        return self._result(status, text)
+        return self._result(response.status_code, _text(response, data))
 
     def _transport(self) -> httpx.AsyncBaseTransport | None:
         host, scheme = self._config.host, self._config.scheme
-        if not self.public_only or is_named(host) or has_proxy(scheme, host):
+        if not self.public_only or web.is_named(host) or web.has_proxy(scheme, host):
             return None
-        return public_transport(_tls())
-
-    async def _exchange(self, client: httpx.AsyncClient, request: httpx.Request) -> tuple[int, str]:
-        """The answer's status and text, after redirects on the same server."""
-        for _ in range(MAX_REDIRECTS + 1):
-            response = await client.send(request, stream=True)
-            try:
-                following = response.next_request
-                if following is None:
-                    return response.status_code, await _text(response)
-            finally:
-                await response.aclose()
-            if _server(following.url) != _server(request.url):
-                raise ValueError(
-                    f"{self._address} redirects to another server, which is not followed."
-                )
-            request = following
-        raise ValueError(f"{self._address} redirects more than {MAX_REDIRECTS} times.")
+        return web.public_transport(web.tls())
 
     def _result(self, status: int, text: str) -> Any:
         is_json = self._config.return_type == "json"
@@ -225,29 +203,9 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
         return cls(**dict(config))
 
 
-def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
-    return url.scheme, url.raw_host, url.port
-
-
-async def _text(response: httpx.Response) -> str:
+def _text(response: httpx.Response, body: bytes) -> str:
     """The body, in its own character set."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > MAX_ANSWER:
-            raise ValueError(f"The answer has more than {MAX_ANSWER:,} bytes.")
-        parts.append(part)
-    body = b"".join(parts)
     try:
         return body.decode(response.encoding or "utf-8", errors="replace")
     except (LookupError, UnicodeError):  # a codec that is not for texts
         return body.decode("utf-8", errors="replace")
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Made once: it takes longer than a request."""
-    import httpx  # for a quick start
-
-    return httpx.create_ssl_context()

@@ -15,9 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-import teams._base.address as address_module
-import teams.tools.http._tool as tool_module
-from teams._base.address import is_named, is_public
+import teams._base.web as web_module
+from teams._base.web import is_named, is_public
 from teams.core import CancellationToken
 from teams.tools.http import HttpTool
 
@@ -51,7 +50,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 @pytest.fixture
 def as_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server of these tests counts as one of the internet."""
-    monkeypatch.setattr(address_module, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(web_module, "is_public", lambda address: address == "127.0.0.1")
 
 
 def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -83,7 +82,7 @@ def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     server, client = certificate(tmp_path)
-    monkeypatch.setattr(tool_module, "_tls", lambda: client)
+    monkeypatch.setattr(web_module, "tls", lambda: client)
 
     async def book(request: web.Request) -> web.Response:
         if request.path == "/old":

@@ -1,4 +1,4 @@
-"""Requests that reach public addresses alone."""
+"""Requests that stay on their server, and reach public addresses alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
+
+MAX_REDIRECTS = 5
 
 
 def is_named(host: str) -> bool:
@@ -78,3 +82,53 @@ def _transport_class() -> type[httpx.AsyncHTTPTransport]:
                 request.url = url  # redirects start at the name
 
     return PublicTransport
+
+
+async def exchange(
+    client: httpx.AsyncClient, request: httpx.Request, *, longest: int
+) -> tuple[httpx.Response, bytes]:
+    """The answer and its body, after redirects on the same server.
+
+    Raises ValueError for a redirect to another one, and for more than `longest` bytes.
+    """
+    address = _shown(request.url)
+    for _ in range(MAX_REDIRECTS + 1):
+        response = await client.send(request, stream=True)
+        try:
+            following = response.next_request
+            if following is None:
+                return response, await _body(response, longest)
+        finally:
+            await response.aclose()
+        if _server(following.url) != _server(request.url):
+            raise ValueError(f"{address} redirects to another server, which is not followed.")
+        request = following
+    raise ValueError(f"{address} redirects more than {MAX_REDIRECTS} times.")
+
+
+def _shown(url: httpx.URL) -> str:
+    """Scheme, host and port."""
+    return str(url.copy_with(raw_path=b"/", fragment=None)).removesuffix("/")
+
+
+def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
+    return url.scheme, url.raw_host, url.port
+
+
+async def _body(response: httpx.Response, longest: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > longest:
+            raise ValueError(f"The answer has more than {longest:,} bytes.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Made once: it takes longer than a request."""
+    import httpx  # for a quick start
+
+    return httpx.create_ssl_context()
