@@ -124,8 +124,12 @@ class AgentFactory:
                 if config.input_func:
                     given["input_func"] = self._imports.load_callable(config.input_func)
                 return UserProxyAgent(name, **given)
-            case CodeExecutorConfig():
-                return self._code_executor(name, config)
+            case CodeExecutorConfig() | WebSurferConfig():
+                if isinstance(config, WebSurferConfig):
+                    made: BaseChatAgent = self._web_surfer(name, config)
+                else:
+                    made = self._code_executor(name, config)
+                return made
             case SocietyOfMindConfig():
                 return SocietyOfMindAgent(
                     name,
@@ -138,8 +142,6 @@ class AgentFactory:
                 rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
                 inner = await self._agent(name, config.agent)
                 return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
-            case WebSurferConfig():
-                return self._web_surfer(name, config)
             case _:
                 assert_never(config)
 
