@@ -72,6 +72,8 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             for tool in cast("list[Any]", hosted) if isinstance(hosted, list) else ():
                 kind = cast("dict[str, Any]", tool).get("type") if isinstance(tool, dict) else tool
                 yield Power("address", f"OpenAI's tool {kind}")
+            if table.get("type") == "web_surfer":
+                yield Power("command", "a browser, on any public address")
             for key in ("extra_volumes", "container"):
                 if isinstance(inner := table.get(key), dict):
                     kind = "folder" if key == "extra_volumes" else "code"

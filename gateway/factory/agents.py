@@ -22,6 +22,7 @@ from gateway.config.agents import (
     OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.http_tool import HttpConfig
 from gateway.config.table import Section
@@ -132,8 +133,12 @@ class AgentFactory:
                 if config.input_func:
                     given["input_func"] = self._imports.load_callable(config.input_func)
                 return UserProxyAgent(name, **given)
-            case CodeExecutorConfig():
-                return self._code_executor(name, config)
+            case CodeExecutorConfig() | WebSurferConfig():
+                if isinstance(config, WebSurferConfig):
+                    made: BaseChatAgent = self._web_surfer(name, config)
+                else:
+                    made = self._code_executor(name, config)
+                return made
             case SocietyOfMindConfig():
                 return SocietyOfMindAgent(
                     name,
@@ -148,6 +153,22 @@ class AgentFactory:
                 return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
             case _:
                 assert_never(config)
+
+    def _web_surfer(self, name: str, config: WebSurferConfig) -> BaseChatAgent:
+        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+        folder = None if self._parts.folder is None else str(self._parts.folder)
+        return MultimodalWebSurfer(
+            name,
+            self._models.client(config.model),
+            downloads_folder=folder,
+            debug_dir=folder,
+            to_save_screenshots=config.screenshots and folder is not None,
+            start_page=config.start_page,
+            headless=config.headless,
+            browser_channel=config.browser_channel,
+            **_given(config, "description"),
+        )
 
     async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
         given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")

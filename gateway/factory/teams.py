@@ -23,6 +23,7 @@ from gateway.config.agents import (
     OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
     behind_filters,
 )
 from gateway.config.conversable import ConversableTeam
@@ -355,7 +356,7 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig() | OpenAIConfig():
+            case AssistantConfig() | OpenAIConfig() | WebSurferConfig():
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
+from urllib.parse import urlsplit
 
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import (
@@ -36,6 +37,7 @@ from gateway.config.agents import (
     OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableTeam
 from gateway.config.http_tool import HttpConfig
@@ -97,6 +99,14 @@ class AgentChecker:
                 yield from lookup.team((*path, "team"), agent.team)
                 yield from lookup.model((*path, "model"), agent.model)
                 yield from self.context((*path, "model_context"), agent.model_context)
+            case WebSurferConfig():
+                yield from lookup.model((*path, "model"), agent.model)
+                policy, host = (
+                    lookup.config.policies.http,
+                    urlsplit(agent.start_page).hostname or "",
+                )
+                if said := http_refusal(policy, name, host, "GET"):
+                    yield Problem(path=(*path, "start_page"), text=said)
             case MessageFilterConfig():
                 yield from self.check((*path, "agent"), name, agent.agent)
             case _:

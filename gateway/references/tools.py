@@ -23,6 +23,7 @@ from gateway.config.agents import (
     OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
     behind_filters,
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
@@ -67,7 +68,7 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
                 known.add(MEMORY)
             if (tools := _tools(agent)) is None:
                 return None
-            known |= _names(tools, imports) | _hosted(agent)
+            known |= _names(tools, imports) | _built_in(agent)
     return known
 
 
@@ -129,7 +130,7 @@ def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | 
             return None if agent.workbench else agent.tools
         case MessageFilterConfig():
             return _tools(agent.agent)
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig() | WebSurferConfig():
             return ()
         case _:
             return agent.tools
@@ -140,6 +141,21 @@ def _hosted(agent: AgentConfig | ConversableConfig) -> set[str]:
     if isinstance(agent, MessageFilterConfig):
         return _hosted(behind_filters(agent))
     return agent.hosted_names() if isinstance(agent, OpenAIConfig) else set()
+
+
+def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
+    """Names of the tools that an agent of this kind always has."""
+    match agent:
+        case MessageFilterConfig():
+            return _built_in(behind_filters(agent))
+        case OpenAIConfig():
+            return frozenset(_hosted(agent))
+        case WebSurferConfig():
+            from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+            return MultimodalWebSurfer.TOOL_NAMES
+        case _:
+            return frozenset()
 
 
 def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:

@@ -21,7 +21,6 @@ MODULES: Mapping[str, str] = {
     "teams.agents.file_surfer": "AssistantAgent with tools or an MCP server for files",
     "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
     "teams.agents.video_surfer": "AssistantAgent with tools of your own",
-    "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
     "teams.magentic_one": "MagenticOneGroupChat with agents of your own",

@@ -99,6 +99,7 @@ HOMES = {
     """,
     "teams.memory.mem0": "Mem0Memory Mem0MemoryConfig",
     "teams.memory.redis": "RedisMemory RedisMemoryConfig",
+    "teams.agents.web_surfer": "MultimodalWebSurfer PlaywrightController",
     "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
     "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
     "teams.models.ollama": """
