@@ -18,6 +18,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
@@ -59,6 +61,7 @@ from teams.agents import (
     UserProxyAgent,
 )
 from teams.agents import MessageFilterConfig as MessageFilter
+from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.base import ChatAgent, Handoff, Team
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
@@ -133,12 +136,24 @@ class AgentFactory:
                     **_given(config, "description", "instruction", "response_prompt"),
                     model_context=self._parts.context(config.model_context),
                 )
+            case FileSurferConfig() | CoderConfig():
+                return self._specialist(name, config)
             case MessageFilterConfig():
                 rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
                 inner = await self._agent(name, config.agent)
                 return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
             case _:
                 assert_never(config)
+
+    def _specialist(self, name: str, config: FileSurferConfig | CoderConfig) -> AssistantAgent:
+        client = self._models.client(config.model)
+        if isinstance(config, CoderConfig):
+            stream = config.model_client_stream
+            return MagenticOneCoderAgent(name, client, model_client_stream=stream)
+        from teams.agents.file_surfer import FileSurfer  # few need it
+
+        folder = config.folder or self._parts.folder
+        return FileSurfer(name, client, base_path=folder, **_given(config, "description"))
 
     async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
         given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")

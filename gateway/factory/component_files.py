@@ -288,6 +288,10 @@ def _local(config: Any) -> Iterator[Allowance]:
         yield _folder(config.work_dir)
 
 
+def _files(config: Any) -> Iterator[Allowance]:
+    yield AllowedMount(mount=str(Path.cwd() / (config.base_path or "")), read_only=True)
+
+
 def _cache(config: Any) -> Iterator[Allowance]:
     yield _folder(config.directory)  # it holds pickles: who writes there runs code here
 
@@ -323,6 +327,7 @@ READERS: Mapping[str, Reader] = {
     "DockerCommandLineCodeExecutor": _docker,
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
+    "FileSurfer": _files,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

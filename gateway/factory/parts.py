@@ -63,7 +63,7 @@ class PartFactory:
     ) -> None:
         self._models = models
         self._imports = imports
-        self._folder = folder
+        self.folder = folder
         self._work_mb = work_mb
 
     def own(self, path: str, kind: type[T], options: Mapping[str, Any]) -> T:
@@ -142,7 +142,7 @@ class PartFactory:
 
     def _settings(self, config: DockerExecutorConfig | LocalExecutorConfig) -> dict[str, Any]:
         given = config.model_dump(exclude={"type", "virtual_env"})
-        given["work_dir"] = config.work_dir or self._folder
+        given["work_dir"] = config.work_dir or self.folder
         given["work_mb"] = self._work_mb
         given["functions"] = [self._imports.load_callable(path) for path in config.functions]
         return given

@@ -17,6 +17,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
@@ -292,7 +294,7 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig():
+            case AssistantConfig() | FileSurferConfig() | CoderConfig():
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

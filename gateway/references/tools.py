@@ -19,6 +19,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
@@ -30,6 +32,9 @@ from gateway.config.root import Config
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.parts import make_tool
+
+FILE_TOOLS = ("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next")
+"""Tools of each FileSurfer."""
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -108,23 +113,27 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 
 
-def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | None:
-    """An agent's tools; None if only building it shows them all."""
+def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig | str] | None:
+    """An agent's tools, or names of tools; None if only building it shows them all."""
     match agent:
         case AssistantConfig():
             return None if agent.workbench else agent.tools
         case MessageFilterConfig():
             return _tools(agent.agent)
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
+        case FileSurferConfig():
+            return FILE_TOOLS
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig() | CoderConfig():
             return ()
         case _:
             return agent.tools
 
 
-def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:
+def _names(tools: Iterable[AnyToolConfig | str], imports: Imports) -> set[str]:
     names: set[str] = set()
     for tool in tools:
         match tool:
+            case str():
+                names.add(tool)
             case ToolConfig():
                 names.add(make_tool(tool, imports).name)
             case AgentToolConfig():

@@ -23,10 +23,7 @@ _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take tur
 
 MODULES: Mapping[str, str] = {
     "teams.agents.azure": "an agent of your own that calls the service",
-    "teams.agents.file_surfer": "AssistantAgent with tools or an MCP server for files",
-    "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
-    "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
@@ -34,14 +31,12 @@ MODULES: Mapping[str, str] = {
     "teams.code_executors.jupyter": _OWN_EXECUTOR,
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
     "teams.experimental": _OWN_MEMORY,
-    "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
     "teams.memory.canvas": "a Memory and tools of your own",
     "teams.memory.chromadb": _OWN_MEMORY,
     "teams.memory.mem0": _OWN_MEMORY,
     "teams.memory.redis": _OWN_MEMORY,
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
-    "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""

@@ -86,6 +86,15 @@ HOMES = {
     """,
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
+    "teams.agents.file_surfer": "FileSurfer",
+    "teams.agents.magentic_one": "MagenticOneCoderAgent",
+    "teams.agents.video_surfer": "VideoSurfer",
+    "teams.agents.video_surfer.tools": """
+        extract_audio transcribe_audio_with_timestamps get_video_length save_screenshot
+        transcribe_video_screenshot get_screenshot_at
+    """,
+    "teams.magentic_one": "MagenticOne",
+    "teams.teams.magentic_one": "MagenticOne",
     "teams.models.replay": "ReplayChatCompletionClient",
     "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
     "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
@@ -146,8 +155,8 @@ def test_documented_names_are_found_at_their_home(module: str):
 
 
 SDKS = (
-    "anthropic azure boto3 botocore docker genai_prices graphrag httpx httpx2 langchain_core mcp "
-    "openai semantic_kernel tiktoken"
+    "anthropic av azure boto3 botocore cv2 docker faster_whisper genai_prices graphrag httpx "
+    "httpx2 langchain_core mcp openai semantic_kernel tiktoken"
 )
 
 
