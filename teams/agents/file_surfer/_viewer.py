@@ -32,7 +32,7 @@ class FileViewer:
     def __init__(self, base: Path) -> None:
         self._base = base
         self._path, self._page, self._search = ".", 0, ""
-        self._text = ""  # read again when it is needed
+        self._text: str = ""  # read again when it is needed
 
     async def open_path(
         self, path: Annotated[str, 'Path of a file or folder; "." is the folder of all files.']

@@ -67,10 +67,9 @@ def extract_audio(video_path: str, audio_output_path: str) -> str:
 
 def transcribe_audio_with_timestamps(audio_path: str) -> str:
     """Write down the words of a sound or video file, with their seconds."""
-    require_video()
-    with open_file(Path.cwd(), audio_path) as sound:
-        pieces, _ = _speech_model().transcribe(sound)
-        lines = [f"[{each.start:.2f}-{each.end:.2f}] {each.text.strip()}" for each in pieces]
+    with _opened(audio_path, "audio") as sound:
+        pieces, _ = _speech_model().transcribe(_waves(sound))
+    lines = [f"[{each.start:.2f}-{each.end:.2f}] {each.text.strip()}" for each in pieces]
     return "\n".join(lines) or "No words were heard."
 
 
@@ -107,6 +106,17 @@ def _frame(video: Any, second: float) -> Any:
         if frame.time is None or frame.time >= second - 0.001:
             return frame.to_ndarray(format="bgr24")
     raise ValueError(f"The video has no frame at {second} seconds.")
+
+
+def _waves(sound: Any) -> Any:
+    """The sound as the speech model takes it: 16,000 numbers a second."""
+    import av
+    import numpy
+
+    mono = av.AudioResampler(format="flt", layout="mono", rate=16000)
+    frames = (*sound.decode(audio=0), None)  # None: the resampler's rest
+    pieces = [piece.to_ndarray()[0] for frame in frames for piece in mono.resample(frame)]
+    return numpy.concatenate(pieces) if pieces else numpy.zeros(0, dtype=numpy.float32)
 
 
 def _picture(path: str, second: float, suffix: str) -> bytes:
