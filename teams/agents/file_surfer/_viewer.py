@@ -16,7 +16,7 @@ from teams._base.threads import in_daemon_thread
 
 PAGE = 5120
 """Characters of a page."""
-LONGEST_FILE, LONGEST_SEARCH, MOST_ENTRIES = 10_000_000, 200, 10_000
+LONGEST_FILE, LONGEST_SEARCH, MOST_WORDS, MOST_ENTRIES = 10_000_000, 200, 20, 10_000
 
 _HEAD = re.compile(
     r"^Path: (?P<path>.*)\nTitle: .*\nViewport position: Showing page (?P<page>\d+) of ", re.M
@@ -112,7 +112,7 @@ class FileViewer:
 def find_page(text: str, search: str, start: int) -> int | None:
     """The next page, from `start` on and then from the first, with the words; None without one."""
     found = re.findall(r"[\w*]+", search[:LONGEST_SEARCH].lower())
-    wanted = [re.compile(translate(word)) for word in found]
+    wanted = [re.compile(translate(word)) for word in found[:MOST_WORDS]]
     words = [(word[0].lower(), word.start()) for word in re.finditer(r"\w+", text)]
     pages = [
         words[at][1] // PAGE
