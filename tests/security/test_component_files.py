@@ -29,6 +29,7 @@ Part = dict[str, Any]
 HARMLESS = {
     *("GraphFlow", "MagenticOneGroupChat", "RoundRobinGroupChat", "SelectorGroupChat", "Swarm"),
     *("AssistantAgent", "CodeExecutorAgent", "MessageFilterAgent", "SocietyOfMindAgent"),
+    "MagenticOneCoderAgent",
     *("UserProxyAgent", "AndTerminationCondition", "OrTerminationCondition"),
     *("ExternalTermination", "FunctionCallTermination", "HandoffTermination"),
     *("MaxMessageTermination", "SourceMatchTermination", "StopMessageTermination"),
@@ -132,6 +133,14 @@ def local(**config: Any) -> Part:
     return part("teams.code_executors.local.LocalCommandLineCodeExecutor", **config)
 
 
+def surfer(**config: Any) -> Part:
+    client = part("teams.models.replay.ReplayChatCompletionClient", **REPLAY["config"])
+    client["config"]["model_info"] = {**ABLE, "family": "unknown"}
+    provider = "autogen_ext.agents.file_surfer.FileSurfer"
+    return part(provider, name="files", model_client=client, **config)
+
+
+ABLE = dict.fromkeys(("vision", "function_calling", "json_output", "structured_output"), True)
 MODELS = [
     (openai(), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
     (openai(api_key="***"), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
@@ -259,6 +268,9 @@ POWERS: list[tuple[Part, str]] = [
         (part("teams.agents.CodeExecutorAgent", name="c", code_executor=executor), entry)
         for executor, entry in EXECUTORS
     ),
+    (surfer(base_path="/srv/docs"), "{ mount = '/srv/docs', read_only = true }"),
+    (surfer(base_path="/srv/x/.."), "{ mount = '/srv/x/..', read_only = true }"),
+    (surfer(), f"{{ mount = '{Path.cwd()}', read_only = true }}"),
 ]
 
 

@@ -434,7 +434,7 @@ agents.b = {}
             ("agents.b = {}", "agents.b = { type = 'user' }"),
             "agents.b",
             "found 'user', expected type = 'assistant', 'user_proxy', "
-            "'code_executor', 'society_of_mind' or 'message_filter'",
+            "'code_executor', 'society_of_mind', 'file_surfer', 'coder' or 'message_filter'",
             id="agent-type",
         ),
         pytest.param(
