@@ -204,9 +204,6 @@ class CoderConfig(Section):
     model: str = ""
     """Name of its model in [models]; default_model if not given."""
 
-    model_client_stream: bool = True
-    """Show what the model writes while it writes it."""
-
 
 class SourceFilterConfig(Section):
     """Messages of one agent or user that are let through."""

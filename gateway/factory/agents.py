@@ -148,8 +148,7 @@ class AgentFactory:
     def _specialist(self, name: str, config: FileSurferConfig | CoderConfig) -> AssistantAgent:
         client = self._models.client(config.model)
         if isinstance(config, CoderConfig):
-            stream = config.model_client_stream
-            return MagenticOneCoderAgent(name, client, model_client_stream=stream)
+            return MagenticOneCoderAgent(name, client, model_client_stream=True)
         from teams.agents.file_surfer import FileSurfer  # few need it
 
         folder = config.folder or self._parts.folder

@@ -40,8 +40,8 @@ class MagenticOne(MagenticOneGroupChat):
         code_executor: CodeExecutor | None = None,
         approval_func: ApprovalFuncType | None = None,
     ) -> None:
-        # Here for start-up: a browser is slow to import.
-        from teams.agents.web_surfer import MultimodalWebSurfer
+        # Here for start-up: few need a browser.
+        from teams.agents.web_surfer._agent import MultimodalWebSurfer
 
         needed = ("vision", "function_calling", "json_output")
         if missing := [name for name in needed if not client.model_info.get(name)]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,16 @@ def get_screenshot_at(video_path: str, timestamps: Sequence[float]) -> list[tupl
 
 def save_screenshot(video_path: str, timestamp: float, output_path: str) -> str:
     """Save the frame at this second of a video as a picture, .png or .jpg."""
-    suffix = _suffix(output_path, ".png", ".jpg", ".jpeg")
-    write_file(Path.cwd(), output_path, _picture(video_path, timestamp, suffix))
+    if not output_path.lower().endswith((".png", ".jpg")):
+        raise ValueError("Expected a path that ends with .png or .jpg.")
+    write_file(Path.cwd(), output_path, _picture(video_path, timestamp, output_path[-4:]))
     return f"The picture is saved to {output_path}."
 
 
 def extract_audio(video_path: str, audio_output_path: str) -> str:
     """Save the sound of a video as an .mp3 file."""
-    _suffix(audio_output_path, ".mp3")
+    if not audio_output_path.lower().endswith(".mp3"):
+        raise ValueError("Expected a path that ends with .mp3.")
     sound = io.BytesIO()
     with _opened(video_path, "audio") as video:
         import av  # an optional package, and slow to import
@@ -79,7 +81,7 @@ async def transcribe_video_screenshot(
     """Describe the frame at this second of a video, as the model sees it."""
     if not model_client.model_info["vision"]:
         raise ValueError("The model can't see pictures.")
-    read = lambda: _picture(video_path, timestamp, ".jpg")  # noqa: E731
+    read = partial(_picture, video_path, timestamp, ".jpg")
     picture = Image.from_bytes(await in_daemon_thread(read, name="picture of a video"))
     answer = await model_client.create([UserMessage(content=[_QUESTION, picture], source="user")])
     return str(answer.content)
@@ -124,12 +126,6 @@ def _picture(path: str, second: float, suffix: str) -> bytes:
 
     [(_, frame)] = get_screenshot_at(path, [second])
     return cv2.imencode(suffix, frame)[1].tobytes()
-
-
-def _suffix(path: str, *allowed: str) -> str:
-    if (found := Path(path).suffix.lower()) not in allowed:
-        raise ValueError(f"Expected a path that ends with {' or '.join(allowed)}.")
-    return found
 
 
 @cache
