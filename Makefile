@@ -50,6 +50,20 @@ $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package-lock.json
 	npm ci --prefix $(CLIENTS)
 	@touch $@
 
+BROWSER := tests/browser
+
+.PHONY: browser
+browser: .venv/dev ## Drive a real Chromium over the tests' own site: an installed one, or one from npm
+	@if [ -z "$$PARLEY_CHROMIUM" ] && ! command -v chromium >/dev/null; then \
+		if command -v npm >/dev/null; then $(MAKE) -s $(BROWSER)/node_modules/chromium; \
+		else echo "There is no chromium, and no npm to install one."; fi; fi
+	$(BIN)/pytest -n 2 -m "not soak" $(BROWSER) $(ARGS)
+
+$(BROWSER)/node_modules/chromium: $(BROWSER)/package-lock.json
+	npm ci --prefix $(BROWSER)
+	@node $(BROWSER)/unpack.cjs $@
+	@touch $@
+
 .PHONY: autogen
 autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment of its own
 	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
@@ -109,7 +123,7 @@ bench-quick: .venv/runtime ## Run the benchmarks briefly (a minute) and print wh
 .PHONY: clean
 clean: ## Remove the environments, caches and reports
 	rm -rf .venv .venv-lock .venv-extras benchmarks/.ag2-venv benchmarks/.autogen-venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules
+	rm -rf .coverage .coverage.* htmlcov dist snapshot_report.html $(CLIENTS)/node_modules $(BROWSER)/node_modules
 
 # --- environments ----------------------------------------------------------------------------
 # install.py compares the lock file and pyproject.toml with what was installed last, by content,

@@ -45,6 +45,7 @@ from gateway.config.agents import (
     SocietyOfMindConfig,
     SourceFilterConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.allowances import (
     AllowedAddress,
@@ -121,6 +122,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[teams.NAME.agents.AGENT]`: an assistant", [AssistantConfig]),
     ("A human: `user_proxy`", [UserProxyConfig]),
     ("A team as an agent: `society_of_mind`", [SocietyOfMindConfig]),
+    ("An agent with a browser: `web_surfer`", [WebSurferConfig]),
     ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
     ("An entry of `per_source`", [SourceFilterConfig]),
     ("An agent that runs code: `code_executor`", [CodeExecutorConfig]),

@@ -23,7 +23,8 @@ from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
-from gateway.app.places import has_program, unusable_places
+from gateway.app.places import unusable_places
+from gateway.app.servers import missing_programs, probe_servers
 from gateway.app.threads import owner_of
 from gateway.base.paths import store_folder
 from gateway.config.agent_parts import ToolConfig
@@ -34,7 +35,7 @@ from gateway.config.agents import (
     UserProxyConfig,
 )
 from gateway.config.allowances import covers, toml_entry
-from gateway.config.mcp import McpConfig, McpReference
+from gateway.config.mcp import McpReference
 from gateway.config.nesting import teams_inside
 from gateway.config.policies import Policies
 from gateway.config.problems import toml_path
@@ -65,7 +66,6 @@ HIDDEN_ROUTE = (
     "warning: the route of line {here} never holds, because that of line {there} takes all that "
     "it would take; move it up, or remove it"
 )
-NO_PROGRAM = "there is no program {command!r}; install it, or give its path in command"
 NO_DOCUMENTS = (
     f"note: teams can't read PDF and Office files; pip install '{EXTRA}' lets them read the text"
 )
@@ -85,7 +85,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
             findings += await _check_tools(teams, loaded.config.policies, name)
         findings += _check_component_files(loaded.config.teams)
         findings += await _check_rules(teams, loaded.config)
-        findings += _check_servers(loaded.config)
+        findings += missing_programs(loaded.config)
         findings += [
             Finding(kind="place", name=name, good=False, text=text)
             for name, text in unusable_places(loaded.config)
@@ -99,6 +99,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
     findings += unpriced_models(loaded.config)
     if not offline:
         findings += await probe_models(loaded)
+        findings += await probe_servers(loaded.config)
         for settings in loaded.adapters.values():
             if settings.check is not None:
                 findings += await _check_adapter(
@@ -182,21 +183,6 @@ async def _check_rules(teams: TeamFactory, config: Config) -> list[Finding]:
 def _unknown_rule(tool: str, own: set[str], *, maybe: bool) -> str:
     text = unknown_tool(tool, own)
     return f"warning: {text} (a workbench may have it)" if maybe else text
-
-
-def _check_servers(config: Config) -> Iterator[Finding]:
-    """Tool servers whose program is not on this machine."""
-    found = [*config.mcp.items()]
-    for name, team in config.teams.items():
-        if isinstance(team, GroupTeam):
-            for _, agent in _agents(("teams", name), team):
-                if isinstance(agent, AssistantConfig):
-                    own = (each for each in agent.mcp if isinstance(each, McpConfig))
-                    found += [(each.name, each) for each in own]
-    for name, server in found:
-        if server.command and not has_program(server):
-            text = NO_PROGRAM.format(command=server.command)
-            yield Finding(kind="server", name=name, good=False, text=text)
 
 
 def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:

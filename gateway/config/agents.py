@@ -157,6 +157,35 @@ class CodeExecutorConfig(_Agent):
     """
 
 
+class WebSurferConfig(_Agent):
+    """An agent that works in a browser.
+
+    It reaches the hosts that [policies.http] allows. Its tools have rules of their own in
+    [policies.tools]: `click`, `input_text`, `visit_url`, and so on.
+    """
+
+    type: Literal["web_surfer"]
+    """Kind of agent."""
+
+    model: str = ""
+    """Name of its model in [models]; default_model if not given."""
+
+    start_page: str = Field(default="https://www.bing.com/", pattern=r"^https?://[^/\s]")
+    """First page that it opens."""
+
+    headless: bool = True
+    """Show no window."""
+
+    browser_channel: str | None = None
+    """Name of an installed browser, such as "chrome".
+
+    If not given, the program in PARLEY_CHROMIUM, Playwright's own, or `chromium`.
+    """
+
+    screenshots: bool = True
+    """Put a picture of the page, after each of its turns, into the thread's work folder."""
+
+
 class SocietyOfMindConfig(_Agent):
     """A team that speaks as one agent.
 
@@ -241,6 +270,7 @@ AgentConfig = Annotated[
     | Annotated[SocietyOfMindConfig, Tag("society_of_mind")]
     | Annotated[FileSurferConfig, Tag("file_surfer")]
     | Annotated[CoderConfig, Tag("coder")]
+    | Annotated[WebSurferConfig, Tag("web_surfer")]
     | Annotated[MessageFilterConfig, Tag("message_filter")],
     Discriminator(tag_of("type", "assistant")),
 ]

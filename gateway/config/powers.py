@@ -67,6 +67,8 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
             for kind in (table.get("type"), table.get("executor")):
                 if kind in ("local", "docker"):
                     yield Power("code", "on this machine" if kind == "local" else "in a container")
+            if table.get("type") == "web_surfer":
+                yield Power("command", "a browser, on any public address")
             for key in ("extra_volumes", "container"):
                 if isinstance(inner := table.get(key), dict):
                     kind = "folder" if key == "extra_volumes" else "code"

@@ -23,6 +23,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.http_tool import HttpConfig
 from gateway.config.table import Section
@@ -136,7 +137,7 @@ class AgentFactory:
                     **_given(config, "description", "instruction", "response_prompt"),
                     model_context=self._parts.context(config.model_context),
                 )
-            case FileSurferConfig() | CoderConfig():
+            case FileSurferConfig() | CoderConfig() | WebSurferConfig():
                 return self._specialist(name, config)
             case MessageFilterConfig():
                 rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
@@ -145,7 +146,11 @@ class AgentFactory:
             case _:
                 assert_never(config)
 
-    def _specialist(self, name: str, config: FileSurferConfig | CoderConfig) -> AssistantAgent:
+    def _specialist(
+        self, name: str, config: FileSurferConfig | CoderConfig | WebSurferConfig
+    ) -> BaseChatAgent:
+        if isinstance(config, WebSurferConfig):
+            return self._web_surfer(name, config)
         client = self._models.client(config.model)
         if isinstance(config, CoderConfig):
             return MagenticOneCoderAgent(name, client, model_client_stream=True)
@@ -153,6 +158,22 @@ class AgentFactory:
 
         folder = config.folder or self._parts.folder
         return FileSurfer(name, client, base_path=folder, **_given(config, "description"))
+
+    def _web_surfer(self, name: str, config: WebSurferConfig) -> BaseChatAgent:
+        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+        folder = None if self._parts.folder is None else str(self._parts.folder)
+        return MultimodalWebSurfer(
+            name,
+            self._models.client(config.model),
+            downloads_folder=folder,
+            debug_dir=folder,
+            to_save_screenshots=config.screenshots and folder is not None,
+            start_page=config.start_page,
+            headless=config.headless,
+            browser_channel=config.browser_channel,
+            **_given(config, "description"),
+        )
 
     async def _assistant(self, name: str, config: AssistantConfig) -> AssistantAgent:
         given = {key: getattr(config, key) for key in _ASSISTANT} | _given(config, "description")

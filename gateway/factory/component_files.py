@@ -292,6 +292,15 @@ def _files(config: Any) -> Iterator[Allowance]:
     yield AllowedMount(mount=str(Path.cwd() / (config.base_path or "")), read_only=True)
 
 
+def _browser(config: Any) -> Iterator[Allowance]:
+    """The browser, its first page and its folders; [policies.http] bounds the rest."""
+    yield AllowedCommand(command=[config.browser_channel or "chromium"])
+    yield AllowedAddress(base_url=origin_of(config.start_page or "https://www.bing.com/"))
+    for folder in (config.downloads_folder, config.debug_dir, config.browser_data_dir):
+        if folder is not None:
+            yield _folder(folder)
+
+
 def _cache(config: Any) -> Iterator[Allowance]:
     yield _folder(config.directory)  # it holds pickles: who writes there runs code here
 
@@ -328,6 +337,7 @@ READERS: Mapping[str, Reader] = {
     "LocalCommandLineCodeExecutor": _local,
     "DiskCacheStore": _cache,
     "FileSurfer": _files,
+    "MultimodalWebSurfer": _browser,
 }
 """Our component classes that want something, by name; subclasses want the same."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.config.http_tool import HttpConfig
@@ -50,10 +51,16 @@ def http_refusal(policy: HttpPolicy, name: str, host: str, method: str) -> str:
 
 
 def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
-    """Keep the team's HTTP tools to the policy, wherever they come from.
+    """Keep the team's HTTP tools and browsers to the policy, wherever they come from.
 
-    Raises ValueError for one that it does not allow.
+    Raises ValueError for a tool that it does not allow.
     """
+    if "teams.agents.web_surfer" in sys.modules:
+        from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+        for surfer in (part for part in all_parts(team) if isinstance(part, MultimodalWebSurfer)):
+            surfer.network.reaches = lambda host: policy.hosts is None or covers(policy.hosts, host)
+            surfer.network.is_private_allowed = partial(covers, policy.private_hosts)
     if "teams.tools.http" not in sys.modules:
         return  # so nobody has made one
     from teams.tools.http import HttpTool  # few need it

@@ -147,8 +147,9 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    own_agent = issubclass(kind, ChatAgent) and not kind.__module__.startswith("teams.")
-    return "close" if own_agent else ""
+    # Agents of ours hold nothing that has to be released, but for a browser.
+    ours = kind.__module__.startswith("teams.") and "web_surfer" not in kind.__module__
+    return "close" if issubclass(kind, ChatAgent) and not ours else ""
 
 
 @lru_cache(maxsize=1024)

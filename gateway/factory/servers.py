@@ -28,7 +28,7 @@ class ServerFactory:
 
         server = self._servers[entry.server] if isinstance(entry, McpReference) else entry
         return McpWorkbench(
-            _params(server),
+            server_params(server),
             host=self._host(server, model),
             name=server_name(entry),
             prompts=server.prompts,
@@ -57,7 +57,8 @@ class ServerFactory:
         )
 
 
-def _params(server: McpServer) -> McpServerParams:
+def server_params(server: McpServer) -> McpServerParams:
+    """The way to reach or start a server."""
     from teams.tools.mcp import (  # few need it
         SseServerParams,
         StdioServerParams,

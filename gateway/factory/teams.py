@@ -22,6 +22,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import McpReference
@@ -294,7 +295,7 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig() | FileSurferConfig() | CoderConfig():
+            case AssistantConfig() | FileSurferConfig() | CoderConfig() | WebSurferConfig():
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
+from urllib.parse import urlsplit
 
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import (
@@ -34,6 +35,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableTeam
 from gateway.config.http_tool import HttpConfig
@@ -98,6 +100,14 @@ class AgentChecker:
                 if (folder := getattr(agent, "folder", None)) and not folder.is_dir():
                     text = f"found {str(folder)!r}, expected a folder"
                     yield Problem(path=(*path, "folder"), text=text)
+            case WebSurferConfig():
+                yield from lookup.model((*path, "model"), agent.model)
+                policy, host = (
+                    lookup.config.policies.http,
+                    urlsplit(agent.start_page).hostname or "",
+                )
+                if said := http_refusal(policy, name, host, "GET"):
+                    yield Problem(path=(*path, "start_page"), text=said)
             case MessageFilterConfig():
                 yield from self.check((*path, "agent"), name, agent.agent)
             case _:

@@ -24,6 +24,7 @@ from gateway.config.agents import (
     MessageFilterConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
+    WebSurferConfig,
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.http_tool import HttpConfig
@@ -33,7 +34,7 @@ from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.parts import make_tool
 
-FILE_TOOLS = ("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next")
+FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
 """Tools of each FileSurfer."""
 
 
@@ -65,7 +66,7 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
         for agent in team.agents.values():
             if (tools := _tools(agent)) is None:
                 return None
-            known |= _names(tools, imports)
+            known |= _names(tools, imports) | _built_in(agent)
     return known
 
 
@@ -113,27 +114,40 @@ def unknown_tool(tool: str, known: set[str]) -> str:
     return f"found {tool!r}, expected a tool of the teams; {hint}"
 
 
-def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig | str] | None:
-    """An agent's tools, or names of tools; None if only building it shows them all."""
+def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | None:
+    """An agent's tools; None if only building it shows them all."""
     match agent:
         case AssistantConfig():
             return None if agent.workbench else agent.tools
         case MessageFilterConfig():
             return _tools(agent.agent)
-        case FileSurferConfig():
-            return FILE_TOOLS
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig() | CoderConfig():
+        case FileSurferConfig() | CoderConfig() | WebSurferConfig():
+            return ()
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
             return ()
         case _:
             return agent.tools
 
 
-def _names(tools: Iterable[AnyToolConfig | str], imports: Imports) -> set[str]:
+def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
+    """Names of the tools that an agent of this kind always has."""
+    match agent:
+        case MessageFilterConfig():
+            return _built_in(agent.agent)
+        case FileSurferConfig():
+            return FILE_TOOLS
+        case WebSurferConfig():
+            from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
+
+            return MultimodalWebSurfer.TOOL_NAMES
+        case _:
+            return frozenset()
+
+
+def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:
     names: set[str] = set()
     for tool in tools:
         match tool:
-            case str():
-                names.add(tool)
             case ToolConfig():
                 names.add(make_tool(tool, imports).name)
             case AgentToolConfig():

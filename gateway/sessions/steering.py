@@ -14,6 +14,7 @@ from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.turn_records import ClaimedTurn, QueuedMessage
+from teams.base import current_tool_call
 from teams.messages import BaseChatMessage, ToolCallExecutionEvent
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Steering:
         return given
 
     def mark_heard(self) -> None:
-        """A model is asked, and so hears all that was said before."""
+        """An agent's model is asked, and so hears all that was said before."""
         self.unheard = False
 
 
@@ -96,7 +97,8 @@ class SteeringWatch:
 
     async def before_request(self, request: ModelRequest) -> None:
         """A model is about to be asked."""
-        self.steering.mark_heard()
+        if current_tool_call() is None:  # a tool's model is told nothing of the thread
+            self.steering.mark_heard()
         await self.meter.before_request(request)
 
     def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:

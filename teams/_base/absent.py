@@ -24,7 +24,6 @@ _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take tur
 MODULES: Mapping[str, str] = {
     "teams.agents.azure": "an agent of your own that calls the service",
     "teams.agents.openai": "AssistantAgent with OpenAIChatCompletionClient",
-    "teams.agents.web_surfer": "AssistantAgent with an MCP server for a browser",
     "teams.cache_store.redis": "DiskCacheStore, or a CacheStore of your own",
     "teams.code_executors.azure": _OWN_EXECUTOR,
     "teams.code_executors.docker_jupyter": _OWN_EXECUTOR,

@@ -96,6 +96,7 @@ HOMES = {
     "teams.magentic_one": "MagenticOne",
     "teams.teams.magentic_one": "MagenticOne",
     "teams.models.replay": "ReplayChatCompletionClient",
+    "teams.agents.web_surfer": "MultimodalWebSurfer PlaywrightController",
     "teams.auth.azure": "AzureTokenProvider TokenProviderConfig",
     "teams.models.azure": "AzureAIChatCompletionClient AzureAIChatCompletionClientConfig",
     "teams.models.ollama": """

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
+from teams._base.address import has_proxy, is_named, public_transport
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
 from teams._tools.base import BaseTool, ToolTraits
-from teams.tools.http._address import has_proxy, is_named, public_transport
 from teams.tools.http._request import (
     checked_headers,
     checked_host,

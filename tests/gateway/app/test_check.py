@@ -9,6 +9,7 @@ import pytest
 from gateway.app import check
 from gateway.app.check import Finding, check_config
 from gateway.app.load import load_config
+from tests.fakes.mcp_web import served
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -174,11 +175,29 @@ async def test_a_tool_server_whose_program_is_missing_fails_the_check(tmp_path):
     ]
 
 
+async def test_each_tool_server_with_an_address_is_asked_for_its_tools(tmp_path):
+    path = tmp_path / "config.toml"
+    with served("http") as server:
+        path.write_text(f"""
+            [mcp.near]
+            url = "{server.url}"
+            [mcp.gone]
+            url = "http://127.0.0.1:1/mcp"
+            """)
+        findings = await check_config(load_config(path), offline=False)
+    near, gone = [each for each in findings if each.kind == "server"]
+    assert (near.name, near.good) == ("near", True)
+    assert near.text.endswith(" tools")
+    assert not near.text.startswith("0")
+    assert (gone.name, gone.good) == ("gone", False)
+    assert "127.0.0.1" in gone.text or "Connect" in gone.text
+
+
 @pytest.mark.parametrize("installed", [True, False])
 async def test_a_config_with_a_platform_says_that_documents_are_not_read(
     tmp_path, monkeypatch, installed
 ):
-    monkeypatch.setattr(check, "can_read", lambda: installed)
+    monkeypatch.setattr(check, "can_read_documents", lambda: installed)
     path = tmp_path / "config.toml"
     path.write_text(
         "[adapters.discord]\ntoken = 'abc'\n\n[[routes]]\nadapter = 'discord'\ndm = true\n"

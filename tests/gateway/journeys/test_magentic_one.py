@@ -232,7 +232,7 @@ async def test_the_policy_knows_the_tools_of_a_file_surfer(tmp_path: Path):
     surfer: Any = team._participants[0]  # pyright: ignore[reportAttributeAccessIssue]
     assert isinstance(surfer, FileSurfer)
     schemas: list[Any] = await surfer._tools.schemas()
-    assert tuple(schema["name"] for schema in schemas) == FILE_TOOLS
+    assert {schema["name"] for schema in schemas} == FILE_TOOLS
     await teams.aclose()
 
 

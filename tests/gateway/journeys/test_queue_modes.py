@@ -22,9 +22,10 @@ from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import FULL, MODE_NOT_YOURS
 from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
-from teams import RoundRobinGroupChat, Swarm
+from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent
 from teams.conditions import HandoffTermination, MaxMessageTermination
+from teams.models import UserMessage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import (
     CAN_CALL,
@@ -199,6 +200,36 @@ async def test_what_joined_a_tool_whose_result_is_the_answer_is_heeded_in_the_sa
         work.door.open()
         events = await until(person, thread, told("make it blue"))
     assert [event.text for event in of(MessageFinished, events)] == ["waited", "And in blue."]
+    assert number_of_turns(events) == 1
+
+
+async def test_a_model_that_a_tool_asks_hears_nothing_of_what_joined(tmp_path):
+    work, other, of_tool = Work(), Door(), model("yes")
+    clients = [model(calls("wait"), "And in blue."), model(calls("consult"), "Blue, too.")]
+
+    async def consult() -> str:
+        """Ask another model."""
+        await other.pass_through()
+        answer = await of_tool.create([UserMessage(content="Is it good?", source="tool")])
+        return str(answer.content)
+
+    def make():
+        solo_, second = (
+            AssistantAgent("solo", clients[0], tools=[work.wait]),
+            AssistantAgent("second", clients[1], tools=[consult]),
+        )
+        graph = DiGraphBuilder().add_node(solo_).add_node(second).build()
+        return GraphFlow([solo_, second], graph)
+
+    async with opened(tmp_path, make) as person:
+        thread = await begun(person, "steer", work)
+        await other.reached.wait()
+        await person.send(thread, "make it blue")
+        work.door.open()
+        await until(person, thread, lambda event: isinstance(event, MessageJoined))
+        other.open()
+        events = await until(person, thread, told("make it blue"))
+    assert "make it blue" in said_to(clients[0])[-1]
     assert number_of_turns(events) == 1
 
 

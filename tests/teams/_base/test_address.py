@@ -15,11 +15,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-import teams.tools.http._address as address_module
+import teams._base.address as address_module
 import teams.tools.http._tool as tool_module
+from teams._base.address import is_named, is_public
 from teams.core import CancellationToken
 from teams.tools.http import HttpTool
-from teams.tools.http._address import is_named, is_public
 
 HOST = "books.example"
 

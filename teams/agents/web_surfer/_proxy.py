@@ -1,0 +1,159 @@
+"""The proxy of a browser: it judges the host of every connection.
+
+Redirects, frames, sockets and workers go through it, too, and it connects to the addresses that it
+has judged: a name can't lead elsewhere a moment later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies
+
+from teams._base.address import has_proxy, is_named, is_public, public_addresses
+
+CONNECT_SECONDS = 10.0
+LONGEST_CONNECTION = 900.0
+"""Seconds."""
+MOST_BYTES = 100_000_000
+"""Bytes that a connection brings."""
+
+_HOP_HEADERS = re.compile(rb"(?im)^(?:proxy-[\w-]+|connection|keep-alive):[^\n]*\n")
+_LENGTH = re.compile(rb"(?im)^content-length:\s*(\d+)\s*$")
+
+
+@dataclass(slots=True)
+class NetworkRules:
+    """Hosts that a browser may reach, and those that may be private."""
+
+    reaches: Callable[[str], bool] = lambda _: True
+    is_private_allowed: Callable[[str], bool] = lambda _: False
+
+
+class JudgingProxy:
+    """A proxy on the loopback interface; `refusals` tells of what it did not send."""
+
+    def __init__(self, rules: NetworkRules) -> None:
+        self.rules = rules
+        self.refusals: deque[str] = deque(maxlen=5)
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> str:
+        """Listen; the proxy's address."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def stop(self) -> None:
+        """End all connections."""
+        if self._server is not None:
+            self._server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            async with asyncio.timeout(LONGEST_CONNECTION):
+                await self._answer(reader, writer)
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError, TimeoutError):
+            pass  # the browser sees a connection that has ended
+        except asyncio.CancelledError:
+            if self._server is not None and self._server.is_serving():
+                raise
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
+        tunnel = method == "CONNECT"
+        url = urlsplit(f"https://{target}" if tunnel else target)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                there, out, upstream = await self._connect(url)
+        except (OSError, ValueError, TimeoutError) as error:
+            if isinstance(error, ValueError):
+                self.refusals.append(str(error))
+            text = str(error).encode() or b"No answer."
+            status = b"403 Refused" if isinstance(error, ValueError) else b"502 Unreachable"
+            writer.write(b"HTTP/1.1 %s\r\nContent-Type: text/plain\r\n" % status)
+            writer.write(b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(text) + text)
+            return await writer.drain()
+        try:
+            if tunnel and upstream is None:
+                writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+            else:
+                out.write(_forwarded(head, url, upstream))
+            # A plain connection carries one request: the next one may be for another host.
+            length = _LENGTH.search(head)
+            sent = MOST_BYTES if tunnel else int(length[1]) if length else 0
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_relay(reader, out, sent, ends=tunnel), name="browser to server")
+                group.create_task(_relay(there, writer, MOST_BYTES), name="server to browser")
+        finally:
+            out.close()
+
+    async def _connect(
+        self, url: SplitResult
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, SplitResult | None]:
+        """A connection to the judged host, or to the machine's own proxy."""
+        host, port = url.hostname or "", url.port or 80
+        if not self.rules.reaches(host):
+            raise ValueError(f"{host} is not among the hosts that may be reached.")
+        if self.rules.is_private_allowed(host):
+            return *await asyncio.open_connection(host, port), None
+        if has_proxy(url.scheme, host):
+            if is_named(host) and not (host.count("localhost") == 0 and is_public(host)):
+                raise ValueError(f"{host} is an address of a private network, which is refused.")
+            found = getproxies()
+            upstream = urlsplit(found.get(url.scheme) or found["all"])
+            return *await asyncio.open_connection(upstream.hostname, upstream.port), upstream
+        failed: OSError | None = None
+        for address in await public_addresses(host, port):
+            try:
+                return *await asyncio.open_connection(address, port), None
+            except OSError as error:
+                failed = error
+        raise failed or ConnectionError(f"There is no address of {host}.")
+
+
+def _forwarded(head: bytes, url: SplitResult, upstream: SplitResult | None) -> bytes:
+    """The request's head as the next server wants it."""
+    line, _, headers = head.partition(b"\r\n")
+    headers = _HOP_HEADERS.sub(b"", headers)
+    if upstream is not None:
+        if upstream.username:
+            pair = f"{unquote(upstream.username)}:{unquote(upstream.password or '')}".encode()
+            headers = b"Proxy-Authorization: Basic %s\r\n" % base64.b64encode(pair) + headers
+    else:
+        method, _, version = line.split(b" ", 2)
+        path = url._replace(scheme="", netloc="").geturl() or "/"
+        line = b"%s %s %s" % (method, path.encode("latin-1"), version)
+    return line + b"\r\n" + (b"" if b"CONNECT" in line else b"Connection: close\r\n") + headers
+
+
+async def _relay(
+    source: asyncio.StreamReader, sink: asyncio.StreamWriter, most: int, *, ends: bool = True
+) -> None:
+    """Pass on what comes, at most so many bytes; close the sink if that `ends` it."""
+    try:
+        with suppress(OSError):
+            while most > 0 and (data := await source.read(min(most, 65536))):
+                most -= len(data)
+                sink.write(data)
+                await sink.drain()
+    finally:
+        if ends:
+            sink.close()
