@@ -173,6 +173,42 @@ async def test_a_person_an_approval_code_and_a_file_with_a_kill_before_each(
     assert [request.refused for request in openai_server.requests if request.refused] == []
 
 
+def is_asked(event: Any) -> bool:
+    return isinstance(event, InputRequested)
+
+
+@pytest.mark.parametrize("speaker", ["User", "ComputerTerminal"])
+async def test_killed_as_soon_as_it_asks_it_asks_nothing_twice(
+    tmp_path: Path, openai_server: FakeOpenAI, speaker: str
+):
+    openai_server.script(Reply(text="Facts."), Reply(text="Plan."))
+    if speaker == "ComputerTerminal":
+        openai_server.script(ledger("Coder", "Write."), Reply(text="```sh\necho 1\n```"))
+    openai_server.script(ledger(speaker, "Go on."))
+    async with gateway(tmp_path, openai_server) as running:
+        thread = (await running.create_thread()).id
+        record = running.store.record
+
+        async def last_record(lease: Any, update: Any) -> Any:
+            stored = await record(lease, update)
+            if update.requests:
+                kill(running)
+            return stored
+
+        running.store.record = last_record  # pyright: ignore[reportAttributeAccessIssue]
+        await running.send(thread, "Begin.")
+        [*_, asked] = await until(running, thread, is_asked)
+
+    openai_server.script(ledger("Coder", done=True), Reply(text="Done."))
+    async with gateway(tmp_path, openai_server) as running:
+        await running.answer(
+            asked.request, Answer(kind="approve" if asked.tool else "text", text="1")
+        )
+        events = await until(running, thread, is_done)
+    assert len(of(InputRequested, events)) == 1
+    assert said(events)[-1] == (ORCHESTRATOR, "Done.")
+
+
 async def test_a_file_s_text_makes_allowed_tools_that_act_ask(
     tmp_path: Path, openai_server: FakeOpenAI
 ):
