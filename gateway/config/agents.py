@@ -212,7 +212,7 @@ class SocietyOfMindConfig(_Agent):
 
 
 class FileSurferConfig(_Agent):
-    """An agent that looks into files and folders; it needs the extra `file-surfer`."""
+    """An agent that looks into files; needs the extra `file-surfer`."""
 
     type: Literal["file_surfer"]
     """Kind of agent."""

@@ -74,7 +74,7 @@ def open_file(folder: Path, path: str) -> Generator[BinaryIO]:
 
 
 def list_folder(folder: Path, path: str = ".", *, most: int) -> list[FileFacts]:
-    """Entries of the folder, or of one below it, by name; of the first `most`.
+    """Entries of a folder, sorted, of the first `most`.
 
     Folders' names end with "/", without a size; links are left out. Raises UnsafePathError, also
     for a file, and OSError where there is nothing.

@@ -1,4 +1,4 @@
-"""MagenticOne: the orchestrator with agents for files, the web, code and a terminal."""
+"""MagenticOne: the orchestrator with agents for files, web and code."""
 
 from __future__ import annotations
 

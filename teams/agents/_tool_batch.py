@@ -171,7 +171,7 @@ class ToolBatch:
             raise
 
     async def _earlier_calls(self, call: ToolCall, sequence: str) -> None:
-        """Wait for earlier calls of the same tool, or of the same sequence."""
+        """Wait for earlier calls of the same tool or sequence."""
         for position, other in enumerate(self.turn.calls):
             key = self.turn.key(position)
             if key == call.key:

@@ -23,7 +23,7 @@ _INSTRUCTIONS = (
 
 
 class MagenticOneCoderAgent(AssistantAgent):
-    """An assistant that writes code for others to run, with a prompt of its own.
+    """An assistant that writes code for others to run.
 
     All further arguments but `model_client_stream` are ignored.
     """

@@ -1,4 +1,4 @@
-"""The guide's page on Magentic-One, with a real browser, to its final answer."""
+"""The guide's page on Magentic-One, in a real browser."""
 
 from __future__ import annotations
 

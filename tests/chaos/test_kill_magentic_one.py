@@ -1,4 +1,4 @@
-"""kill -9 of a Magentic-One that waits for a person, for an approval, and for its model."""
+"""kill -9 of a Magentic-One that waits for people and models."""
 
 from __future__ import annotations
 

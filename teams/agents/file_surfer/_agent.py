@@ -41,7 +41,7 @@ class FileSurferConfig(BaseModel, defer_build=True):
 
 
 class FileSurfer(AssistantAgent):
-    """An agent that opens files and folders, turns their pages and searches them.
+    """An agent that opens files, turns their pages and searches them.
 
     A turn is one model call and the tools that it calls. The answer is the page then open, under
     its path, title and number, and before it what went wrong. The open page is part of the state.

@@ -53,7 +53,7 @@ class FileViewer:
     async def find_on_page_ctrl_f(
         self, search_string: Annotated[str, "Words to find; * stands for any letters of a word."]
     ) -> str:
-        """Search the open file, from this page on, and show the first page with the words."""
+        """Show the first page with these words, from this one on."""
         self._search = search_string
         return await self._move(lambda text: find_page(text, search_string, self._page))
 
@@ -95,7 +95,7 @@ class FileViewer:
         return found.decode(errors="replace")
 
     def follow(self, shown: str) -> None:
-        """Stand where this page was shown: its call may have run before a crash."""
+        """Go to a page that was shown, perhaps before a crash."""
         if head := _HEAD.search(shown):
             if head["path"] != self._path:
                 self._path, self._search, self._text = head["path"], "", ""
@@ -110,7 +110,7 @@ class FileViewer:
 
 
 def find_page(text: str, search: str, start: int) -> int | None:
-    """The next page, from `start` on and then from the first, with the words; None without one."""
+    """The first page with the words, from `start` round to it."""
     found = re.findall(r"[\w*]+", search[:LONGEST_SEARCH].lower())
     wanted = [re.compile(translate(word)) for word in found[:MOST_WORDS]]
     words = [(word[0].lower(), word.start()) for word in re.finditer(r"\w+", text)]

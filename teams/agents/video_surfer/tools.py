@@ -38,13 +38,13 @@ def get_video_length(video_path: str) -> str:
 
 
 def get_screenshot_at(video_path: str, timestamps: Sequence[float]) -> list[tuple[float, Any]]:
-    """The frames at these seconds of a video, as arrays of blue, green and red."""
+    """The frames at these seconds, as arrays of blue, green, red."""
     with _opened(video_path, "video") as video:
         return [(second, _frame(video, second)) for second in timestamps]
 
 
 def save_screenshot(video_path: str, timestamp: float, output_path: str) -> str:
-    """Save the frame at this second of a video as a picture, .png or .jpg."""
+    """Save the frame at this second as a picture (.png, .jpg)."""
     if not output_path.lower().endswith((".png", ".jpg")):
         raise ValueError("Expected a path that ends with .png or .jpg.")
     write_file(Path.cwd(), output_path, _picture(video_path, timestamp, output_path[-4:]))
@@ -68,7 +68,7 @@ def extract_audio(video_path: str, audio_output_path: str) -> str:
 
 
 def transcribe_audio_with_timestamps(audio_path: str) -> str:
-    """Write down the words of a sound or video file, with their seconds."""
+    """Write down the words of a sound or video, with seconds."""
     with _opened(audio_path, "audio") as sound:
         pieces, _ = _speech_model().transcribe(_waves(sound))
     lines = [f"[{each.start:.2f}-{each.end:.2f}] {each.text.strip()}" for each in pieces]
@@ -78,7 +78,7 @@ def transcribe_audio_with_timestamps(audio_path: str) -> str:
 async def transcribe_video_screenshot(
     video_path: str, timestamp: float, model_client: ChatCompletionClient
 ) -> str:
-    """Describe the frame at this second of a video, as the model sees it."""
+    """Describe the frame at this second of a video."""
     if not model_client.model_info["vision"]:
         raise ValueError("The model can't see pictures.")
     read = partial(_picture, video_path, timestamp, ".jpg")

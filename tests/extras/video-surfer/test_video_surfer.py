@@ -1,4 +1,4 @@
-"""A VideoSurfer on real videos, and a hearing model that is a fake.
+"""A VideoSurfer on real videos, with a fake speech model.
 
 Run by `make extras`, in an environment of requirements/extras/video-surfer.txt.
 """
@@ -36,7 +36,7 @@ SECONDS = 2
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working folder, with a video: a red second, then a blue one, and a tone."""
+    """A working folder with videos: a red second, then a blue one."""
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

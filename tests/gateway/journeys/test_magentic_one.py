@@ -86,7 +86,7 @@ def found(folder: Path, name: str) -> list[Path]:
 
 
 def kill(running: Gateway) -> None:
-    """From now on it writes nothing more, like a process that was killed."""
+    """Let it write nothing more, like a killed process."""
 
     async def refused(lease: Any, record: Any) -> None:
         raise LeaseLost(lease.thread)

@@ -27,7 +27,7 @@ PAGE = 5120
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a long text, and beside it what nobody may read."""
+    """A folder with a long text, beside a secret."""
     base = tmp_path / "base"
     (base / "sub").mkdir(parents=True)
     (base / "sub" / "note.txt").write_text("A note.")
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def calls(*wanted: tuple[str, str]) -> CreateResult:
-    """Calls of tools, each with the value of its only argument, if it has one."""
+    """Calls of tools, each with its only argument."""
     names = {"open_path": "path", "find_on_page_ctrl_f": "search_string"}
     made = [
         FunctionCall(
@@ -278,7 +278,7 @@ async def test_a_state_of_autogen_is_read(folder: Path):
 
 
 async def test_a_call_that_ran_before_a_crash_is_not_run_but_its_page_is_open(folder: Path):
-    """The journal has the result, and the state is the one from before the call."""
+    """The journal has its result, the state is from before the call."""
     agent = surfer(folder, calls(("open_path", "long.txt"), ("page_down", "")))
     results: dict[str, ToolResult] = {}
 
