@@ -51,7 +51,7 @@ def http_refusal(policy: HttpPolicy, name: str, host: str, method: str) -> str:
 
 
 def apply_http_policy(team: Team, policy: HttpPolicy) -> None:
-    """Keep the team's HTTP tools and browsers to the policy, wherever they come from.
+    """Keep the team's HTTP tools and browsers to the policy.
 
     Raises ValueError for a tool that it does not allow.
     """

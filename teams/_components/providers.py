@@ -131,6 +131,7 @@ _NOT_LOADED_THERE = frozenset(
         "AzureAISearchTool",
         "ChatCompletionClientSampler",
         "McpSessionHost",
+        "MultimodalWebSurfer",
         "RunElicitor",
         "StaticRootsProvider",
         "StdioElicitor",

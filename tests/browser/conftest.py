@@ -17,7 +17,7 @@ CHROMIUM = str(NAMED or shutil.which("chromium") or "")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip them aloud where they are not asked for, or where no browser is."""
+    """Skip them aloud where nobody asked, or without a browser."""
     named = [Path(each.partition("::")[0]).resolve() for each in config.args]
     asked_for = any(each == HERE or HERE in each.parents for each in named)
     for item in items:
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def chromium(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Name the browser; where it may not be missing, a test fails without."""
+    """Name the browser; a test fails if it is missing."""
     monkeypatch.setenv("PARLEY_CHROMIUM", CHROMIUM or "/nowhere/chromium")
 
 

@@ -1,8 +1,8 @@
-"""A web site of the tests' own, with all that a browser agent meets."""
+"""A web site with all that a browser agent meets."""
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -61,6 +61,7 @@ PAGES = {
     "/busy": "<title>Busy</title><button>Start</button><script>"
     "document.querySelector('button').onclick = () => { for (;;); }</script>",
     "/inside": """<title>Inside</title><p id="p">waiting</p><script>
+        new WebSocket("ws://127.0.0.2:PORT/socket");
         Promise.all(["http://127.0.0.2:PORT/", "http://10.0.0.1/", "http://[::1]:PORT/"].map(
           (url) => fetch(url, {mode: "no-cors"}).then((r) => r.type, () => "failed")))
           .then((all) => { p.innerText = all.join(" ") })</script>""",
@@ -128,6 +129,9 @@ async def running_site() -> AsyncGenerator[Site]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     site.port = runner.addresses[0][1]
+    for private in ("127.0.0.2", "::1"):
+        with suppress(OSError):  # a machine may lack the second
+            await web.TCPSite(runner, private, site.port).start()
     try:
         yield site
     finally:

@@ -39,7 +39,7 @@ def call(name: str, **arguments: Any) -> CreateResult:
 
 
 class ByName(ReplayChatCompletionClient):
-    """A model that names elements: their numbers are those that it was shown."""
+    """A model that names elements, in place of their numbers."""
 
     async def create(self, messages: Any, **options: Any) -> CreateResult:
         answer = await super().create(messages, **options)
@@ -71,7 +71,7 @@ def surfer_on(site: Site, path: str, *answers: Any, **options: Any) -> Multimoda
     model = ByName(list(answers), model_info=info)
     allow = options.pop("allow", ["127.0.0.1", "localhost"])
     made = MultimodalWebSurfer("surfer", model, start_page=site.url(path), allow=allow, **options)
-    made._controller.patience = 3.0  # pyright: ignore[reportPrivateUsage]
+    made._session._controller.patience = 3.0  # pyright: ignore[reportPrivateUsage]
     return made
 
 

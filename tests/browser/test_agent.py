@@ -1,4 +1,4 @@
-"""The web surfer as an agent: its turns, calls, guards and state, in a real Chromium."""
+"""The web surfer's turns, guards and state, in a real Chromium."""
 
 import asyncio
 import json
@@ -133,10 +133,11 @@ async def test_a_redirect_to_a_private_address_is_refused_and_told(site: Site, p
 
 async def test_no_request_of_a_page_reaches_a_private_address(site: Site):
     async with surfer_on(site, "/inside", call("sleep", duration=1)) as surfer:
-        words = words_of(await turn_of(surfer))
-        # The proxy itself has answered: nothing was sent.
-        assert len(site.asked) == 1
-        assert words
+        result = await surfer.run(task="Look.")
+        assert site.asked == ["/inside"]
+        told = str([each for each in result.messages if isinstance(each, ToolCallExecutionEvent)])
+        for host in ("127.0.0.2", "::1"):
+            assert f"{host} leads to an address of a private network" in told
 
 
 async def test_private_addresses_are_refused_unless_allowed(site: Site):
@@ -204,7 +205,7 @@ async def test_a_window_that_opens_is_followed_and_others_are_closed(site: Site)
 async def test_a_page_that_hangs_is_closed_and_the_browser_goes_on(site: Site):
     answers = [call("click", target_id="Start"), call("visit_url", url=site.url())]
     async with surfer_on(site, "/busy", *answers) as surfer:
-        surfer._controller.patience = 1.0  # pyright: ignore[reportPrivateUsage]
+        surfer._session._controller.patience = 1.0  # pyright: ignore[reportPrivateUsage]
         assert words_of(await turn_of(surfer))
         assert "17 kinds" in words_of(await turn_of(surfer))
 
@@ -257,7 +258,7 @@ async def test_an_element_that_changed_while_people_decided_is_not_clicked(site:
     async with surfer_on(site, "/swapped", call("click", target_id="Read more")) as surfer:
         with run_hooks(intercept=gate):
             words = words_of(await turn_of(surfer))
-        assert 'was button "Read more" and is button "Pay 1000" by now' in words
+        assert 'was button "Read more", now is button "Pay 1000"' in words
         assert await surfer._session.page.title() == "Swapped"  # pyright: ignore
 
 

@@ -1,4 +1,4 @@
-"""A web surfer of config.toml in a thread: approvals, restarts, files, and the network's rules."""
+"""A web surfer in a thread: approvals, restarts, files, rules."""
 
 from pathlib import Path
 from textwrap import dedent

@@ -1,4 +1,4 @@
-"""The controller of a page: what can be seen on it, clicked and filled in."""
+"""The controller of pages: reads, clicks, fills in, scrolls."""
 
 from __future__ import annotations
 
@@ -29,19 +29,6 @@ SETTLE_SECONDS = 0.25
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
-class DOMRectangle(TypedDict):
-    """A box, in pixels of the view."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    top: float
-    right: float
-    bottom: float
-    left: float
-
-
 class InteractiveRegion(TypedDict):
     """An element that can be clicked, filled in or scrolled."""
 
@@ -49,23 +36,8 @@ class InteractiveRegion(TypedDict):
     role: str
     aria_name: str
     v_scrollable: bool
-    rects: list[DOMRectangle]
-
-
-class VisualViewport(TypedDict):
-    """The view, and the page's size."""
-
-    height: float
-    width: float
-    offsetLeft: float
-    offsetTop: float
-    pageLeft: float
-    pageTop: float
-    scale: float
-    clientWidth: float
-    clientHeight: float
-    scrollWidth: float
-    scrollHeight: float
+    rects: list[dict[str, float]]
+    """Boxes in pixels of the view: x, y, width, height, top, right, bottom, left."""
 
 
 class PlaywrightController:
@@ -108,12 +80,12 @@ class PlaywrightController:
             next_id, most = self._next_ids.get(page, FIRST_ID), MOST_TARGETS - len(found)
             read = await self._read(frame, "rects", next=next_id, most=most)
             self._next_ids[page] = max(next_id, int(read["next"]))
-            for key, each in read["found"].items():
+            for key, each in list(read["found"].items())[:most]:
                 found.setdefault(str(int(key)), _region(each, *place))
         return found
 
-    async def get_visual_viewport(self, page: Page) -> VisualViewport:
-        """The view, and the page's size."""
+    async def get_visual_viewport(self, page: Page) -> dict[str, float]:
+        """The view and the page's size, by the browser's own names."""
         return await self._read(page.main_frame, "viewport")
 
     async def get_focused_rect_id(self, page: Page) -> str | None:
@@ -139,8 +111,8 @@ class PlaywrightController:
     async def visit_page(self, page: Page, url: str) -> tuple[bool, bool]:
         """Open an address of http or https.
 
-        True, True: what was known of the last page and of its last download is over. A page that is
-        still loading after `patience` seconds is shown as it is then.
+        A page that is still loading after `patience` seconds stays as it is then. Returns whether
+        the page is another one, and that the last download is over.
         """
         if urlsplit(url).scheme not in ("http", "https") and url != BLANK:
             raise ValueError(f"{url[:100]!r} is refused: only http and https addresses are opened.")
@@ -206,7 +178,10 @@ class PlaywrightController:
     async def fill_id(
         self, page: Page, identifier: str, value: str, press_enter: bool = True
     ) -> None:
-        """Fill in an element: a text, an option's label, or "true" for a check box."""
+        """Fill in an element.
+
+        The value is a text, an option's label, or "true" for a check box.
+        """
         target, wait = await self._find(page, identifier), self.patience * 1000
         kind = await target.evaluate("element => `${element.tagName} ${element.type}`")
         match str(kind).lower().split():
@@ -259,9 +234,8 @@ class PlaywrightController:
     async def _stop_loading(self, page: Page) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience / 4):
-                session = await page.context.new_cdp_session(page)
+                session: Any = await page.context.new_cdp_session(page)
                 await session.send("Page.stopLoading")
-                await session.detach()
 
     async def _place(self, frame: Frame) -> tuple[float, float] | None:
         """The frame's corner in the view; None if it does not show."""
@@ -277,13 +251,15 @@ class PlaywrightController:
         return (box["x"], box["y"]) if box and box["width"] > 1 and box["height"] > 1 else None
 
     async def _find(self, page: Page, identifier: str) -> Locator:
-        number, tries = int(identifier), int(ID_SECONDS / 0.1)
-        for _ in range(tries):
-            found = [frame.locator(f"[__elementId='{number}']") for frame in page.frames]
-            counts = [(await each.count(), each) for each in found]
-            if sum(count for count, _ in counts) == 1:
-                return next(each for count, each in counts if count)
-            await asyncio.sleep(0.1)
+        number = int(identifier)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ID_SECONDS):
+                while True:
+                    found = [frame.locator(f"[__elementId='{number}']") for frame in page.frames]
+                    counts = [(await each.count(), each) for each in found]
+                    if sum(count for count, _ in counts) == 1:
+                        return next(each for count, each in counts if count)
+                    await asyncio.sleep(0.1)
         raise ValueError(f"There is no element {number} on the page.")
 
     async def _work(self, action: Awaitable[Any]) -> None:
@@ -330,14 +306,14 @@ def label_of(region: InteractiveRegion) -> str:
 
 
 def _region(read: Mapping[str, Any], left: float, top: float) -> InteractiveRegion:
-    """What a page says of an element, in the types that were promised."""
+    """A page's words on an element, in the promised types."""
 
-    def box(given: Mapping[str, Any]) -> DOMRectangle:
+    def box(given: Mapping[str, Any]) -> dict[str, float]:
         x, y = float(given["x"]) + left, float(given["y"]) + top
         width, height = float(given["width"]), float(given["height"])
-        return DOMRectangle(
-            x=x, y=y, width=width, height=height, top=y, right=x + width, bottom=y + height, left=x
-        )
+        right, bottom = x + width, y + height
+        size = {"x": x, "y": y, "width": width, "height": height}
+        return {**size, "top": y, "right": right, "bottom": bottom, "left": x}
 
     def words(name: str) -> str:
         return " ".join(clean(str(read[name])).split())[:LONGEST_NAME]
@@ -347,7 +323,7 @@ def _region(read: Mapping[str, Any], left: float, top: float) -> InteractiveRegi
         role=words("role"),
         aria_name=words("aria_name"),
         v_scrollable=bool(read["v_scrollable"]),
-        rects=[box(each) for each in read["rects"]],
+        rects=[box(each) for each in read["rects"][:5]],
     )
 
 

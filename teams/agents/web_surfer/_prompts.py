@@ -1,4 +1,4 @@
-"""Prompts of the web surfer: its task, its tools, and the page between marks."""
+"""Prompts of the web surfer, and marks around pages."""
 
 from __future__ import annotations
 
@@ -19,22 +19,6 @@ LOST = (
     "The browser was started again: cookies, filled-in forms and the history of the session before "
     "are lost."
 )
-REASONING = "Why this step is taken now, in a sentence."
-
-TOOLS = {
-    "visit_url": "Open an address.",
-    "web_search": "Search the web, with Bing.",
-    "history_back": "Go back to the page before.",
-    "click": "Click an element of the page.",
-    "input_text": "Put a text into a field and press Enter; choose an option; or tick a box.",
-    "answer_question": "Have the whole page read, and a question about it answered.",
-    "summarize_page": "Have the whole page summarised.",
-    "sleep": "Wait some seconds, for a page that is still loading.",
-    "hover": "Move the mouse over an element, for menus that open then.",
-    "scroll_up": "Scroll up by one view.",
-    "scroll_down": "Scroll down by one view.",
-    "open_browser": "Open the browser.",
-}
 
 
 def marked(text: str, url: str) -> str:

@@ -37,7 +37,7 @@ class NetworkRules:
 
 
 class JudgingProxy:
-    """A proxy on the loopback interface; `refusals` tells of what it did not send."""
+    """A proxy on the loopback interface; `refusals` says why."""
 
     def __init__(self, rules: NetworkRules) -> None:
         self.rules = rules
@@ -115,7 +115,7 @@ class JudgingProxy:
         if self.rules.is_private_allowed(host):
             return *await asyncio.open_connection(host, port), None
         if has_proxy(url.scheme, host):
-            if is_named(host) and not (host.count("localhost") == 0 and is_public(host)):
+            if is_named(host) and ("localhost" in host or not is_public(host)):
                 raise ValueError(f"{host} is an address of a private network, which is refused.")
             found = getproxies()
             upstream = urlsplit(found.get(url.scheme) or found["all"])
@@ -147,7 +147,7 @@ def _forwarded(head: bytes, url: SplitResult, upstream: SplitResult | None) -> b
 async def _relay(
     source: asyncio.StreamReader, sink: asyncio.StreamWriter, most: int, *, ends: bool = True
 ) -> None:
-    """Pass on what comes, at most so many bytes; close the sink if that `ends` it."""
+    """Pass on bytes; close the sink if it `ends`."""
     try:
         with suppress(OSError):
             while most > 0 and (data := await source.read(min(most, 65536))):

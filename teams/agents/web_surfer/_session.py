@@ -1,4 +1,4 @@
-"""One browser with one page: started when needed, and closed when it is the oldest of many."""
+"""A browser with one page, started when it is needed."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ MOST_BROWSERS = 4
 """Browsers of this process; the one that was used longest ago gives way."""
 MOST_PAGES = 5
 MOST_DOWNLOADS = 3
+MOST_SENTENCES = 10
 LARGEST_DOWNLOAD = 50_000_000
 DOWNLOAD_SECONDS = 60.0
 OPEN_SECONDS = 60.0
@@ -45,7 +46,7 @@ _open: list[BrowserSession] = []
 
 
 class BrowserSession:
-    """A browser's page, and what has happened on it since it was last told."""
+    """A browser's page, and news of it."""
 
     def __init__(
         self,
@@ -124,20 +125,24 @@ class BrowserSession:
             if other not in (page, self._board):
                 await other.close()
 
-    async def replace_page(self) -> None:
-        """Leave a page that does not answer."""
-        assert self._board is not None
-        async with asyncio.timeout(OPEN_SECONDS):
-            await self.show(await self._board.context.new_page())
+    async def _note_download(self, download: Download) -> None:
+        if self._controller.downloads_folder is not None and len(self._downloads) < MOST_DOWNLOADS:
+            self._downloads.append(download)
+            return
+        why = "too many at once" if self._downloads else "there is no folder for downloads"
+        self._say(f"The download {_name_of(download)!r} was refused: {why}.")
+        with suppress(Exception):  # its page may have gone
+            await download.cancel()
 
-    def _note_download(self, download: Download) -> None:
-        self._downloads.append(download)
+    def _say(self, sentence: str) -> None:
+        if len(self._said) < MOST_SENTENCES:
+            self._said.append(sentence)
 
     async def news(self) -> list[str]:
         """Sentences on dialogs, downloads and refusals since the last time."""
         downloads, self._downloads = self._downloads, []
-        for at, download in enumerate(downloads):
-            self._said.append(await self._keep(download, at < MOST_DOWNLOADS))
+        for download in downloads:
+            self._said.append(await self._keep(download))
         said, self._said = self._said, []
         refused = dict.fromkeys(self._proxy.refusals)
         self._proxy.refusals.clear()
@@ -202,28 +207,29 @@ class BrowserSession:
         from playwright.async_api import Error  # for a quick start
 
         leaving = dialog.type == "beforeunload"
-        if not leaving and len(self._said) < 10:  # noqa: PLR2004
+        if not leaving:
             words = " ".join(clean(dialog.message).split())[:200]
-            self._said.append(f"The page showed a dialog ({dialog.type}), dismissed: {words!r}.")
+            self._say(f"The page showed a dialog ({dialog.type}), dismissed: {words!r}.")
         with suppress(Error):
             await (dialog.accept() if leaving else dialog.dismiss())
 
-    async def _keep(self, download: Download, wanted: bool) -> str:
+    async def _keep(self, download: Download) -> str:
         """Put a download into its folder; a sentence on it."""
-        name = _NOT_IN_NAMES.sub("_", download.suggested_filename).lstrip(".")[-100:] or "file"
-        folder = self._controller.downloads_folder
-        if folder is None or not wanted:
-            await download.cancel()
-            why = "there is no folder for downloads" if wanted else "there were too many"
-            return f"The download {name!r} was refused: {why}."
+        name, folder = _name_of(download), Path(self._controller.downloads_folder or "")
         try:
             async with asyncio.timeout(DOWNLOAD_SECONDS):
-                saved = await asyncio.to_thread(_save, await download.path(), Path(folder), name)
+                saved = await asyncio.to_thread(_save, await download.path(), folder, name)
+                await download.delete()
         except Exception as error:  # whatever has broken it
             with suppress(Exception):
                 await download.cancel()
             return f"The download {name!r} was refused: {error or type(error).__name__}"
         return f"Downloaded {saved!r}."
+
+
+def _name_of(download: Download) -> str:
+    """A file's name that stays in its folder, and is seen there."""
+    return _NOT_IN_NAMES.sub("_", download.suggested_filename).lstrip(".")[-100:] or "file"
 
 
 def _save(found: Path, folder: Path, name: str) -> str:

@@ -1,7 +1,6 @@
-"""The web surfer where no browser is needed: its making, and its component."""
+"""The web surfer without a browser: making it, its component."""
 
 import sys
-from typing import Any
 
 import pytest
 
@@ -13,11 +12,15 @@ from teams.models import ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
 
 
-def model(**info: Any) -> ReplayChatCompletionClient:
-    known = {"vision": True, "function_calling": True, "json_output": True, "family": "gpt-4o"}
-    return ReplayChatCompletionClient(
-        ["Hello."], model_info=ModelInfo(**{**known, "structured_output": False, **info})
+def model(function_calling: bool = True) -> ReplayChatCompletionClient:
+    info = ModelInfo(
+        vision=True,
+        function_calling=function_calling,
+        json_output=True,
+        family="gpt-4o",
+        structured_output=False,
     )
+    return ReplayChatCompletionClient(["Hello."], model_info=info)
 
 
 def test_a_surfer_has_the_documented_defaults():

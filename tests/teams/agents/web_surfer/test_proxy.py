@@ -1,4 +1,4 @@
-"""The browser's proxy: each connection's host is judged, and one request goes over it."""
+"""The browser's proxy: each host judged, a request a connection."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestServer
+from aiohttp.test_utils import BaseTestServer, TestServer
 
 from teams.agents.web_surfer._proxy import JudgingProxy, NetworkRules
 from tests.fakes.proxy import FakeProxy
@@ -15,7 +15,7 @@ HERE = NetworkRules(is_private_allowed=lambda host: host in ("127.0.0.1", "site.
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[TestServer]:
+async def site() -> AsyncIterator[BaseTestServer]:
     async def answer(request: web.Request) -> web.Response:
         sent = {key.lower() for key in request.headers}
         assert not {key for key in sent if key.startswith("proxy-")}
@@ -40,7 +40,7 @@ async def asked(proxy: JudgingProxy, *pieces: str) -> str:
         await proxy.stop()
 
 
-async def test_a_request_is_passed_on_as_the_server_wants_it(site: TestServer):
+async def test_a_request_is_passed_on_as_the_server_wants_it(site: BaseTestServer):
     place = f"127.0.0.1:{site.port}"
     head = f"GET http://{place}/a?b=c HTTP/1.1\r\nHost: {place}\r\n"
     answer = await asked(JudgingProxy(HERE), head, "Proxy-Connection: keep-alive\r\n\r\n")
@@ -48,7 +48,7 @@ async def test_a_request_is_passed_on_as_the_server_wants_it(site: TestServer):
     assert answer.endswith("GET /a?b=c ")
 
 
-async def test_a_connection_carries_one_request_and_its_body_alone(site: TestServer):
+async def test_a_connection_carries_one_request_and_its_body_alone(site: BaseTestServer):
     place = f"127.0.0.1:{site.port}"
     post = f"POST http://{place}/one HTTP/1.1\r\nHost: {place}\r\nContent-Length: 4\r\n\r\nbody"
     second = f"GET http://{place}/two HTTP/1.1\r\nHost: {place}\r\n\r\n"
@@ -57,7 +57,7 @@ async def test_a_connection_carries_one_request_and_its_body_alone(site: TestSer
     assert answer.endswith("POST /one body")
 
 
-async def test_a_tunnel_leads_to_the_judged_host(site: TestServer):
+async def test_a_tunnel_leads_to_the_judged_host(site: BaseTestServer):
     place = f"127.0.0.1:{site.port}"
     inner = f"GET /inside HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n"
     answer = await asked(JudgingProxy(HERE), f"CONNECT {place} HTTP/1.1\r\n\r\n", inner)
@@ -95,7 +95,7 @@ async def test_what_is_no_request_ends_the_connection(text: str):
 
 
 async def test_the_machines_own_proxy_is_asked_where_there_is_one(
-    site: TestServer, monkeypatch: pytest.MonkeyPatch
+    site: BaseTestServer, monkeypatch: pytest.MonkeyPatch
 ):
     async with FakeProxy(password="secret") as upstream:
         monkeypatch.setenv("http_proxy", upstream.url)
