@@ -246,7 +246,7 @@ async def test_magentic_one_s_agents_are_taken(tmp_path: Path) -> None:
     ]
     team = MagenticOneGroupChat(agents, model)
     source = tmp_path / "team.json"
-    source.write_text(team.dump_component(provider="autogen").model_dump_json())
+    source.write_text(team.dump_component().model_dump_json())
     found, _ = await rebuilt(source, tmp_path)
     files, coder = found["config"]["participants"]
     assert files["provider"] == "teams.agents.file_surfer.FileSurfer"

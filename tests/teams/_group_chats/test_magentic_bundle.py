@@ -89,14 +89,11 @@ async def test_a_model_without_the_abilities_is_warned_of(openai_server):
     await client.close()
 
 
-@pytest.mark.parametrize("provider", ["teams", "autogen"])
-async def test_it_dumps_as_the_group_chat_that_it_is(
-    model, provider: Any, monkeypatch: pytest.MonkeyPatch
-):
+async def test_it_dumps_as_the_group_chat_that_it_is(model, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     made = MagenticOne(model, hil_mode=True, code_executor=LocalCommandLineCodeExecutor())
-    dumped = made.dump_component(provider=provider)
-    assert dumped.provider.endswith(".MagenticOneGroupChat")
+    dumped = made.dump_component()
+    assert dumped.provider == "teams.MagenticOneGroupChat"
     again = Team.load_component(json.loads(dumped.model_dump_json()), MagenticOneGroupChat)
     assert [agent.name for agent in agents_of(again)] == [*NAMES, "User"]
 

@@ -364,6 +364,11 @@ async def test_autogen_s_component_without_a_folder_reads_the_working_folder(
     assert (await reply(agent)).endswith("A note.")
 
 
+def test_autogen_can_t_keep_it_in_a_folder(folder: Path):
+    with pytest.raises(NotImplementedError, match="base_path"):
+        surfer(folder).dump_component(provider="autogen")
+
+
 def test_without_its_extra_it_can_t_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(file_surfer._agent, "can_read_documents", lambda: False)
     with pytest.raises(ImportError, match=r'pip install "parley-gateway\[file-surfer\]"'):
