@@ -81,6 +81,10 @@ class AgentTables(ABC):
                     self.report.lose(path, "this agent, whose team can't be taken")
                     return None
                 table["team"] = team
+            case "MultimodalWebSurfer":
+                table = {"type": "web_surfer"}
+                table |= fields.copy("description", "start_page", "headless", "browser_channel")
+                self.take_model(fields, table)
             case "MessageFilterAgent":
                 inner = fields.component("wrapped_agent")
                 made = inner and self._agent(inner, fields.at("wrapped_agent"), agents)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import async_playwright
 
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -346,6 +347,20 @@ async def test_it_works_in_a_team_whose_others_have_no_vision(site: Site):
         team = RoundRobinGroupChat([surfer, reader], max_turns=2)
         result = await team.run(task="Look.")
         assert result.messages[-1].to_text() == "I see."
+
+
+async def test_a_context_that_is_given_is_left_as_it_was(site: Site):
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=os.environ["PARLEY_CHROMIUM"], chromium_sandbox=os.geteuid() != 0
+        )
+        context = await browser.new_context()
+        before = [await context.new_page()]
+        async with surfer_on(site, "/", call("sleep", duration=0), context=context) as surfer:
+            assert "17 kinds" in words_of(await turn_of(surfer))
+            assert len(context.pages) == 3
+        assert context.pages == before
+        await browser.close()
 
 
 async def test_screenshots_are_saved_where_it_is_said(site: Site, tmp_path: Path):

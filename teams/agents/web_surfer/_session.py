@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,7 @@ class BrowserSession:
         self._stack: AsyncExitStack | None = None
         self._page: Page | None = None
         self._board: Page | None = None
+        self._theirs: list[Page] = []
         self._said: list[str] = []
         self._downloads: list[Download] = []
 
@@ -97,7 +99,9 @@ class BrowserSession:
             async with asyncio.timeout(OPEN_SECONDS):
                 context = self._context or await self._start(self._stack)
                 context.on("dialog", self._dismiss)
-                context.on("page", self._bound_pages)
+                self._theirs = [*context.pages]
+                context.on("page", self._take_page)
+                self._stack.push_async_callback(self._leave, context)
                 self._board = await context.new_page()
                 await self._board.set_viewport_size({"width": SHOT_WIDTH, "height": SHOT_HEIGHT})
                 await self.show(await context.new_page())
@@ -119,10 +123,9 @@ class BrowserSession:
         """Make this the page that is worked on; close all others."""
         if page is not self._page:
             self._page = page
-            page.on("download", self._note_download)
             await self._controller.on_new_page(page)
         for other in page.context.pages:
-            if other not in (page, self._board):
+            if other not in (page, self._board, *self._theirs):
                 await other.close()
 
     async def _note_download(self, download: Download) -> None:
@@ -170,6 +173,7 @@ class BrowserSession:
         return await board.screenshot(type="jpeg", quality=80, timeout=wait)
 
     async def _start(self, stack: AsyncExitStack) -> BrowserContext:
+        await asyncio.to_thread(import_module, "playwright.async_api")  # it takes a while
         from playwright.async_api import async_playwright  # for a quick start
 
         address = await self._proxy.start()
@@ -196,11 +200,20 @@ class BrowserSession:
         stack.push_async_callback(browser.close)
         return await browser.new_context(**page)
 
-    async def _bound_pages(self, page: Page) -> None:
+    async def _take_page(self, page: Page) -> None:
         from playwright.async_api import Error  # for a quick start
 
-        if len(page.context.pages) > MOST_PAGES:
+        page.on("download", self._note_download)
+        if len(page.context.pages) - len(self._theirs) > MOST_PAGES:
             with suppress(Error):
+                await page.close()
+
+    async def _leave(self, context: BrowserContext) -> None:
+        """Leave a context as it was found."""
+        context.remove_listener("dialog", self._dismiss)
+        context.remove_listener("page", self._take_page)
+        for page in context.pages:
+            if page not in self._theirs:
                 await page.close()
 
     async def _dismiss(self, dialog: Dialog) -> None:

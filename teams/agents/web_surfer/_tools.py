@@ -248,7 +248,7 @@ class BrowserTools:
 
 
 def _bounded(function: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
-    """The function with an end: not all that is asked of a browser has one."""
+    """The function, which ends even if a browser does not answer."""
 
     @wraps(function)
     async def bounded(*args: Any, **given: Any) -> str:

@@ -17,6 +17,7 @@ from teams import BaseGroupChat, MagenticOneGroupChat, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.agents.file_surfer import FileSurfer
 from teams.agents.magentic_one import MagenticOneCoderAgent
+from teams.agents.web_surfer import MultimodalWebSurfer
 from teams.core import ComponentLoader
 from teams.models import ModelInfo
 from teams.models.replay import ReplayChatCompletionClient
@@ -152,6 +153,21 @@ async def test_an_http_tool_becomes_a_table_without_its_headers(
     (made,) = found["config"]["participants"][0]["config"]["workbench"][0]["config"]["tools"]
     wanted = tool.dump_component().model_dump(mode="json")["config"]
     assert made["config"] == wanted | {"headers": {"Authorization": "from-the-environment"}}
+
+
+async def test_a_web_surfer_becomes_a_table_and_its_folders_are_told_of(tmp_path: Path) -> None:
+    model = ReplayChatCompletionClient(["Hello."], model_info=INFO)
+    surfer = MultimodalWebSurfer(
+        "surfer", model, downloads_folder="/srv/downloads", start_page="https://example.com/"
+    )
+    source = tmp_path / "team.json"
+    team = RoundRobinGroupChat([surfer], max_turns=1)
+    source.write_text(team.dump_component().model_dump_json())
+    found, report = await rebuilt(source, tmp_path)
+    [agent] = found["config"]["participants"]
+    assert agent["provider"] == "teams.agents.web_surfer.MultimodalWebSurfer"
+    assert agent["config"]["start_page"] == "https://example.com/"
+    assert "downloads_folder" in report
 
 
 def test_what_looks_like_a_secret_is_not_written() -> None:

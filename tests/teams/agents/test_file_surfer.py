@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from teams import RoundRobinGroupChat
-from teams.agents import file_surfer
-from teams.agents.file_surfer import FileSurfer
+from teams.agents.file_surfer import FileSurfer, _agent
 from teams.base import ChatAgent, TaskResult, run_hooks
 from teams.conditions import MaxMessageTermination
 from teams.core import CancellationToken, FunctionCall
@@ -370,6 +369,6 @@ def test_autogen_can_t_keep_it_in_a_folder(folder: Path):
 
 
 def test_without_its_extra_it_can_t_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(file_surfer._agent, "can_read_documents", lambda: False)
+    monkeypatch.setattr(_agent, "can_read_documents", lambda: False)
     with pytest.raises(ImportError, match=r'pip install "parley-gateway\[file-surfer\]"'):
         surfer(folder)
