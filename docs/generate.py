@@ -43,6 +43,8 @@ from gateway.config.agent_parts import (
 from gateway.config.agents import (
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
     SocietyOfMindConfig,
@@ -133,6 +135,8 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("An agent that is not shown all: `message_filter`", [MessageFilterConfig]),
     ("An entry of `per_source`", [SourceFilterConfig]),
     ("An agent that runs code: `code_executor`", [CodeExecutorConfig]),
+    ("An agent for files: `file_surfer`", [FileSurferConfig]),
+    ("A programmer: `coder`", [CoderConfig]),
     ("`executor`: a container", [DockerExecutorConfig]),
     ("`executor`: this machine", [LocalExecutorConfig]),
     ("`executor`: a notebook's kernel", [JupyterExecutorConfig, DockerJupyterExecutorConfig]),

@@ -17,7 +17,7 @@ from gateway.config.agent_parts import (
     ModelContextConfig,
 )
 from gateway.config.mcp import McpEntry, server_name
-from gateway.config.table import Section, setting_error, shorthand, tag_of
+from gateway.config.table import ConfigPath, Section, setting_error, shorthand, tag_of
 
 DEFAULT_TOOL_ROUNDS = 10
 
@@ -263,6 +263,29 @@ class SocietyOfMindConfig(_Agent):
     """Part of earlier turns that the team sees; all if not given."""
 
 
+class FileSurferConfig(_Agent):
+    """An agent that looks into files; needs the extra `file-surfer`."""
+
+    type: Literal["file_surfer"]
+    """Kind of agent."""
+
+    model: str = ""
+    """Name of its model in [models]; default_model if not given."""
+
+    folder: ConfigPath | None = None
+    """Folder that it never leaves; the thread's own folder if not given."""
+
+
+class CoderConfig(Section):
+    """Magentic-One's programmer, whose code a `code_executor` runs."""
+
+    type: Literal["coder"]
+    """Kind of agent."""
+
+    model: str = ""
+    """Name of its model in [models]; default_model if not given."""
+
+
 class SourceFilterConfig(Section):
     """Messages of one agent or user that are let through."""
 
@@ -298,6 +321,8 @@ AgentConfig = Annotated[
     | Annotated[UserProxyConfig, Tag("user_proxy")]
     | Annotated[CodeExecutorConfig, Tag("code_executor")]
     | Annotated[SocietyOfMindConfig, Tag("society_of_mind")]
+    | Annotated[FileSurferConfig, Tag("file_surfer")]
+    | Annotated[CoderConfig, Tag("coder")]
     | Annotated[WebSurferConfig, Tag("web_surfer")]
     | Annotated[MessageFilterConfig, Tag("message_filter")],
     Discriminator(tag_of("type", "assistant")),

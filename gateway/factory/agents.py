@@ -18,6 +18,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
     SocietyOfMindConfig,
@@ -63,6 +65,7 @@ from teams.agents import (
     UserProxyAgent,
 )
 from teams.agents import MessageFilterConfig as MessageFilter
+from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.base import ChatAgent, Handoff, Team
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
@@ -127,18 +130,12 @@ class AgentFactory:
         match config:
             case AssistantConfig():
                 return await self._assistant(name, config)
-            case OpenAIConfig():
-                return await self._openai(name, config)
             case UserProxyConfig():
                 if config.input_func:
                     given["input_func"] = self._imports.load_callable(config.input_func)
                 return UserProxyAgent(name, **given)
-            case CodeExecutorConfig() | WebSurferConfig():
-                if isinstance(config, WebSurferConfig):
-                    made: BaseChatAgent = self._web_surfer(name, config)
-                else:
-                    made = self._code_executor(name, config)
-                return made
+            case CodeExecutorConfig():
+                return self._code_executor(name, config)
             case SocietyOfMindConfig():
                 return SocietyOfMindAgent(
                     name,
@@ -147,10 +144,35 @@ class AgentFactory:
                     **_given(config, "description", "instruction", "response_prompt"),
                     model_context=self._parts.context(config.model_context),
                 )
+            case OpenAIConfig() | FileSurferConfig() | CoderConfig() | WebSurferConfig():
+                return await self._specialist(name, config)
             case MessageFilterConfig():
                 rules = [PerSourceFilter(**each.model_dump()) for each in config.per_source]
                 inner = await self._agent(name, config.agent)
                 return MessageFilterAgent(name, inner, MessageFilter(per_source=rules))
+            case _:
+                assert_never(config)
+
+    async def _specialist(
+        self, name: str, config: OpenAIConfig | FileSurferConfig | CoderConfig | WebSurferConfig
+    ) -> BaseChatAgent:
+        match config:
+            case OpenAIConfig():
+                return await self._openai(name, config)
+            case WebSurferConfig():
+                return self._web_surfer(name, config)
+            case CoderConfig():
+                client = self._models.client(config.model)
+                return MagenticOneCoderAgent(name, client, model_client_stream=True)
+            case FileSurferConfig():
+                from teams.agents.file_surfer import FileSurfer  # few need it
+
+                return FileSurfer(
+                    name,
+                    self._models.client(config.model),
+                    base_path=config.folder or self._parts.folder,
+                    **_given(config, "description"),
+                )
             case _:
                 assert_never(config)
 

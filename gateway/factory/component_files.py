@@ -318,6 +318,10 @@ def _notebook(config: Any) -> Iterator[Allowance]:
         yield _folder(config.output_dir)
 
 
+def _files(config: Any) -> Iterator[Allowance]:
+    yield AllowedMount(mount=str(Path.cwd() / (config.base_path or "")), read_only=True)
+
+
 def _browser(config: Any) -> Iterator[Allowance]:
     """The browser, its first page and its folders; [policies.http] bounds the rest."""
     yield AllowedCommand(command=[config.browser_channel or "chromium"])
@@ -428,6 +432,7 @@ READERS: Mapping[str, Reader] = {
     "ChromaDBVectorMemory": _chroma,
     "RedisMemory": _redis_memory,
     "Mem0Memory": _mem0,
+    "FileSurfer": _files,
     "MultimodalWebSurfer": _browser,
 }
 """Our component classes that want something, by name; subclasses want the same."""

@@ -19,6 +19,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
     SocietyOfMindConfig,
@@ -356,7 +358,13 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case AssistantConfig() | OpenAIConfig() | WebSurferConfig():
+            case (
+                AssistantConfig()
+                | OpenAIConfig()
+                | FileSurferConfig()
+                | CoderConfig()
+                | WebSurferConfig()
+            ):
                 return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}

@@ -61,6 +61,15 @@ class AgentTables(ABC):
                 table = {"type": "user_proxy"} | fields.copy("description")
             case "CodeExecutorAgent":
                 table = self._code_executor(fields)
+            case "FileSurfer":
+                table = {"type": "file_surfer"} | fields.copy("description")
+                self.take_model(fields, table)
+                if folder := fields.take("base_path"):
+                    table["folder"] = plain(folder)
+            case "MagenticOneCoderAgent":
+                table = {"type": "coder"}
+                self.take_model(fields, table)
+                return table  # it reads nothing else
             case "SocietyOfMindAgent":
                 table: dict[str, Any] = {"type": "society_of_mind"}
                 table |= fields.copy("description", "instruction", "response_prompt")

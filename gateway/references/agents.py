@@ -33,6 +33,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
     SocietyOfMindConfig,
@@ -99,6 +101,11 @@ class AgentChecker:
                 yield from lookup.team((*path, "team"), agent.team)
                 yield from lookup.model((*path, "model"), agent.model)
                 yield from self.context((*path, "model_context"), agent.model_context)
+            case FileSurferConfig() | CoderConfig():
+                yield from lookup.model((*path, "model"), agent.model)
+                if (folder := getattr(agent, "folder", None)) and not folder.is_dir():
+                    text = f"found {str(folder)!r}, expected a folder"
+                    yield Problem(path=(*path, "folder"), text=text)
             case WebSurferConfig():
                 yield from lookup.model((*path, "model"), agent.model)
                 policy, host = (

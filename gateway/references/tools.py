@@ -19,6 +19,8 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
+    CoderConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
     SocietyOfMindConfig,
@@ -34,6 +36,9 @@ from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_tool
+
+FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
+"""Tools of each FileSurfer."""
 
 
 def check_tool_names(config: Config, imports: Imports) -> Iterator[Problem]:
@@ -130,7 +135,9 @@ def _tools(agent: AgentConfig | ConversableConfig) -> Sequence[AnyToolConfig] | 
             return None if agent.workbench else agent.tools
         case MessageFilterConfig():
             return _tools(agent.agent)
-        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig() | WebSurferConfig():
+        case FileSurferConfig() | CoderConfig() | WebSurferConfig():
+            return ()
+        case UserProxyConfig() | CodeExecutorConfig() | SocietyOfMindConfig():
             return ()
         case _:
             return agent.tools
@@ -150,6 +157,8 @@ def _built_in(agent: AgentConfig | ConversableConfig) -> frozenset[str]:
             return _built_in(behind_filters(agent))
         case OpenAIConfig():
             return frozenset(_hosted(agent))
+        case FileSurferConfig():
+            return FILE_TOOLS
         case WebSurferConfig():
             from teams.agents.web_surfer import MultimodalWebSurfer  # few need it
 

@@ -272,8 +272,8 @@ class Turn:
                 deltas.append(event)
             else:
                 self._unwritten.append(event)
-        if message is not None:
-            if not live.is_at_end:
+        if message is not None or isinstance(item, UserInputRequestedEvent):
+            if not live.is_at_end:  # after a kill, a question is asked under the same id again
                 await self._log.put_off(self._record(await live.checkpoint()))
         elif _matters(item) or any(isinstance(e, MessageFinished) for e in self._unwritten):
             if isinstance(item, ToolCallExecutionEvent):

@@ -18,15 +18,10 @@ _LLAMA_SERVER = (
 _NO_RUNTIME = "BaseChatAgent for an agent, BaseGroupChat for how agents take turns"
 
 MODULES: Mapping[str, str] = {
-    "teams.agents.file_surfer": "AssistantAgent with tools or an MCP server for files",
-    "teams.agents.magentic_one": "AssistantAgent with a system message of your own",
-    "teams.agents.video_surfer": "AssistantAgent with tools of your own",
     "teams.code_executors.azure": "DockerJupyterCodeExecutor, which takes any Jupyter server",
     "teams.exceptions": "TeamError and ModelError; nothing is sent between actors",
-    "teams.magentic_one": "MagenticOneGroupChat with agents of your own",
     "teams.models.llama_cpp": _LLAMA_SERVER,
     "teams.runtimes": "one process with asyncio; Parley serves many conversations at once",
-    "teams.teams": "MagenticOneGroupChat with agents of your own; teams itself has the other teams",
     "teams.tool_agent": "AssistantAgent, which calls its tools itself",
 }
 """Where a changed import of AutoGen's would lead -> what to use instead."""

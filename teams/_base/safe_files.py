@@ -12,7 +12,9 @@ import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePath
+from typing import BinaryIO
 from uuid import uuid4
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -37,8 +39,20 @@ class FileFacts:
 def read_file(folder: Path, path: str, *, longest: int) -> bytes:
     """The contents of an ordinary file below the folder.
 
-    Raises UnsafePathError, also for more than `longest` bytes and for a file with a second name,
-    and OSError where there is none.
+    Raises as `open_file`, and UnsafePathError for more than `longest` bytes.
+    """
+    with open_file(folder, path) as opened:
+        data = opened.read(longest + 1)
+    if len(data) > longest:
+        raise UnsafePathError(f"{path!r} is larger than {longest} bytes.")
+    return data
+
+
+@contextmanager
+def open_file(folder: Path, path: str) -> Generator[BinaryIO]:
+    """An ordinary file below the folder, opened to read.
+
+    Raises UnsafePathError, also for a file with a second name, and OSError where there is none.
     """
     *above, name = _parts(folder, path)
     with _opened(folder, above) as place:
@@ -54,12 +68,26 @@ def read_file(folder: Path, path: str, *, longest: int) -> bytes:
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             raise UnsafePathError(f"{path!r} is not an ordinary file of its own.")
         with open(file, "rb", closefd=False) as opened:
-            data = opened.read(longest + 1)
+            yield opened
     finally:
         os.close(file)
-    if len(data) > longest:
-        raise UnsafePathError(f"{path!r} is larger than {longest} bytes.")
-    return data
+
+
+def list_folder(folder: Path, path: str = ".", *, most: int) -> list[FileFacts]:
+    """Entries of a folder, sorted, of the first `most`.
+
+    Folders' names end with "/", without a size; links are left out. Raises UnsafePathError, also
+    for a file, and OSError where there is nothing.
+    """
+    with _opened(folder, _steps(folder, path)) as place, os.scandir(place) as entries:
+        found = [_entry(entry) for entry in islice(entries, most)]
+    return sorted(filter(None, found), key=lambda each: each.path)
+
+
+def _entry(entry: os.DirEntry[str]) -> FileFacts | None:
+    folders: list[str] = []
+    facts = _facts(entry, entry.name, folders)
+    return FileFacts(f"{entry.name}/", 0, 0) if folders else facts
 
 
 def write_file(folder: Path, path: str, data: bytes) -> None:
@@ -148,12 +176,18 @@ def _facts(entry: os.DirEntry[str], path: str, waiting: list[str]) -> FileFacts 
 
 def _parts(folder: Path, path: str) -> list[str]:
     """The steps from the folder to the path, at least one."""
+    if not (parts := _steps(folder, path)):
+        raise UnsafePathError(f"{path!r} is not a file in the folder.")
+    return parts
+
+
+def _steps(folder: Path, path: str) -> list[str]:
     steps = os.path.normpath(path)
     if os.path.isabs(steps):
         steps = os.path.relpath(steps, folder)
     parts = list(PurePath(steps).parts)
-    if not parts or parts[0] == ".." or "\0" in path:
-        raise UnsafePathError(f"{path!r} is not a file in the folder.")
+    if parts[:1] == [".."] or "\0" in path:
+        raise UnsafePathError(f"{path!r} is not in the folder.")
     return parts
 
 

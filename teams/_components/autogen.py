@@ -25,6 +25,7 @@ _OPENAI: Mapping[str, Any] = dict[str, Any].fromkeys(
 # Fields that AutoGen's config lacks -> the value that says the same as a config without them.
 _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
     "teams.agents.CodeExecutorAgent": {"max_retries_on_error": 0},
+    "teams.agents.file_surfer.FileSurfer": {"base_path": _NO_VALUE},
     "teams.conditions.TextMentionTermination": {"sources": _NO_VALUE},
     "teams.code_executors.jupyter.JupyterCodeExecutor": {"work_mb": _NO_VALUE},
     "teams.code_executors.local.LocalCommandLineCodeExecutor": {"work_mb": _NO_VALUE},

@@ -32,7 +32,8 @@ class ToolTraits:
 
     `read_only`: a call changes nothing. `idempotent`: an interrupted call may be made again.
     `fatal_errors`: an exception ends the run, where others' are results for the model. `serial`:
-    the calls of one model answer are made one after the other, in their order. `own_output`: its
+    the calls of one model answer are made one after the other, in their order, and those of
+    different tools with the same `sequence` likewise. `own_output`: its
     results hold nothing from outside, only what it computes itself or what agents of the run say.
     `asks`: it does nothing but ask a person, whose answer is its result. `in_state`: its effects
     are part of the team's state, so that a call that a loaded state does not know is made again.
@@ -43,6 +44,7 @@ class ToolTraits:
     idempotent: bool = False
     fatal_errors: bool = False
     serial: bool = False
+    sequence: str = ""
     own_output: bool = False
     asks: bool = False
     in_state: bool = False

@@ -267,6 +267,8 @@ class CodeExecutorAgent(StreamingChatAgent, Component[CodeExecutorAgentConfig]):
     async def _find_code(self, turn: CodeTurnRecord, new: Sequence[BaseChatMessage]) -> None:
         turn.blocks = await self.extract_code_blocks_from_messages(new)
         if turn.blocks:
+            # A turn that is cut off before it is saved asks and runs under the same key again.
+            turn.key = f"{self.name}:{new[-1].id}"
             turn.phase = "run"
         else:
             self._conclude(turn, self.NO_CODE_BLOCKS_FOUND_MESSAGE)

@@ -137,8 +137,9 @@ class ToolBatch:
             await emit(item)
 
         async def execute(allowed: ToolCall) -> ToolResult:
-            if self.tools.traits(call.name).serial:
-                await self._earlier_calls(call)
+            traits = self.tools.traits(call.name)
+            if traits.serial or traits.sequence:
+                await self._earlier_calls(call, traits.sequence)
             run = partial(self.tools.execute, allowed, token, produce)
             if allowed.idempotent or call.handoff:
                 return await trace_tool(allowed, run())
@@ -171,13 +172,14 @@ class ToolBatch:
                 self.turn.begun.pop(call.key, None)
             raise
 
-    async def _earlier_calls(self, call: ToolCall) -> None:
-        """Wait for earlier calls of the same tool."""
+    async def _earlier_calls(self, call: ToolCall, sequence: str) -> None:
+        """Wait for earlier calls of the same tool or sequence."""
         for position, other in enumerate(self.turn.calls):
             key = self.turn.key(position)
             if key == call.key:
                 return
-            if other.name == call.name and key in self._ended:
+            same = sequence and self.tools.traits(other.name).sequence == sequence
+            if (same or other.name == call.name) and key in self._ended:
                 await self._ended[key].wait()
 
 

@@ -35,6 +35,7 @@ from teams.agents import (
     SocietyOfMindAgent,
     UserProxyAgent,
 )
+from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.agents.openai import OpenAIAgent
 from teams.auth.azure import AzureTokenProvider
 from teams.base import Handoff
@@ -186,6 +187,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "structured assistant": lambda: agent(
         output_content_type=Weather, output_content_type_format="{city}: {degrees}"
     ),
+    "programmer": lambda: MagenticOneCoderAgent("Coder", model()),
     "assistant with a workbench": lambda: agent(workbench=[mcp()], system_message="You work."),
     "user proxy": lambda: UserProxyAgent("reader", description="Reads."),
     "code executor agent": lambda: CodeExecutorAgent(
@@ -478,7 +480,12 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
     assert [name for name in only_ours if not name.startswith(later)] == [
         "teams.models.fallback.FallbackChatCompletionClient"
     ]
-    # AutoGen's environment has no stores' packages, without which its modules can't be imported.
-    stores = ("autogen_ext.cache_store.redis.", "autogen_ext.memory.")
-    theirs = [each for each in counterparts.values() if each and not each.startswith(stores)]
+    # AutoGen's environment has no packages of stores and documents, without which these modules
+    # can't be imported.
+    absent = (
+        "autogen_ext.agents.file_surfer.",
+        "autogen_ext.cache_store.redis.",
+        "autogen_ext.memory.",
+    )
+    theirs = [each for each in counterparts.values() if each and not each.startswith(absent)]
     assert [each for each in theirs if each not in text] == []

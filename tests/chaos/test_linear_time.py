@@ -28,6 +28,7 @@ from gateway.render.formulas import plain_formula
 from gateway.render.links import dead_links
 from gateway.render.split import split, with_closed_fence
 from teams.agents._code_run import find_code_blocks
+from teams.agents.file_surfer._viewer import find_page
 from teams.utils import extract_json_from_str
 from tests.chaos.linear_time import RATIO, Function, growth, shapes
 
@@ -62,6 +63,7 @@ DISCORD = tokens("a ␣ ⏎ < > @ # ! , : <@1234567> <@1234567 <@7654321> <t:1 <
 COMMANDS = tokens("a ␣ ⏎ / /stop /approve␣ /deny 0123456789ab : -")
 CODE = tokens('a ⏎ ␣ \t ` ``` ```py⏎ ```⏎ ````⏎ ~~~ { } [ ] " \\ : , {"a": {" 1')
 EXPRESSIONS = tokens("a ␣ ⏎ A( A() ( ) | & , = ' \" \\ 1 . 1e - [ ] True x=")
+SEARCHED = tokens("a ␣ ⏎ b * aa 1 _ . * ** *a a*")
 WORDS = tokens(
     'a ␣ ⏎ 1 . / - + ( ) , and␣ then␣ what␣is␣ read␣ time␣in␣ my␣name␣is␣ ` " sqrt( ? % ~'
 )
@@ -110,6 +112,7 @@ FUNCTIONS: Mapping[str, tuple[Function, list[str]]] = {
     "code blocks": (lambda text: find_code_blocks(text, ["py", ""]), CODE),
     "expression": (lambda text: _parse(text), EXPRESSIONS),
     "json": (lambda text: _json(text), CODE),
+    "file search": (lambda text: find_page(text, "a* *a b 1", 0), SEARCHED),
 }
 
 

@@ -29,6 +29,7 @@ Part = dict[str, Any]
 HARMLESS = {
     *("GraphFlow", "MagenticOneGroupChat", "RoundRobinGroupChat", "SelectorGroupChat", "Swarm"),
     *("AssistantAgent", "CodeExecutorAgent", "MessageFilterAgent", "SocietyOfMindAgent"),
+    "MagenticOneCoderAgent",
     *("UserProxyAgent", "AndTerminationCondition", "OrTerminationCondition"),
     *("ExternalTermination", "FunctionCallTermination", "HandoffTermination"),
     *("MaxMessageTermination", "SourceMatchTermination", "StopMessageTermination"),
@@ -144,6 +145,14 @@ def notebook(**config: Any) -> Part:
     return part("autogen_ext.code_executors.jupyter.JupyterCodeExecutor", **config)
 
 
+def surfer(**config: Any) -> Part:
+    client = part("teams.models.replay.ReplayChatCompletionClient", **REPLAY["config"])
+    client["config"]["model_info"] = {**ABLE, "family": "unknown"}
+    provider = "autogen_ext.agents.file_surfer.FileSurfer"
+    return part(provider, name="files", model_client=client, **config)
+
+
+ABLE = dict.fromkeys(("vision", "function_calling", "json_output", "structured_output"), True)
 MODELS = [
     (openai(), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
     (openai(api_key="***"), "{ env = 'OPENAI_API_KEY', for = 'https://api.openai.com' }"),
@@ -353,6 +362,9 @@ POWERS: list[tuple[Part, str]] = [
         (part("teams.agents.CodeExecutorAgent", name="c", code_executor=executor), entry)
         for executor, entry in EXECUTORS
     ),
+    (surfer(base_path="/srv/docs"), "{ mount = '/srv/docs', read_only = true }"),
+    (surfer(base_path="/srv/x/.."), "{ mount = '/srv/x/..', read_only = true }"),
+    (surfer(), f"{{ mount = '{Path.cwd()}', read_only = true }}"),
 ]
 
 

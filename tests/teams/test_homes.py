@@ -88,6 +88,15 @@ HOMES = {
     """,
     "teams.logging": "LLMCallEvent LLMStreamStartEvent LLMStreamEndEvent ToolCallEvent",
     # autogen_ext
+    "teams.agents.file_surfer": "FileSurfer",
+    "teams.agents.magentic_one": "MagenticOneCoderAgent",
+    "teams.agents.video_surfer": "VideoSurfer",
+    "teams.agents.video_surfer.tools": """
+        extract_audio transcribe_audio_with_timestamps get_video_length save_screenshot
+        transcribe_video_screenshot get_screenshot_at
+    """,
+    "teams.magentic_one": "MagenticOne",
+    "teams.teams.magentic_one": "MagenticOne",
     "teams.models.replay": "ReplayChatCompletionClient",
     "teams.cache_store.redis": "RedisStore RedisStoreConfig",
     "teams.memory.canvas": "TextCanvas TextCanvasMemory",
@@ -175,9 +184,9 @@ def test_documented_names_are_found_at_their_home(module: str):
 
 
 SDKS = (
-    "anthropic azure boto3 botocore chromadb docker genai_prices graphrag httpx httpx2 ipykernel "
-    "jupyter_client langchain_core mcp mem0 openai redis redisvl rich "
-    "semantic_kernel tiktoken unidiff"
+    "anthropic av azure boto3 botocore chromadb cv2 docker faster_whisper genai_prices graphrag "
+    "httpx httpx2 ipykernel jupyter_client langchain_core mcp mem0 openai playwright redis redisvl "
+    "rich semantic_kernel tiktoken unidiff"
 )
 
 

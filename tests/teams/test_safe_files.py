@@ -8,6 +8,8 @@ import pytest
 from teams.safe_files import (
     UnsafePathError,
     folder_size,
+    list_folder,
+    open_file,
     read_file,
     remove_file,
     walk_files,
@@ -102,3 +104,25 @@ def test_ordinary_files_are_listed_with_their_facts(work):
     assert folder_size(work, most=100) == 4
     assert list(walk_files(work, most=1)) == []
     assert list(walk_files(work, most=100, skip=lambda name: name == "sub")) == []
+
+
+def test_a_folder_is_listed_without_its_links(work):
+    (work / "b.txt").write_text("four")
+    found = [(each.path, each.size) for each in list_folder(work, most=100)]
+    assert found == [("b.txt", 4), ("sub/", 0)]
+    assert [each.path for each in list_folder(work, "sub/../sub", most=100)] == ["a.txt"]
+    assert [each.path for each in list_folder(work, str(work / "sub"), most=100)] == ["a.txt"]
+    assert len(list_folder(work, ".", most=1)) <= 1
+
+
+@pytest.mark.parametrize("path", ["..", "up", "sub/up.txt", "sub/a.txt", "sub/../..", "/", "a\0"])
+def test_only_folders_of_the_folder_are_listed(work, path):
+    with pytest.raises(UnsafePathError):
+        list_folder(work, path, most=100)
+
+
+def test_a_file_can_be_read_bit_by_bit(work):
+    with open_file(work, "sub/a.txt") as file:
+        assert (file.read(2), file.seek(0), file.read()) == (b"mi", 0, b"mine")
+    with pytest.raises(UnsafePathError), open_file(work, "sub/up.txt"):
+        pass

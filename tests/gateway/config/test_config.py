@@ -434,7 +434,8 @@ agents.b = {}
             ("agents.b = {}", "agents.b = { type = 'user' }"),
             "agents.b",
             "found 'user', expected type = 'assistant', 'openai', 'user_proxy', "
-            "'code_executor', 'society_of_mind', 'web_surfer' or 'message_filter'",
+            "'code_executor', 'society_of_mind', 'file_surfer', 'coder', 'web_surfer' "
+            "or 'message_filter'",
             id="agent-type",
         ),
         pytest.param(

@@ -13,8 +13,10 @@ from gateway.app.import_teams import read_teams, report_text, write_teams
 from gateway.app.load import load_config
 from gateway.errors import GatewayError
 from gateway.migrate.team_tables import import_teams
-from teams import BaseGroupChat, RoundRobinGroupChat
+from teams import BaseGroupChat, MagenticOneGroupChat, RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from teams.agents.file_surfer import FileSurfer
+from teams.agents.magentic_one import MagenticOneCoderAgent
 from teams.agents.web_surfer import MultimodalWebSurfer
 from teams.core import ComponentLoader
 from teams.models import ModelInfo
@@ -250,3 +252,21 @@ def test_what_a_condition_means_stays() -> None:
         "(TextMention(text='it\\'s\\n\\'$${x}\\'\\\\') | MaxMessage(max_messages=3))"
         " & (StopMessage() | External())"
     )
+
+
+async def test_magentic_one_s_agents_are_taken(tmp_path: Path) -> None:
+    model = ReplayChatCompletionClient([], model_info={**INFO, "function_calling": True})
+    agents = [
+        FileSurfer("files", model, base_path=str(tmp_path)),
+        MagenticOneCoderAgent("c", model),
+    ]
+    team = MagenticOneGroupChat(agents, model)
+    source = tmp_path / "team.json"
+    source.write_text(team.dump_component().model_dump_json())
+    found, _ = await rebuilt(source, tmp_path)
+    files, coder = found["config"]["participants"]
+    assert files["provider"] == "teams.agents.file_surfer.FileSurfer"
+    assert coder["provider"] == "teams.agents.magentic_one.MagenticOneCoderAgent"
+    text = (tmp_path / "config.toml").read_text()
+    assert 'type = "file_surfer"' in text
+    assert 'type = "coder"' in text

@@ -57,8 +57,7 @@ def test_other_names_are_missed_as_ever(module: str):
             "autogen_ext.models.llama_cpp.LlamaCppChatCompletionClient",
             "OpenAIChatCompletionClient",
         ),
-        ("autogen_ext.agents.web_surfer.MultimodalWebSurfer", "AssistantAgent"),
-        ("autogen_ext.teams.magentic_one.MagenticOne", "MagenticOneGroupChat"),
+        ("autogen_ext.runtimes.grpc.GrpcWorkerAgentRuntime", "one process"),
     ],
 )
 def test_a_component_says_what_to_use_instead(provider: str, instead: str):
@@ -72,7 +71,7 @@ def test_a_component_of_somebody_else_is_unknown_as_ever(provider: str):
         ComponentLoader.load_component({"provider": provider, "config": {}}, object)
 
 
-@pytest.mark.parametrize("name", ["teams.models.llama_cpp", "teams.teams", "teams.nowhere"])
+@pytest.mark.parametrize("name", ["teams.models.llama_cpp", "teams.runtimes", "teams.nowhere"])
 def test_who_only_asks_for_a_module_is_told_that_it_is_not_there(name: str):
     assert find_spec(name) is None
     with pytest.raises(ModuleNotFoundError):

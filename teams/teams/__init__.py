@@ -1,0 +1,1 @@
+"""Ready-made teams, by AutoGen's names; the team types are in `teams` itself."""
