@@ -108,7 +108,7 @@ class PartFactory:
 
     def knowledge(self, name: str) -> Memory:
         """The memory of [knowledge] that all threads share."""
-        return self._knowledge.memory(name, portable=self._folder is None)
+        return self._knowledge.memory(name, portable=self.folder is None)
 
     def context(
         self, config: ModelContextConfig | None, tools: Sequence[BaseTool[Any, Any]] = ()
@@ -163,7 +163,7 @@ class PartFactory:
     def _notebook(
         self, config: JupyterExecutorConfig | DockerJupyterExecutorConfig
     ) -> CodeExecutor:
-        folder = config.output_dir or self._folder
+        folder = config.output_dir or self.folder
         if isinstance(config, JupyterExecutorConfig):
             from teams.code_executors.jupyter import JupyterCodeExecutor  # few need it
 
