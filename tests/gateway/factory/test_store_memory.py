@@ -1,4 +1,4 @@
-"""Memories in an operator's store, told by scope: with a real Chroma on disk."""
+"""Memories in stores of an operator, by scope."""
 
 from __future__ import annotations
 
