@@ -481,12 +481,13 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
         "teams.memory.knowledge.KnowledgeMemory",
         "teams.models.fallback.FallbackChatCompletionClient",
     ]
-    # AutoGen's environment has no packages of stores, browsers and documents, without which these modules
+    # AutoGen's environment has no packages of stores, browsers, notebooks and documents, without which these modules
     # can't be imported.
     absent = (
         "autogen_ext.agents.file_surfer.",
         "autogen_ext.agents.web_surfer.",
         "autogen_ext.cache_store.redis.",
+        "autogen_ext.code_executors.jupyter.",
         "autogen_ext.memory.",
     )
     theirs = [each for each in counterparts.values() if each and not each.startswith(absent)]
