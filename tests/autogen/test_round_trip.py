@@ -481,8 +481,8 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
         "teams.memory.knowledge.KnowledgeMemory",
         "teams.models.fallback.FallbackChatCompletionClient",
     ]
-    # AutoGen's environment has no packages of stores, browsers, notebooks and documents, without which these modules
-    # can't be imported.
+    # AutoGen's environment has no packages of stores, browsers, notebooks and documents, without
+    # which these modules can't be imported.
     absent = (
         "autogen_ext.agents.file_surfer.",
         "autogen_ext.agents.web_surfer.",
