@@ -267,7 +267,8 @@ class TeamFactory:
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes the asker's own memory."""
-        if call.name not in (REMEMBER, FORGET) or not self._remembers_privately(name):
+        own = call.own_output and call.name in (REMEMBER, FORGET)  # none of somebody's own
+        if not own or not self._remembers_privately(name):
             return None
         return ToolRule(
             action="allow",

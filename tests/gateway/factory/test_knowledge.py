@@ -96,8 +96,9 @@ async def test_threads_are_told_what_is_found_and_it_counts_as_foreign_text(fold
 async def test_threads_share_one_memory_and_another_program_gets_its_own(folder: Path):
     loaded = config(folder)
     teams = team_factory(loaded, folder / "store")
-    built = [(await teams.build("desk", workdir=folder)).team for _ in range(2)]
-    memories = [cast("Any", team)._participants[0]._memory for team in built]
+    built = [await teams.build("desk", workdir=folder) for _ in range(2)]
+    assert all(each.holds.closes == () for each in built)  # one's end is not the other's
+    memories = [cast("Any", each.team)._participants[0]._memory for each in built]
     assert memories[0] == memories[1] == [teams.knowledge.memory("docs")]
     await teams.aclose()
     component = json.loads((await dump_team(loaded, "desk")).text)

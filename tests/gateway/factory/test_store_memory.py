@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -85,3 +85,9 @@ async def test_remember_in_a_store_asks_by_default(tmp_path):
         await memory.add(MemoryContent(content="tea", mime_type="text/plain"))
     await memory.clear()
     await memory.close()
+
+
+async def test_a_store_is_left_with_its_team(tmp_path):
+    built = await factory(tmp_path, chroma(tmp_path)).build("notes", workdir=tmp_path)
+    [memory] = cast("Any", built.team)._participants[0]._memory
+    assert memory.close in built.holds.closes
