@@ -160,7 +160,10 @@ class TeamSource(Protocol):
         ...
 
     async def forget(self, person: str) -> None:
-        """Delete what agents remember of a person (Author.id) outside of Parley's store."""
+        """Delete what agents remember of a person (Author.id) outside of Parley's store.
+
+        Raises GatewayError if something is left.
+        """
         ...
 
     def explain(self, error: BaseException) -> str:

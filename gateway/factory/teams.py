@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import logging
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -60,10 +61,16 @@ from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
 from teams.base import ChatAgent, Team, ToolCall
+from teams.memory import Memory
 from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
+
+
+LOG = logging.getLogger("gateway")
+
+LEFT = "All that Parley keeps is deleted. {stores} could not be reached: entries may be left there."
 
 
 class TeamBuildError(TeamUnusable):
@@ -201,8 +208,9 @@ class TeamFactory:
     async def forget(self, person: str) -> None:
         """Delete the person's parts of stores that agents remember in.
 
-        Raises TeamBuildError, and what the stores raise.
+        Raises GatewayError if a store can't be reached; the others have deleted them.
         """
+        failed: dict[str, None] = {}
         for name, team in self._config.teams.items():
             agents = team.agents.values() if isinstance(team, GroupTeam) else ()
             speakers = map(behind_filters, agents)
@@ -210,9 +218,13 @@ class TeamFactory:
                 for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
                     if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
                         place = MemoPlace(team=name, scope="person", key=person)
-                        part = make_part(memory, place, self._imports)
-                        await part.clear()
-                        await part.close()
+                        try:
+                            await _clear(make_part(memory, place, self._imports))
+                        except Exception:  # of anybody's store
+                            LOG.exception("%s has not deleted a person's entries", memory.type)
+                            failed[memory.type] = None
+        if failed:
+            raise GatewayError(LEFT.format(stores=", ".join(failed)))
 
     async def aclose(self) -> None:
         """Close the model clients and the indexes of knowledge."""
@@ -418,6 +430,13 @@ def _description(config: TeamConfig) -> str:
     if isinstance(config, DemoTeam):
         return "The built-in demo: a front desk, a specialist with tools, and a reviewer."
     return config.description
+
+
+async def _clear(part: Memory) -> None:
+    try:
+        await part.clear()
+    finally:
+        await part.close()
 
 
 def _models_of(team: Team) -> dict[str, str]:

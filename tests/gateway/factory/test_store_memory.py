@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from gateway.errors import GatewayError
 from gateway.inbound.intake import NOT_EVERYWHERE
 from teams.memory import MemoryContent
 from tests.gateway.factory.test_memory import ANN, EVE, desk, factory
@@ -73,6 +74,28 @@ async def test_a_store_that_can_t_be_reached_is_said(tmp_path):
     (tmp_path / "chroma").write_text("no folder")
     async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
         assert NOT_EVERYWHERE in (await served.command(ANN, "/memory forget all")).reply
+        with pytest.raises(GatewayError, match="chromadb could not be reached"):
+            await served.gateway.delete_person(ANN.id)
+
+
+async def test_a_command_from_before_the_start_deletes_there_too(tmp_path):
+    async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
+        await served.say(ANN, "remember ovens are hot", "1", team="notes")
+        missed = [served.message(ANN, "/memory forget all", "1")]
+        await served.gateway.accept_missed(missed)
+        assert await served.say(ANN, "are ovens hot", "2", team="notes") == "nothing"
+
+
+async def test_one_store_that_fails_holds_up_no_other(tmp_path):
+    broken = chroma(tmp_path).replace("teams.notes", "teams.broken").replace('scope = "thread"', "")
+    broken = broken.replace(str(tmp_path / "chroma"), str(tmp_path / "no"))
+    (tmp_path / "no").write_text("no folder")
+    async with desk(
+        tmp_path, f"{broken}{chroma(tmp_path)}".replace('scope = "thread"', "", 1), ALLOW
+    ) as served:
+        await served.say(ANN, "remember ovens are hot", "1", team="notes")
+        assert NOT_EVERYWHERE in (await served.command(ANN, "/memory forget all")).reply
+        assert await served.say(ANN, "are ovens hot", "2", team="notes") == "nothing"
 
 
 async def test_remember_in_a_store_asks_by_default(tmp_path):
