@@ -64,7 +64,7 @@ class Intake:
         return await self._forget(accepted, message.author)
 
     async def _forget(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
-        """After `/memory forget all`, delete what is elsewhere, or say that it is left."""
+        """After `/memory forget all`, do so elsewhere, or say that it failed."""
         if accepted.decision != MemoReply(delete=0):
             return accepted
         try:
