@@ -159,6 +159,10 @@ class TeamSource(Protocol):
         """The policy's rule for this call, made on the asker's behalf."""
         ...
 
+    def remembers_elsewhere(self) -> bool:
+        """True if agents may remember people outside of Parley's store."""
+        ...
+
     async def forget(self, person: str) -> None:
         """Delete what agents remember of a person (Author.id) outside of Parley's store.
 

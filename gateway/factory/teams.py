@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import logging
 import weakref
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -205,26 +206,33 @@ class TeamFactory:
         """The error as `parley check` says it."""
         return advise(error, self._config.models)
 
+    def remembers_elsewhere(self) -> bool:
+        """True if agents remember people in a store of the operator's."""
+        return any(True for _ in self._stores_of_people())
+
     async def forget(self, person: str) -> None:
         """Delete the person's parts of stores that agents remember in.
 
         Raises GatewayError if a store can't be reached; the others have deleted them.
         """
         failed: dict[str, None] = {}
-        for name, team in self._config.teams.items():
-            agents = team.agents.values() if isinstance(team, GroupTeam) else ()
-            speakers = map(behind_filters, agents)
-            for speaker in speakers:
-                for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
-                    if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
-                        place = MemoPlace(team=name, scope="person", key=person)
-                        try:
-                            await _clear(make_part(memory, place, self._imports))
-                        except Exception:  # of anybody's store
-                            LOG.exception("%s has not deleted a person's entries", memory.type)
-                            failed[memory.type] = None
+        for team, memory in self._stores_of_people():
+            place = MemoPlace(team=team, scope="person", key=person)
+            try:
+                await _clear(make_part(memory, place, self._imports))
+            except Exception:  # of anybody's store
+                LOG.exception("%s has not deleted a person's entries", memory.type)
+                failed[memory.type] = None
         if failed:
             raise GatewayError(LEFT.format(stores=", ".join(failed)))
+
+    def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryConfig]]:
+        for name, team in self._config.teams.items():
+            for agent in team.agents.values() if isinstance(team, GroupTeam) else ():
+                speaker = behind_filters(agent)
+                for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
+                    if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
+                        yield name, memory
 
     async def aclose(self) -> None:
         """Close the model clients and the indexes of knowledge."""

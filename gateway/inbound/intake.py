@@ -36,6 +36,10 @@ from gateway.store.decisions import (
 from gateway.store.records import InboxKind, next_id
 from gateway.store.rulebook import JudgedMessage
 
+NOT_LISTED = (
+    "A store of the operator's may hold more, which is not listed here. /memory forget all deletes "
+    "it, too."
+)
 NOT_EVERYWHERE = "A store of the operator's could not be reached: entries may be left there."
 
 
@@ -61,24 +65,27 @@ class Intake:
         """See `Gateway.accept`."""
         message = await self._with_documents(message)
         accepted = await self._store.accept(self._judged(message), self._accepted)
-        return await self._forget(accepted, message.author)
+        return await self._elsewhere(accepted, message.author)
 
-    async def _forget(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
-        """After `/memory forget all`, do so elsewhere, or say that it failed."""
-        if accepted.decision != MemoReply(delete=0):
+    async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
+        """The reply to `/memory`, with what holds for stores of the operator."""
+        if not isinstance(accepted.decision, MemoReply):
             return accepted
-        try:
-            await self._using.teams.forget(person.id)
-        except GatewayError:
-            return replace(accepted, reply=f"{accepted.reply}\n{NOT_EVERYWHERE}")
-        return accepted
+        said = NOT_LISTED if self._using.teams.remembers_elsewhere() else ""
+        if accepted.decision.delete == 0:
+            try:
+                await self._using.teams.forget(person.id)
+                said = ""
+            except GatewayError:
+                said = NOT_EVERYWHERE
+        return replace(accepted, reply="\n".join(filter(None, (accepted.reply, said))))
 
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""
         judged = [self._judged(await self._with_documents(message)) for message in messages]
         taken = await self._store.accept_all(judged, self._follow_up)
         return [
-            await self._forget(accepted, message.author)
+            await self._elsewhere(accepted, message.author)
             for accepted, message in zip(taken, messages, strict=True)
         ]
 

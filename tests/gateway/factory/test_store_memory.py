@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.inbound.intake import NOT_EVERYWHERE
+from gateway.inbound.intake import NOT_EVERYWHERE, NOT_LISTED
+from gateway.inbound.replies import NO_MEMORY
 from teams.memory import MemoryContent
 from tests.gateway.factory.test_memory import ANN, EVE, desk, factory
 
@@ -52,7 +53,9 @@ async def test_each_person_has_a_part_of_their_own(tmp_path):
         assert await served.say(EVE, "how hot are ovens", "3", team="notes") == "nothing"
     async with desk(tmp_path, chroma(tmp_path), ALLOW) as served:
         assert "ovens are hot" in await served.say(ANN, "are ovens hot", "4", team="notes")
-        assert NOT_EVERYWHERE not in (await served.command(ANN, "/memory forget all")).reply
+        assert (await served.command(ANN, "/memory")).reply == f"{NO_MEMORY}\n{NOT_LISTED}"
+        gone = (await served.command(ANN, "/memory forget all")).reply
+        assert not any(said in gone for said in (NOT_LISTED, NOT_EVERYWHERE))
         assert await served.say(ANN, "are ovens hot", "4", team="notes") == "nothing"
 
 
