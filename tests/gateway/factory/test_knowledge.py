@@ -12,6 +12,7 @@ import teams.memory.knowledge._memory as memory_module
 from gateway.app.assemble import own_gateway, store_of, team_factory
 from gateway.app.check import check_config, dump_team
 from gateway.app.load import LoadedConfig, load_config
+from gateway.config.problems import ConfigError
 from gateway.events import InputRequested, MessageFinished
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -121,3 +122,13 @@ async def test_check_counts_files_and_names_a_folder_that_is_not_there(folder: P
     assert not line.good
     assert line.text == f"cannot read {folder / 'dogs'}: No such file or directory"
     assert not (folder / "store/knowledge").exists()
+
+
+@pytest.mark.parametrize(("key", "folder_name"), [("config", "."), ("store", "data")])
+def test_a_folder_with_the_config_or_the_store_is_refused(folder: Path, key: str, folder_name: str):
+    changed = {
+        'folder = "docs"': f'folder = "{folder_name}"',
+        'folder = "store"': 'folder = "data/s"',
+    }
+    with pytest.raises(ConfigError, match=f"found the folder of the {key}, whose"):
+        config(folder, **changed)

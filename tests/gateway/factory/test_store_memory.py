@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from gateway.errors import GatewayError
+from gateway.factory.teams import TeamBuildError
 from gateway.inbound.intake import NOT_EVERYWHERE, NOT_LISTED
 from gateway.inbound.replies import NO_MEMORY
 from teams.memory import MemoryContent
@@ -117,3 +118,9 @@ async def test_a_store_is_left_with_its_team(tmp_path):
     built = await factory(tmp_path, chroma(tmp_path)).build("notes", workdir=tmp_path)
     [memory] = cast("Any", built.team)._participants[0]._memory
     assert memory.close in built.holds.closes
+
+
+async def test_an_option_that_a_store_does_not_have_is_named(tmp_path):
+    teams = factory(tmp_path, chroma(tmp_path).replace("persistence_path", "persistence"))
+    with pytest.raises(TeamBuildError, match="'chromadb' has no option persistence; known are"):
+        await teams.build("notes", workdir=tmp_path)
