@@ -159,8 +159,15 @@ class TeamSource(Protocol):
         """The policy's rule for this call, made on the asker's behalf."""
         ...
 
+    def remembers_elsewhere(self) -> bool:
+        """True if agents may remember people outside of Parley's store."""
+        ...
+
     async def forget(self, person: str) -> None:
-        """Delete what agents remember of a person (Author.id) outside of Parley's store."""
+        """Delete what agents remember of a person (Author.id) outside of Parley's store.
+
+        Raises GatewayError if something is left.
+        """
         ...
 
     def explain(self, error: BaseException) -> str:

@@ -8,6 +8,10 @@ from gateway.config.root import Config
 from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
 
 
+class SharedKnowledge(KnowledgeMemory):
+    """Knowledge that outlives each of the teams that have it."""
+
+
 class KnowledgeBases:
     """The memories by their names, which all threads share.
 
@@ -22,9 +26,9 @@ class KnowledgeBases:
     def memory(self, name: str, *, portable: bool = False) -> KnowledgeMemory:
         """The memory of this name; a `portable` one for another program."""
         if portable:
-            return self._make(name, None)
+            return KnowledgeMemory(self._settings(name, None))
         if name not in self._made:
-            self._made[name] = self._make(name, self._folder)
+            self._made[name] = SharedKnowledge(self._settings(name, self._folder))
         return self._made[name]
 
     def refresh(self) -> None:
@@ -37,8 +41,8 @@ class KnowledgeBases:
         while self._made:
             await self._made.popitem()[1].close()
 
-    def _make(self, name: str, folder: Path | None) -> KnowledgeMemory:
+    def _settings(self, name: str, folder: Path | None) -> KnowledgeMemoryConfig:
         table = self._tables[name]
         given = table.model_dump(exclude={"passages"})  # a secret stays one
         index = folder and folder / f"{name}.sqlite"
-        return KnowledgeMemory(KnowledgeMemoryConfig(**given, k=table.passages, index=index))
+        return KnowledgeMemoryConfig(**given, k=table.passages, index=index)

@@ -59,7 +59,7 @@ FULL = (
 )
 NO_TURN = "Nothing can be remembered here."
 
-_SOURCE = "memory-"  # no agent's name has a hyphen
+_SOURCE = "memory-"  # no agent's name has a hyphen; knowledge begins with it, too
 _WORD = re.compile(r"\w+")
 
 
@@ -202,6 +202,12 @@ async def tell(context: ChatCompletionContext, memory: str, lines: Sequence[str]
         block = BLOCK.format(mark=new_mark(), lines=text)
         await context.add_message(UserMessage(content=block, source=source))
     return bool(lines)
+
+
+def take_back(context: ChatCompletionContext) -> None:
+    """Take out what memories told a team that may have lost them."""
+    if any(map(_source, context.history)):
+        context.history.replace([each for each in context.history if not _source(each)])
 
 
 def told_result(names: Sequence[str]) -> UpdateContextResult:

@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from gateway.base.imports import Imports
+from gateway.config.agent_parts import StoreMemoryConfig
 from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
+    FileSurferConfig,
     MessageFilterConfig,
     OpenAIConfig,
+    WebSurferConfig,
     behind_filters,
 )
 from gateway.config.conversable import ConversableTeam
@@ -90,7 +93,7 @@ class ModelChoices:
                         yield NO_TOOLS.format(agent=name, parts="tools")
             case GroupTeam():
                 for name, agent in config.agents.items():
-                    if parts := _calling_parts(agent):
+                    if parts := _calling_parts(agent, remembers=config.memory is not None):
                         yield NO_TOOLS.format(agent=name, parts=parts)
             case _:
                 pass
@@ -98,14 +101,18 @@ class ModelChoices:
             yield from self._needs(inner)
 
 
-def _calling_parts(agent: AgentConfig) -> str:
+def _calling_parts(agent: AgentConfig, *, remembers: bool) -> str:
     """Parts of an agent that its model calls, or ""."""
     match agent:
         case AssistantConfig():
             if agent.tools or agent.workbench or agent.mcp:
                 return "tools"
+            if remembers or any(isinstance(each, StoreMemoryConfig) for each in agent.memory):
+                return "a memory"
             return "hand-offs" if agent.handoffs else ""
         case MessageFilterConfig():
-            return _calling_parts(agent.agent)
+            return _calling_parts(agent.agent, remembers=remembers)
+        case FileSurferConfig() | WebSurferConfig():
+            return "tools"
         case _:
             return ""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, cast
 
+from gateway.factory.store_memory import ScopedMemory
 from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
 from teams.code_executor import CodeExecutor
@@ -146,7 +147,7 @@ def _is_own(kind: type) -> bool:
 @lru_cache(maxsize=1024)
 def _closed_by(kind: type) -> str:
     """The method that releases such a part; "" if there is none."""
-    if _is_memory(kind) and kind.__module__.startswith("teams."):
+    if _is_memory(kind) and (kind.__module__.startswith("teams.") or kind is ScopedMemory):
         return "" if issubclass(kind, ListMemory) else "close"
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.

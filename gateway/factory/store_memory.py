@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Annotated, Any
 
+from pydantic import BaseModel
 from typing_extensions import override
 
 from gateway.base.imports import Imports
@@ -35,7 +36,10 @@ _KINDS = {
 
 
 def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> Memory:
-    """The store's part for a place. Raises what its class raises."""
+    """The store's part for a place.
+
+    Raises ValueError for options that its class does not know, and what the class raises.
+    """
     provider, key, usual = _KINDS[config.type]
     named = "\n".join((place.team, place.scope, place.key))
     options = dict(config.options)
@@ -46,7 +50,13 @@ def make_part(config: StoreMemoryConfig, place: MemoPlace, imports: Imports) -> 
             options["embedding_function_config"] = {**others, "function": function}
         case _:
             pass
-    return Memory.load_component({"provider": provider, "config": options}, Memory)
+    part = Memory.load_component({"provider": provider, "config": options}, Memory)
+    settings: BaseModel = getattr(part, "_config")  # noqa: B009 (private)
+    known = {*type(settings).model_fields}
+    if unknown := options.keys() - known:
+        said = f"{config.type!r} has no option {', '.join(sorted(unknown))}"
+        raise ValueError(f"{said}; known are {', '.join(sorted(known))}")
+    return part
 
 
 class ScopedMemory(Memory):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import logging
 import weakref
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -60,10 +62,16 @@ from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
 from teams.base import ChatAgent, Team, ToolCall
+from teams.memory import Memory
 from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.models import ChatCompletionClient
+
+
+LOG = logging.getLogger("gateway")
+
+LEFT = "All that Parley keeps is deleted. {stores} could not be reached: entries may be left there."
 
 
 class TeamBuildError(TeamUnusable):
@@ -198,21 +206,33 @@ class TeamFactory:
         """The error as `parley check` says it."""
         return advise(error, self._config.models)
 
+    def remembers_elsewhere(self) -> bool:
+        """True if agents remember people in a store of the operator's."""
+        return any(True for _ in self._stores_of_people())
+
     async def forget(self, person: str) -> None:
         """Delete the person's parts of stores that agents remember in.
 
-        Raises TeamBuildError, and what the stores raise.
+        Raises GatewayError if a store can't be reached; the others have deleted them.
         """
+        failed: dict[str, None] = {}
+        for team, memory in self._stores_of_people():
+            place = MemoPlace(team=team, scope="person", key=person)
+            try:
+                await _clear(make_part(memory, place, self._imports))
+            except Exception:  # of anybody's store
+                LOG.exception("%s has not deleted a person's entries", memory.type)
+                failed[memory.type] = None
+        if failed:
+            raise GatewayError(LEFT.format(stores=", ".join(failed)))
+
+    def _stores_of_people(self) -> Iterator[tuple[str, StoreMemoryConfig]]:
         for name, team in self._config.teams.items():
-            agents = team.agents.values() if isinstance(team, GroupTeam) else ()
-            speakers = map(behind_filters, agents)
-            for speaker in speakers:
+            for agent in team.agents.values() if isinstance(team, GroupTeam) else ():
+                speaker = behind_filters(agent)
                 for memory in speaker.memory if isinstance(speaker, AssistantConfig) else ():
                     if isinstance(memory, StoreMemoryConfig) and memory.scope == "person":
-                        place = MemoPlace(team=name, scope="person", key=person)
-                        part = make_part(memory, place, self._imports)
-                        await part.clear()
-                        await part.close()
+                        yield name, memory
 
     async def aclose(self) -> None:
         """Close the model clients and the indexes of knowledge."""
@@ -267,7 +287,8 @@ class TeamFactory:
 
     def _memory_rule(self, name: str, call: ToolCall) -> ToolRule | None:
         """The rule for a tool that changes the asker's own memory."""
-        if call.name not in (REMEMBER, FORGET) or not self._remembers_privately(name):
+        own = call.own_output and call.name in (REMEMBER, FORGET)  # none of somebody's own
+        if not own or not self._remembers_privately(name):
             return None
         return ToolRule(
             action="allow",
@@ -417,6 +438,13 @@ def _description(config: TeamConfig) -> str:
     if isinstance(config, DemoTeam):
         return "The built-in demo: a front desk, a specialist with tools, and a reviewer."
     return config.description
+
+
+async def _clear(part: Memory) -> None:
+    try:
+        await part.clear()
+    finally:
+        await part.close()
 
 
 def _models_of(team: Team) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
 from gateway.content.documents import Documents
 from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, InboundMessage, MissingFile
-from gateway.errors import NotFound
+from gateway.errors import GatewayError, NotFound
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
@@ -37,8 +36,10 @@ from gateway.store.decisions import (
 from gateway.store.records import InboxKind, next_id
 from gateway.store.rulebook import JudgedMessage
 
-LOG = logging.getLogger("gateway")
-
+NOT_LISTED = (
+    "A store of the operator's may hold more, which is not listed here. /memory forget all deletes "
+    "it, too."
+)
 NOT_EVERYWHERE = "A store of the operator's could not be reached: entries may be left there."
 
 
@@ -64,23 +65,29 @@ class Intake:
         """See `Gateway.accept`."""
         message = await self._with_documents(message)
         accepted = await self._store.accept(self._judged(message), self._accepted)
-        if accepted.decision == MemoReply(delete=0):
-            return await self._forget(accepted, message.author)
-        return accepted
+        return await self._elsewhere(accepted, message.author)
 
-    async def _forget(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
-        """Delete the person's entries elsewhere, too, or say that they are left."""
-        try:
-            await self._using.teams.forget(person.id)
-        except Exception:  # of anybody's store
-            LOG.exception("not all stores have deleted what they remember of a person")
-            return replace(accepted, reply=f"{accepted.reply}\n{NOT_EVERYWHERE}")
-        return accepted
+    async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
+        """The reply to `/memory`, with what holds for stores of the operator."""
+        if not isinstance(accepted.decision, MemoReply):
+            return accepted
+        said = NOT_LISTED if self._using.teams.remembers_elsewhere() else ""
+        if accepted.decision.delete == 0:
+            try:
+                await self._using.teams.forget(person.id)
+                said = ""
+            except GatewayError:
+                said = NOT_EVERYWHERE
+        return replace(accepted, reply="\n".join(filter(None, (accepted.reply, said))))
 
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""
         judged = [self._judged(await self._with_documents(message)) for message in messages]
-        return await self._store.accept_all(judged, self._follow_up)
+        taken = await self._store.accept_all(judged, self._follow_up)
+        return [
+            await self._elsewhere(accepted, message.author)
+            for accepted, message in zip(taken, messages, strict=True)
+        ]
 
     async def _with_documents(self, message: InboundMessage) -> InboundMessage:
         """The message with its documents as text, if its author may write."""

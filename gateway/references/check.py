@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
+from gateway.base.paths import store_folder
 from gateway.budgets.price_list import PriceList
 from gateway.config.conversable import ConversableTeam
 from gateway.config.mcp import NAME, server_name
@@ -59,9 +60,17 @@ class _Checker:
                 if not re.match(NAME, name):
                     text = f"found {name!r}, expected a name of letters, digits, - and _"
                     yield Problem(path=(table, name), text=text)
+        yield from self._knowledge()
         for name, server in config.mcp.items():
             yield from self._lookup.sampling(("mcp", name), server)
         yield from cycles(config.teams)
+
+    def _knowledge(self) -> Iterator[Problem]:
+        store = (self._config.store.folder or store_folder()).resolve()
+        for name, knowledge in self._config.knowledge.items():
+            if knowledge.folder and store.is_relative_to(knowledge.folder.resolve()):
+                text = "found the folder of the store, whose threads agents would be shown"
+                yield Problem(path=("knowledge", name, "folder"), text=text)
 
     def _routes(self) -> Iterator[Problem]:
         """Routes and tools' cases with unknown platforms or teams."""

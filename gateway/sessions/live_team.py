@@ -18,6 +18,8 @@ from gateway.content.task import USER, speaker_line, without_imitations
 from gateway.conversation import Author
 from gateway.errors import TeamUnusable
 from gateway.events import HumanText, MessageFinished, MessageJoined, SessionEvent, TurnStarted
+from gateway.factory.memory import take_back
+from gateway.factory.ownership import all_parts
 from gateway.registry import Closer, TeamInfo, TeamSource
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionReader, SessionStore
@@ -26,6 +28,7 @@ from gateway.store.turn_records import Succession
 from teams import BaseGroupChat, Swarm
 from teams.base import DurableTeam, Team
 from teams.messages import BaseChatMessage, TextMessage
+from teams.model_context import ChatCompletionContext
 
 LOG = logging.getLogger("gateway")
 
@@ -176,6 +179,10 @@ class TeamChange:
             except TeamUnusable as error:
                 LOG.warning("thread %s: its team begins anew: %s", thread.id, error.__cause__)
             else:
+                if expected == "goes on":  # maybe without the memory that told it
+                    for part in all_parts(team):
+                        if isinstance(part, ChatCompletionContext):
+                            take_back(part)
                 await self._note(thread, info, GOES_ON if expected == "goes on" else "")
                 return live
             team = await self._build()

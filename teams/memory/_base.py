@@ -1,7 +1,7 @@
 """The interface of memories, and what they hold."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
@@ -11,6 +11,10 @@ from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
 from teams._components.component import ComponentBase
 from teams.model_context._contexts import ChatCompletionContext
+from teams.models._types import LLMMessage, SystemMessage, UserMessage
+
+TOLD = "memory-"
+"""Beginning of a memory's name as a source; no agent's name has a hyphen."""
 
 
 class MemoryMimeType(StrEnum):
@@ -101,3 +105,14 @@ class Memory(ComponentBase[BaseModel], ABC):
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what `save_state` gave."""
+
+
+def last_said(messages: Sequence[LLMMessage]) -> LLMMessage | None:
+    """The last message that is no memory's, and no instruction."""
+    return next((each for each in reversed(messages) if not _is_told(each)), None)
+
+
+def _is_told(message: LLMMessage) -> bool:
+    if isinstance(message, UserMessage):
+        return message.source.startswith(TOLD)
+    return isinstance(message, SystemMessage)

@@ -18,6 +18,7 @@ from teams.memory._base import (
     MemoryMimeType,
     MemoryQueryResult,
     UpdateContextResult,
+    last_said,
 )
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._types import LLMMessage, SystemMessage
@@ -63,9 +64,8 @@ class StoreMemory(Memory):
     @override
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
         messages = await model_context.get_messages()
-        # Another memory may have spoken last.
-        said = [each for each in messages if not isinstance(each, SystemMessage)]
-        found = await self.query(_words(said[-1])) if said else MemoryQueryResult(results=[])
+        said = last_said(messages)
+        found = await self.query(_words(said)) if said else MemoryQueryResult(results=[])
         if found.results:
             lines = [f"{number}. {hit.content}" for number, hit in enumerate(found.results, 1)]
             text = f"\n{self.heading}\n" + "\n".join(lines) + "\n"

@@ -110,6 +110,9 @@ class ScriptedTeams:
     def rule(self, team: str, call: ToolCall, asker: Author) -> ToolRule:
         return self.rules.get(call.name, self.rule_of_others)
 
+    def remembers_elsewhere(self) -> bool:
+        return False
+
     async def forget(self, person: str) -> None:
         pass
 

@@ -7,7 +7,14 @@ from typing_extensions import override
 from teams._base.cancellation import CancellationToken
 from teams.experimental.task_centric_memory._asking import recalled
 from teams.experimental.task_centric_memory._controller import MemoryController
-from teams.memory._base import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult
+from teams.memory._base import (
+    TOLD,
+    Memory,
+    MemoryContent,
+    MemoryMimeType,
+    MemoryQueryResult,
+    last_said,
+)
 from teams.memory._base import UpdateContextResult as Update
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._types import UserMessage
@@ -25,8 +32,8 @@ class Teachability(Memory):
 
     @override
     async def update_context(self, model_context: ChatCompletionContext) -> Update:
-        last = (await model_context.get_messages())[-1:]
-        said = last[0].content if last and isinstance(last[0], UserMessage) else ""
+        last = last_said(await model_context.get_messages())
+        said = last.content if isinstance(last, UserMessage) else ""
         text = said if isinstance(said, str) else "\n".join(p for p in said if isinstance(p, str))
         found = MemoryQueryResult(results=[])
         if text.strip():
@@ -35,7 +42,9 @@ class Teachability(Memory):
             await self._controller.consider_memo_storage(text)
         if found.results:
             notes = recalled([str(each.content) for each in found.results])
-            await model_context.add_message(UserMessage(content=notes, source="memory"))
+            await model_context.add_message(
+                UserMessage(content=notes, source=f"{TOLD}teachability")
+            )
         return Update(memories=found)
 
     @override

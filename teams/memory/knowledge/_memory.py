@@ -21,7 +21,14 @@ from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._base.documents import DocumentError
 from teams._base.safe_files import FileFacts
 from teams._components.component import Component
-from teams.memory._base import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
+from teams.memory._base import (
+    TOLD,
+    Memory,
+    MemoryContent,
+    MemoryQueryResult,
+    UpdateContextResult,
+    last_said,
+)
 from teams.memory.knowledge import _index as rows
 from teams.memory.knowledge._embeddings import EmbeddingEndpoint, EmbeddingError
 from teams.memory.knowledge._sources import (
@@ -48,7 +55,7 @@ BATCH, BATCH_SECONDS = 32, 60.0
 QUESTION_SECONDS, QUESTION_LENGTH = 5.0, 2000
 """Seconds for a question's vector, and characters of a question."""
 
-SOURCE = "knowledge"
+SOURCE = f"{TOLD}knowledge"
 """Author of the message with what was found."""
 _HEAD = (
     "A search for the last message found these passages, each between two lines with a random mark "
@@ -293,8 +300,9 @@ def _reason(error: Exception) -> str:
 
 
 def _question(messages: Sequence[LLMMessage]) -> str:
-    """The text of the last message."""
-    content = messages[-1].content if messages else ""
+    """The text of the last message of a person or an agent."""
+    said = last_said(messages)
+    content = said.content if said else ""
     parts = [content] if isinstance(content, str) else content
     return " ".join(part for part in parts if isinstance(part, str))
 

@@ -12,6 +12,7 @@ import teams.memory.knowledge._memory as memory_module
 from gateway.app.assemble import own_gateway, store_of, team_factory
 from gateway.app.check import check_config, dump_team
 from gateway.app.load import LoadedConfig, load_config
+from gateway.config.problems import ConfigError
 from gateway.events import InputRequested, MessageFinished
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -96,8 +97,9 @@ async def test_threads_are_told_what_is_found_and_it_counts_as_foreign_text(fold
 async def test_threads_share_one_memory_and_another_program_gets_its_own(folder: Path):
     loaded = config(folder)
     teams = team_factory(loaded, folder / "store")
-    built = [(await teams.build("desk", workdir=folder)).team for _ in range(2)]
-    memories = [cast("Any", team)._participants[0]._memory for team in built]
+    built = [await teams.build("desk", workdir=folder) for _ in range(2)]
+    assert all(each.holds.closes == () for each in built)  # one's end is not the other's
+    memories = [cast("Any", each.team)._participants[0]._memory for each in built]
     assert memories[0] == memories[1] == [teams.knowledge.memory("docs")]
     await teams.aclose()
     component = json.loads((await dump_team(loaded, "desk")).text)
@@ -120,3 +122,13 @@ async def test_check_counts_files_and_names_a_folder_that_is_not_there(folder: P
     assert not line.good
     assert line.text == f"cannot read {folder / 'dogs'}: No such file or directory"
     assert not (folder / "store/knowledge").exists()
+
+
+@pytest.mark.parametrize(("key", "folder_name"), [("config", "."), ("store", "data")])
+def test_a_folder_with_the_config_or_the_store_is_refused(folder: Path, key: str, folder_name: str):
+    changed = {
+        'folder = "docs"': f'folder = "{folder_name}"',
+        'folder = "store"': 'folder = "data/s"',
+    }
+    with pytest.raises(ConfigError, match=f"found the folder of the {key}, whose"):
+        config(folder, **changed)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -337,6 +338,19 @@ async def test_the_saved_thread_holds_no_copy_of_a_forgotten_entry(tmp_path):
     assert "Rumpelstiltskin" not in str(await team.save_state())
 
 
+async def test_a_team_that_lost_its_memory_has_lost_what_it_was_told(tmp_path):
+    async with desk(tmp_path) as served:
+        await served.say(ANN, "remember I like tea", "1")
+        assert "I like tea" in await served.say(ANN, "hello", "shared")
+        text = (tmp_path / "config.toml").read_text().replace("[teams.desk.memory]", "")
+        (tmp_path / "config.toml").write_text(text)
+        loaded = load_config(tmp_path / "config.toml")
+        changed = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
+        access = Everybody(["chat:T1:boss"])
+        await served.gateway.reconfigure(changed, access=access, limits=Limits())
+        assert await served.say(EVE, "hello", "shared") == "nothing"
+
+
 async def test_a_deleted_person_is_forgotten_by_every_team(tmp_path):
     async with desk(tmp_path, "scope = 'team'", ALLOW) as served:
         await served.say(ANN, "remember the door sticks", "1")
@@ -435,9 +449,19 @@ max_turns = 1
 agents.a = {}
 """
     teams = factory(tmp_path, "", inner)
-    call = ToolCall(key="k:1", id="1", name="remember", arguments="{}", agent=("a",))
+    call = ToolCall(
+        key="k:1", id="1", name="remember", arguments="{}", agent=("a",), own_output=True
+    )
     assert teams.rule("desk", call, ANN).action == "allow"
     assert teams.rule("outer", call, ANN).action == "ask"
+
+
+def test_a_tool_of_one_s_own_has_no_right_by_its_name(tmp_path):
+    teams = factory(tmp_path)
+    call = ToolCall(key="k:1", id="1", name="forget", arguments="{}", agent=("a",))
+    assert teams.rule("desk", call, ANN).action == "ask"
+    on_server = replace(call, own_output=True, server="notes")
+    assert teams.rule("desk", on_server, ANN).action == "ask"
 
 
 def test_a_memory_changes_a_team_and_none_leaves_it_as_it_was(tmp_path):

@@ -74,6 +74,15 @@ CONFIG = """
     type = "round_robin"
     max_turns = 1
     agents.reporter = { type = "openai" }
+    [teams.waiters]
+    type = "round_robin"
+    max_turns = 1
+    memory = {}
+    agents.waiter = {}
+    [teams.readers]
+    type = "round_robin"
+    max_turns = 1
+    agents.reader = { type = "file_surfer" }
     [teams.outer]
     type = "round_robin"
     participants = ["rigid"]
@@ -121,6 +130,8 @@ async def test_a_model_that_the_team_cannot_use_is_named_with_the_reason(tmp_pat
         "quick": "",
         "talker": "'worker' has tools, and this model calls no functions",
     }
+    assert "'waiter' has a memory" in problems(teams, "waiters")["talker"]
+    assert "'reader' has tools" in problems(teams, "readers")["talker"]
     assert set(problems(teams, "writers").values()) == {""}
     for team in ("rigid", "outer"):
         assert "'rigid' makes its own model clients" in problems(teams, team)["quick"]

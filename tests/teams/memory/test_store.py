@@ -13,7 +13,12 @@ from teams.memory import MemoryContent, MemoryMimeType
 from teams.memory import _store as stores
 from teams.memory._store import StoreMemory
 from teams.model_context import UnboundedChatCompletionContext
-from teams.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage
+from teams.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    UserMessage,
+)
 
 
 class Shelf(StoreMemory):
@@ -96,4 +101,6 @@ async def test_calls_have_no_words_and_results_have():
     result = FunctionExecutionResult(content="found", name="look", call_id="1", is_error=False)
     await context.add_message(FunctionExecutionResultMessage(content=[result]))
     await shelf.update_context(context)
-    assert shelf.asked == ["", "found"]
+    await context.add_message(UserMessage(content="quoted", source="memory-knowledge"))
+    await shelf.update_context(context)
+    assert shelf.asked == ["", "found", "found"]

@@ -49,7 +49,7 @@ async def test_advice_of_one_conversation_helps_in_the_next(tmp_path: Path):
     _, question, notes = second.create_calls[0]["messages"]
     assert question.content == "Tell me the distance from Vienna to Graz."
     assert isinstance(notes, UserMessage)
-    assert notes.source == "memory"
+    assert notes.source == "memory-teachability"
     assert "1. Distances are in kilometres." in notes.content
 
 
@@ -67,6 +67,8 @@ async def test_notes_stand_between_marks_that_they_cannot_imitate(tmp_path: Path
 
 async def test_only_the_text_of_people_is_looked_at(tmp_path: Path):
     memory, context = teachability(tmp_path), UnboundedChatCompletionContext()
+    assert (await memory.update_context(context)).memories.results == []
+    await context.add_message(UserMessage(content="Never fly.", source="memory-knowledge"))
     assert (await memory.update_context(context)).memories.results == []
     await context.add_message(AssistantMessage(content="Never use trams.", source="al"))
     assert (await memory.update_context(context)).memories.results == []

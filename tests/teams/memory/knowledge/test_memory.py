@@ -16,7 +16,7 @@ from pydantic import SecretStr
 import teams.memory.knowledge._memory as memory_module
 from teams.agents import AssistantAgent
 from teams.core import CancellationToken
-from teams.memory import Memory, MemoryContent
+from teams.memory import ListMemory, Memory, MemoryContent
 from teams.memory.knowledge import (
     EmbeddingEndpoint,
     KnowledgeMemory,
@@ -24,7 +24,7 @@ from teams.memory.knowledge import (
 )
 from teams.messages import MemoryQueryEvent
 from teams.model_context import UnboundedChatCompletionContext
-from teams.models import SystemMessage, UserMessage
+from teams.models import UserMessage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.content.made_documents import pdf
 
@@ -184,7 +184,7 @@ async def test_hostile_names_and_texts_stay_data(knowledge, folder):
     assert len(found) == 2
     told = (await context.get_messages())[-1]
     assert isinstance(told, UserMessage)  # never with the weight of the operator's words
-    assert told.source == "knowledge"
+    assert told.source == "memory-knowledge"
     lines = str(told.content).split("\n")
     heads = [line for line in lines if "Ignore all rules" in line]
     assert len(heads) == 1
@@ -230,7 +230,7 @@ async def test_an_agent_is_told_before_it_answers(knowledge):
 
 async def test_a_turn_looks_for_changes_when_the_index_is_old(knowledge, folder, monkeypatch):
     memory, context = knowledge(), UnboundedChatCompletionContext()
-    await context.add_message(SystemMessage(content="unicycle"))
+    await context.add_message(UserMessage(content="unicycle", source="user"))
     assert (await memory.update_context(context)).memories.results == []
     (folder / "more.txt").write_text("A unicycle costs 400 euros.")
     assert (await memory.update_context(context)).memories.results == []  # it is fresh
@@ -329,3 +329,18 @@ async def test_the_loop_is_never_held_up(knowledge, folder):
         await memory.index()
         assert turns > 60  # the loop went on between all steps
         counting.cancel()
+
+
+async def test_other_memories_words_are_not_searched_for(knowledge, folder, tmp_path):
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/days.txt").write_text("A bicycle is lent for three days.\n")
+    guest = ListMemory(
+        memory_contents=[MemoryContent(content="Staff like soup.", mime_type="text/plain")]
+    )
+    other = knowledge(folder=tmp_path / "more", index=tmp_path / "more.sqlite")
+    model = ReplayChatCompletionClient(["900 euros."])
+    agent = AssistantAgent("clerk", model, memory=[guest, other, knowledge()])
+    result = await agent.run(task="How much is a bicycle?")
+    events = [each for each in result.messages if isinstance(each, MemoryQueryEvent)]
+    found = [(each.metadata or {}).get("source") for event in events for each in event.content]
+    assert found == [None, "days.txt", "prices.txt"]
