@@ -138,7 +138,7 @@ def test_systemd_reads_the_unit_without_a_complaint(config, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("name", ["it's", 'a "b"', "a\\b", "a\tb"])
 def test_a_program_that_systemd_would_refuse_gets_no_unit(config, name):
-    made = service.Service(config, machine=False, program=Path("/opt", name, "parley"))
+    made = service.Service(config, machine=False, program=Path("/usr/local/lib", name, "parley"))
     with pytest.raises(service.ServiceError, match="systemd starts no program"):
         made.unit(Path("/var/lib/parley"))
 
@@ -146,6 +146,6 @@ def test_a_program_that_systemd_would_refuse_gets_no_unit(config, name):
 @pytest.mark.parametrize("name", ["ends in \\", "ends in ", "in two\nlines"])
 def test_a_folder_that_no_unit_can_hold_is_refused(config, name):
     odd = config.parent / name / "config.toml"
-    made = service.Service(odd, machine=False, program=Path("/opt/parley"))
+    made = service.Service(odd, machine=False, program=Path("/usr/local/lib/parley/bin/parley"))
     with pytest.raises(service.ServiceError, match="no unit can hold"):
         made.unit(Path("/var/lib/parley"))
