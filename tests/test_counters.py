@@ -320,8 +320,8 @@ async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(t
                 tasks = tasks or asyncio.all_tasks()
         assert asyncio.all_tasks() == tasks
     # Two take the message, seven begin the turn, seven end it with the answer. SQLite tells of a
-    # statement again for each step of its triggers, which keep the figures: 18 times.
-    assert len(said[5]) == 16 + 18
+    # statement again for each step of its triggers, which keep the figures: 13 times.
+    assert len(said[5]) == 16 + 13
     assert said[100] == said[5]
 
 

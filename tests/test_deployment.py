@@ -192,7 +192,7 @@ OF_HISTOGRAMS = re.compile(r"_(?:bucket|sum|count)$")
 
 def metric_names() -> set[str]:
     """Names of all metrics that a gateway tells of."""
-    counts = Counts(threads={}, inbox={}, refused={}, turns={}, open_requests=0)
+    counts = Counts(threads={}, inbox={}, refused={}, open_requests=0)
     status = Status(pid=1, since=0.0, running=0, live=0, counts=counts)
     page = metrics_page(Metrics(), status, ROOT, ROOT / "parley.log").decode()
     return set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))

@@ -10,17 +10,19 @@ import gc
 import json
 import logging
 import os
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
 from gateway.app.serve import rare_collections
+from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.sqlite.store import SqliteStore
@@ -29,6 +31,23 @@ OPERATOR = Author(id="local:operator")
 SENDERS = 64
 TEXT = "A question of the length that questions in chats have, about one line and a half, no more."
 Figures = dict[str, list[float]]
+_MANY = "WITH RECURSIVE s (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i + 1 < {}) INSERT"
+GENERATED = (
+    f"{_MANY.format(':threads')} INTO threads (id, key, team, definition, created_at, updated_at)"
+    " SELECT 't' || i, 'slack/T1/C1/' || i || '/', 'solo', '', i, i FROM s",
+    f"{_MANY.format(':messages')} INTO turns (id, thread, n, status, destination, started_at)"
+    " SELECT 'u' || i, 't' || (i / 50), i % 50 + 1, 'done', '', i FROM s",
+    f"{_MANY.format(':messages')} INTO inbox (conversation, thread, turn, kind, outcome, author,"
+    " author_name, text, received_at) SELECT '', 't' || (i / 50), 'u' || i, 'message', 'turn',"
+    " 'slack:T1:' || (i % 3000), 'Ann', 'A question.', i FROM s",
+    f"{_MANY.format(':messages')} INTO outbox (key, thread, place, item, n, seq, status, first_at,"
+    " at) SELECT 'k' || i, 't' || (i / 50), '', 'i', 0, i, 'delivered', i, i FROM s",
+    f"{_MANY.format(':messages')} INTO usage SELECT 't' || (i / 50), 'u' || i, 'gpt', '', 'solo',"
+    " 'slack:T1', 1000, 200, 0.01, 1, 1700000000 + i FROM s",
+    f"{_MANY.format(':threads')} INTO gaps (platform, workspace, place, threaded, since, until,"
+    " returned, newest) SELECT 'slack', 'T1', 'slack/T1/C1/' || i || '/', 1, 1, 2, 3, 4 FROM s",
+)
+"""Statements that fill a store after a long pause: fifty messages and turns in each thread."""
 
 
 @asynccontextmanager
@@ -202,6 +221,28 @@ async def written(sizes: list[int]) -> Figures:
     return figures
 
 
+async def figures(messages: int) -> Figures:
+    """Show the figures of a store with so many messages, which SQL has made."""
+    samples: Figures = {}
+    with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
+        store = SqliteStore(Path(folder))
+        async with store.own():
+            pass
+        with closing(sqlite3.connect(store.path)) as connection, connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            for statement in GENERATED:
+                connection.execute(statement, {"messages": messages, "threads": messages // 50})
+        async with Gateway(store, OneTeam(lambda: solo(DoNothing()))) as gateway:
+            for _ in range(20):
+                start = time.perf_counter()
+                status = await gateway.status()
+                seen = time.perf_counter()
+                metrics_page(gateway.vitals, status, store.folder, None)
+                samples.setdefault("status", []).append(seen - start)
+                samples.setdefault("scrape", []).append(time.perf_counter() - start)
+    return samples
+
+
 async def rest(gateway: Gateway, turns: int) -> None:
     """Wait until so many turns were run.
 
@@ -228,6 +269,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "end_to_end": end_to_end,
     "memory": memory,
     "written": written,
+    "figures": figures,
 }
 
 

@@ -17,13 +17,14 @@ MESSAGES = 2000
 
 
 def run(*, quick: bool) -> Table:
-    """Measure. Takes about ten seconds, or a minute and a half."""
+    """Measure. Takes about ten seconds, or two minutes."""
     table = Table(title="Gateway", columns=(OURS, OTHER), ratio="ratio")
     table.rows += _accept(10 if quick else 50)
     table.rows += _first_event(30 if quick else 200)
     table.rows += _end_to_end(100 if quick else 1000)
     table.rows += _memory(500 if quick else 10_000)
     table.rows += _written([20, 200] if quick else [20, 200, 2000])
+    table.rows += _figures(20_000 if quick else 1_000_000)
     return table
 
 
@@ -130,6 +131,19 @@ def _written(sizes: list[int]) -> list[Row]:
         )
     )
     return [*rows, _row("commits of a turn", "", found[f"{sizes[-1]}: commits"])]
+
+
+def _figures(messages: int) -> list[Row]:
+    found = _measured("figures", messages)
+    return [
+        Row(
+            name=f"{what} over {messages:,} messages",
+            unit="s",
+            cells={OURS: Figures.of(samples)},
+            target=Target(at_most=0.02),
+        )
+        for what, samples in found.items()
+    ]
 
 
 def _row(name: str, unit: str, samples: list[float]) -> Row:

@@ -72,7 +72,7 @@ class Service:
         own = {
             "Environment": _quoted(f"PARLEY_CONFIG={self.config}"),
             "EnvironmentFile": f"-{_escaped(str(self.environment))}",
-            "ExecStart": f"{_quoted(str(self.program)).replace('$', '$$')} serve",
+            "ExecStart": f"{_executable(self.program)} serve",
             "WorkingDirectory": _escaped(str(self.config.parent)),
         }
         if not self.machine:
@@ -183,9 +183,22 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"' if re.search(r"[\s\"'\\]", text) else escaped
 
 
+def _executable(program: Path) -> str:
+    """The program as a command's first word, in which systemd replaces no `$`."""
+    if re.search(r"[\x00-\x1f\x7f\"'\\]", str(program)):
+        raise ServiceError(
+            f"systemd starts no program whose path has quotes, backslashes or tabs: {program}. "
+            "Install Parley elsewhere."
+        )
+    return _quoted(str(program))
+
+
 def _escaped(text: str) -> str:
-    if "\n" in text:
-        raise ServiceError(f"The path {text!r} has a line break, which no unit can hold.")
+    if "\n" in text or text.endswith(("\\", " ", "\t")):
+        raise ServiceError(
+            f"The path {text!r} has a line break, or ends in a space or backslash, which no unit "
+            "can hold."
+        )
     return text.replace("%", "%%")
 
 

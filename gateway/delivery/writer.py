@@ -349,6 +349,7 @@ class Writer:
                     await self._give_up(row.reason)
             case SendRetry(delay=None):
                 if not await self._backoff.wait():
+                    self._count(row, "failed")
                     await self._give_up("the platform could not be reached")
             case SendRetry(delay=delay):
                 self._host.count_wait(self._surface.platform, delay or 0.0)

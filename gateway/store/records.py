@@ -363,7 +363,6 @@ class Counts:
     """Accepted messages by their outcome; those "queued" have none yet."""
     refused: Mapping[str, int]
     """Those that were refused, by the reason."""
-    turns: Mapping[str, int]
     open_requests: int
     outbox: Mapping[str, int] = field(default_factory=dict[str, int])
     """Messages of platforms by how far they are: pending, attempting, delivered, failed."""

@@ -247,8 +247,7 @@ async def settled(gateway: Gateway) -> None:
     async with asyncio.timeout(60):
         while True:
             counts = (await gateway.status()).counts
-            open_turns = sum(counts.turns.get(s, 0) for s in ("running", "paused", "waiting"))
-            busy = counts.inbox.get("queued") or open_turns
+            busy = counts.inbox.get("queued") or set(counts.threads) & {"working", "waiting"}
             if not busy and not await gateway.store.undelivered_threads("chat"):
                 return
             await asyncio.sleep(0.02)

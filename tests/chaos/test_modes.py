@@ -113,10 +113,7 @@ class Scene:
             async with asyncio.timeout(20):
                 while True:
                     counts = (await gateway.status()).counts
-                    if not counts.inbox.get("queued") and not set(counts.turns) & {
-                        "running",
-                        "paused",
-                    }:
+                    if not counts.inbox.get("queued") and "working" not in counts.threads:
                         break
                     await asyncio.sleep(0.01)
             thread = (await gateway.threads())[0].id

@@ -16,7 +16,6 @@ _WINDOWS: Mapping[str, CalendarWindow] = {"today": "day", "this month": "month"}
 _STATES = (
     ("threads", "state"),
     ("inbox", "outcome"),
-    ("turns", "status"),
     ("requests", "state"),
     ("outbox", "status"),
 )
@@ -26,9 +25,10 @@ _COUNTED = (
     "SELECT 'refused', reason, COUNT(*) FROM inbox WHERE outcome = 'refused' GROUP BY 2",
     f"SELECT 'feedback', {_VERDICT}, COUNT(*) FROM feedback GROUP BY 2",
 )
+_UNREAD = "SELECT 'unread', platform, COUNT(DISTINCT place) FROM gaps GROUP BY 2"
 _USED = (
-    "SELECT CAST(at / 86400 AS INTEGER), SUM(prompt_tokens + completion_tokens), SUM(cost)"
-    " FROM usage GROUP BY 1"
+    "SELECT CAST(at / 86400 AS INTEGER) AS day,"
+    " SUM(prompt_tokens + completion_tokens) AS tokens, SUM(cost) AS cost FROM usage GROUP BY 1"
 )
 _USED_SINCE = (
     "SELECT COALESCE(SUM(tokens), 0) AS tokens, COALESCE(SUM(cost), 0.0) AS cost"
@@ -36,15 +36,18 @@ _USED_SINCE = (
 )
 _OLDEST = "SELECT MIN(first_at) AS at FROM outbox WHERE status IN ('pending', 'attempting')"
 
-_ALL = " UNION ALL ".join(_COUNTED)
+_ALL = " UNION ALL ".join((*_COUNTED, _UNREAD))
 
 FALSE_COUNT = (
     f"SELECT NULL AS thread FROM (SELECT * FROM ({_ALL}) EXCEPT SELECT * FROM tallies) UNION ALL"
     f" SELECT NULL FROM (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({_ALL}))"
+    " UNION ALL SELECT NULL FROM (SELECT day, tokens, cost FROM used_days"
+    f" UNION ALL SELECT day, -tokens, -cost FROM ({_USED}))"
+    " GROUP BY day HAVING SUM(tokens) <> 0 OR ABS(SUM(cost)) > 0.001"
 )
 """Query with a row where the kept figures are not those of the rows."""
 COUNTING_VIEWS = (
-    f"CREATE TEMP VIEW tallies (name, value, n) AS {_ALL}",
+    f"CREATE TEMP VIEW tallies (name, value, n) AS {' UNION ALL '.join(_COUNTED)}",
     f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {_USED}",
 )
 """Stand-ins for the kept figures in a store that has none yet."""
@@ -65,7 +68,6 @@ def counts(connection: Connection, now: float) -> Counts:
         threads=found.get("threads", {}),
         inbox=found.get("inbox", {}),
         refused=found.get("refused", {}),
-        turns=found.get("turns", {}),
         open_requests=found.get("requests", {}).get("open", 0),
         tokens={name: row["tokens"] if row else 0 for name, row in used.items()},
         cost={name: max(0.0, row["cost"]) if row else 0.0 for name, row in used.items()},
@@ -79,6 +81,5 @@ def count_anew(connection: Connection) -> None:
     """Count all rows, where the kept figures can't be trusted."""
     connection.execute("DELETE FROM tallies")
     connection.execute("DELETE FROM used_days")
-    for query in _COUNTED:
-        connection.execute(f"INSERT INTO tallies {query}")
+    connection.execute(f"INSERT INTO tallies {_ALL}")
     connection.execute(f"INSERT INTO used_days {_USED}")

@@ -113,7 +113,7 @@ def finish_page(connection: Connection, page: ReadPage) -> None:
 def missed_counts(connection: Connection) -> MissedCounts:
     """The rest of the work list, and the messages found."""
     unread = connection.fetch(
-        "SELECT platform AS name, COUNT(DISTINCT place) AS n FROM gaps GROUP BY platform"
+        "SELECT value AS name, n FROM tallies WHERE name = 'unread' AND n > 0"
     )
     found = connection.fetch("SELECT verdict AS name, SUM(n) AS n FROM missed GROUP BY verdict")
     return MissedCounts(

@@ -119,9 +119,11 @@ def test_the_machines_unit_is_not_made_for_a_program_in_somebodys_home(config, h
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze")
-@pytest.mark.parametrize("machine", [True, False])
-def test_systemd_reads_the_unit_without_a_complaint(config, tmp_path, machine):
-    program = tmp_path / "some where" / "parley"
+@pytest.mark.parametrize("machine", [True, False], ids=["machine", "user"])
+@pytest.mark.parametrize("folder", ["some where", "a$b ${HOME}"])
+def test_systemd_reads_the_unit_without_a_complaint(config, tmp_path, monkeypatch, machine, folder):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    program = tmp_path / folder / "parley"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -130,5 +132,20 @@ def test_systemd_reads_the_unit_without_a_complaint(config, tmp_path, machine):
     scope = [] if machine else ["--user"]
     command = ["systemd-analyze", *scope, "verify", "--man=no", str(unit)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
-    complaints = [each for each in checked.stderr.splitlines() if "parley" in each]
+    complaints = [e for e in checked.stderr.splitlines() if "parley" in e or "Failed" in e]
     assert complaints == []
+
+
+@pytest.mark.parametrize("name", ["it's", 'a "b"', "a\\b", "a\tb"])
+def test_a_program_that_systemd_would_refuse_gets_no_unit(config, name):
+    made = service.Service(config, machine=False, program=Path("/usr/local/lib", name, "parley"))
+    with pytest.raises(service.ServiceError, match="systemd starts no program"):
+        made.unit(Path("/var/lib/parley"))
+
+
+@pytest.mark.parametrize("name", ["ends in \\", "ends in ", "in two\nlines"])
+def test_a_folder_that_no_unit_can_hold_is_refused(config, name):
+    odd = config.parent / name / "config.toml"
+    made = service.Service(odd, machine=False, program=Path("/usr/local/lib/parley/bin/parley"))
+    with pytest.raises(service.ServiceError, match="no unit can hold"):
+        made.unit(Path("/var/lib/parley"))

@@ -145,6 +145,7 @@ async def test_a_platform_that_stays_away_is_given_up_after_hours(tmp_path: Path
         await all_told(gateway, clock, 300.0)
         assert (await gateway.store.delivery(story.thread)).gone
         assert (await gateway.store.counts()).outbox == {"failed": 1}
+        assert gateway.vitals.parts == {"failed": 1}
 
 
 async def test_a_machine_that_slept_for_days_gives_no_thread_up(tmp_path: Path) -> None:
