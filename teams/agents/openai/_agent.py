@@ -98,6 +98,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         *,
         model_client_stream: bool = False,
     ) -> None:
+        given: dict[str, Any] = {**locals(), "model_client_stream": model_client_stream or None}
         from teams.models.openai._responses import ResponsesClient  # for start-up
 
         self._hosted, here = split_tools(tools or (), model)
@@ -116,18 +117,8 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         super().__init__(
             name, description, asking, instructions, here, stream=model_client_stream, keeps=store
         )
-        self._config = OpenAIAgentConfig(
-            name=name,
-            description=description,
-            model=model,
-            instructions=instructions,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            json_mode=json_mode,
-            store=store,
-            truncation=truncation,
-            model_client_stream=model_client_stream or None,
-        )
+        kept = OpenAIAgentConfig.model_fields.keys() - {"tools"}
+        self._config = OpenAIAgentConfig(**{field: given[field] for field in kept})
 
     _state_type = OpenAIAgentState
     _state_fields = (HistoryField(), *HostedAgent._state_fields[1:])
