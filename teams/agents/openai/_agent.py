@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
@@ -18,8 +18,6 @@ from teams.models._errors import BadCredentials
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
-
-Truncation = Literal["auto", "disabled"]
 
 
 class OpenAIAgentConfig(BaseModel, defer_build=True):
