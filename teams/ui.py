@@ -14,7 +14,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from teams._base.cancellation import CancellationToken
-from teams._base.extras import require_packages
 from teams._base.image import Image
 from teams._base.threads import in_daemon_thread
 from teams._contract.agent import Response
@@ -92,6 +91,8 @@ async def RichConsole(
     Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra
     `rich` is missing.
     """
+    from teams._base.extras import require_packages  # for start-up
+
     require_packages("RichConsole needs", "rich", "rich")
     printer = _PanelPrinter(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
     return await _print(stream, printer, user_input_manager)

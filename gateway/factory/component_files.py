@@ -282,7 +282,7 @@ def _set(variable: str) -> list[str]:
 def _openai_server(
     address: str | None, key: str = "OPENAI_API_KEY", *, given: object = None
 ) -> Iterator[Allowance]:
-    """A server of OpenAI's kind, with the variable that holds its key if none is given."""
+    """A server of OpenAI's kind, and the variable with its key."""
     variables = [] if given else [key]
     address = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
