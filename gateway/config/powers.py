@@ -92,7 +92,7 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
             yield Power("folder", text)
         if key == "init_command":
             yield Power("command", text)
-    if path[0] == "knowledge" and key == "folder":
+    if path[0] in ("knowledge", "teams") and key == "folder":
         yield Power("folder", text)
     if path in STATE and not _is_inside(text):
         yield Power("folder", text)

@@ -26,6 +26,7 @@ _OPENAI: Mapping[str, Any] = dict[str, Any].fromkeys(
 _ONLY_OURS: Mapping[str, Mapping[str, Any]] = {
     "teams.agents.CodeExecutorAgent": {"max_retries_on_error": 0},
     "teams.agents.file_surfer.FileSurfer": {"base_path": _NO_VALUE},
+    "teams.agents.web_surfer.MultimodalWebSurfer": {"allow": _NO_VALUE},
     "teams.conditions.TextMentionTermination": {"sources": _NO_VALUE},
     "teams.code_executors.jupyter.JupyterCodeExecutor": {"work_mb": _NO_VALUE},
     "teams.code_executors.local.LocalCommandLineCodeExecutor": {"work_mb": _NO_VALUE},

@@ -146,7 +146,6 @@ _NOT_LOADED_THERE = frozenset(
         "AzureAISearchTool",
         "ChatCompletionClientSampler",
         "McpSessionHost",
-        "MultimodalWebSurfer",
         "RunElicitor",
         "StaticRootsProvider",
         "StdioElicitor",

@@ -474,17 +474,20 @@ def test_every_kind_of_component_is_among_the_cases(parley: dict[str, dict[str, 
     counterparts = {name: autogen_provider(name) for name in known_providers()}
     only_ours = [name for name, theirs in counterparts.items() if theirs is None]
     later = (
-        *("teams.agents.web_surfer.", "teams.conversable.", "teams.tools.azure."),
+        *("teams.conversable.", "teams.tools.azure."),
         "teams.tools.mcp.",
     )
     assert [name for name in only_ours if not name.startswith(later)] == [
-        "teams.models.fallback.FallbackChatCompletionClient"
+        "teams.memory.knowledge.KnowledgeMemory",
+        "teams.models.fallback.FallbackChatCompletionClient",
     ]
-    # AutoGen's environment has no packages of stores and documents, without which these modules
-    # can't be imported.
+    # AutoGen's environment has no packages of stores, browsers, notebooks and documents, without
+    # which these modules can't be imported.
     absent = (
         "autogen_ext.agents.file_surfer.",
+        "autogen_ext.agents.web_surfer.",
         "autogen_ext.cache_store.redis.",
+        "autogen_ext.code_executors.jupyter.",
         "autogen_ext.memory.",
     )
     theirs = [each for each in counterparts.values() if each and not each.startswith(absent)]

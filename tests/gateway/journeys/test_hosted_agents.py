@@ -101,6 +101,7 @@ async def test_a_tool_waits_for_its_approval_over_the_death_of_the_process(tmp_p
     assert "100,000 tokens today at a cost of 100.00" in status
 
 
+@pytest.mark.chaos
 async def test_an_answer_that_was_under_way_is_asked_for_again(tmp_path: Path) -> None:
     async with FakeOpenAI() as server:
         server.script(Reply(text="One two three", gate=server.gate), DONE)

@@ -95,6 +95,7 @@ async def test_cancelling_interrupts_and_a_server_that_is_gone_ends_the_kernel(s
     await executor.stop()
 
 
+@pytest.mark.chaos
 async def test_a_client_manages_kernels_and_asks_them(server):
     client = JupyterClient(address(server))
     assert list(await client.list_kernel_specs()) == ["python3"]
@@ -132,6 +133,7 @@ async def test_errors_name_the_server_and_never_its_token(server):
     assert JupyterConnectionInfo("host", True).url("ws", "kernels") == "wss://host/api/kernels"
 
 
+@pytest.mark.chaos
 async def test_a_server_in_a_container_starts_and_stops_with_its_executor(engine, server, tmp_path):
     server.refusals = 2  # it takes a moment
     container = DockerJupyterServer(

@@ -127,6 +127,7 @@ STUBBORN = (
 )
 
 
+@pytest.mark.chaos
 async def test_a_lost_kernel_is_told_of_once_and_leaves_nothing(tmp_path):
     executor = JupyterCodeExecutor(timeout=1, output_dir=tmp_path)
     code = "import os, subprocess\nprint(os.getpid(), subprocess.Popen(['sleep', '60']).pid)"

@@ -60,6 +60,10 @@ def test_a_component_of_autogen_loads_and_comes_back(provider: str):
     assert {key: dumped.config[key] for key in config} == config
     again = ChatAgent.load_component(ComponentModel.model_validate(dumped.model_dump()))
     assert again.dump_component() == dumped
+    theirs = surfer.dump_component(provider="autogen")
+    assert theirs.provider == "autogen_ext.agents.web_surfer.MultimodalWebSurfer"
+    with pytest.raises(NotImplementedError, match="allow"):
+        MultimodalWebSurfer("surfer", model(), allow=["here"]).dump_component(provider="autogen")
 
 
 def test_what_can_not_work_is_refused_at_once():
