@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import os
 import re
 import sys
@@ -92,10 +91,9 @@ async def RichConsole(
     Chunks are not shown. The parameters are those of `Console`. Raises ImportError if the extra
     `rich` is missing.
     """
-    if importlib.util.find_spec("rich") is None:
-        raise ImportError(
-            "RichConsole needs the extra 'rich': pip install \"parley-gateway[rich]\"."
-        )
+    from teams._base.extras import require_packages  # for start-up
+
+    require_packages("RichConsole needs", "rich", "rich")
     printer = _PanelPrinter(inline_images=not no_inline_images and _in_iterm(), stats=output_stats)
     return await _print(stream, printer, user_input_manager)
 

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,6 +20,7 @@ from gateway.app.load import load_config
 from gateway.base.describe import describe
 from gateway.base.paths import store_folder
 from gateway.errors import GatewayError
+from teams.safe_files import write_file
 
 SYSTEM_FOLDER = Path("/etc/systemd/system")
 ACCOUNT = "parley"
@@ -214,12 +214,8 @@ def _read(path: Path) -> str | None:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=".parley-", delete=False
-        ) as file:
-            file.write(text)
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        write_file(path.parent, path.name, text.encode())
+        path.chmod(0o644)
     except PermissionError as error:
         raise ServiceError(f"{path} can't be written. Run it as root: sudo parley ...") from error
     except OSError as error:

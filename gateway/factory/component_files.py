@@ -220,15 +220,12 @@ def _http(config: Any) -> Iterator[Allowance]:
 
 
 def _openai(config: Any) -> Iterator[Allowance]:
-    address = config.address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    variables = [] if config.given_key else [config.key_variable]
-    yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+    yield from _openai_server(config.address, config.key_variable, given=config.given_key)
 
 
 def _openai_agent(config: Any) -> Iterator[Allowance]:
     """OpenAI, and the tools that run there."""
-    address = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    yield from _client(address, ["OPENAI_API_KEY", *_set("OPENAI_CUSTOM_HEADERS")])
+    yield from _openai_server(None)
     for tool in config.hosted():
         yield AllowedHosted(hosted=tool)
 
@@ -269,9 +266,7 @@ def _azure_search(config: Any) -> Iterator[Allowance]:
     yield from _client(config.endpoint, variables.get(config.given_key, []))
     if provider := config.embedding_provider:
         key = "OPENAI_API_KEY" if provider == "openai" else "AZURE_OPENAI_API_KEY"
-        address = config.openai_endpoint or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        own = [] if config.openai_api_key else [key]
-        yield from _client(address, [*own, *_set("OPENAI_CUSTOM_HEADERS")])
+        yield from _openai_server(config.openai_endpoint, key, given=config.openai_api_key)
 
 
 def _ollama(config: Any) -> Iterator[Allowance]:
@@ -282,6 +277,15 @@ def _ollama(config: Any) -> Iterator[Allowance]:
 def _set(variable: str) -> list[str]:
     """The variable, if set: the SDK sends it beside the key."""
     return [variable] if os.environ.get(variable) else []
+
+
+def _openai_server(
+    address: str | None, key: str = "OPENAI_API_KEY", *, given: object = None
+) -> Iterator[Allowance]:
+    """A server of OpenAI's kind, and the variable with its key."""
+    variables = [] if given else [key]
+    address = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
 
 
 def _client(address: str, variables: list[str]) -> Iterator[Allowance]:
@@ -344,9 +348,7 @@ def _knowledge(config: Any) -> Iterator[Allowance]:
     for address in config.addresses:
         yield AllowedAddress(base_url=origin_of(address))
     if (endpoint := config.embeddings) is not None:
-        address = endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        variables = [] if endpoint.given_key else ["OPENAI_API_KEY"]
-        yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+        yield from _openai_server(endpoint.base_url, given=endpoint.given_key)
 
 
 def _chroma(config: Any) -> Iterator[Allowance]:
@@ -361,9 +363,7 @@ def _chroma(config: Any) -> Iterator[Allowance]:
         raise ValueError(f"found {chroma.host!r}, expected the name of Chroma's host alone")
     vectors = chroma.embedding_function_config
     if vectors.function_type == "openai":
-        variables = [] if vectors.given_key else ["OPENAI_API_KEY"]
-        address = os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-        yield from _client(address, [*variables, *_set("OPENAI_CUSTOM_HEADERS")])
+        yield from _openai_server(None, given=vectors.given_key)
     else:
         yield AllowedAddress(base_url=_MODELS[vectors.function_type])
 

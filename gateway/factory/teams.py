@@ -21,13 +21,9 @@ from gateway.config.agents import (
     AgentConfig,
     AssistantConfig,
     CodeExecutorConfig,
-    CoderConfig,
-    FileSurferConfig,
     MessageFilterConfig,
-    OpenAIConfig,
     SocietyOfMindConfig,
     UserProxyConfig,
-    WebSurferConfig,
     behind_filters,
 )
 from gateway.config.conversable import ConversableTeam
@@ -379,14 +375,6 @@ class TeamFactory:
 
     def _agent_labels(self, name: str, agent: AgentConfig) -> dict[str, str]:
         match agent:
-            case (
-                AssistantConfig()
-                | OpenAIConfig()
-                | FileSurferConfig()
-                | CoderConfig()
-                | WebSurferConfig()
-            ):
-                return {name: self._models.label(agent.model)}
             case CodeExecutorConfig():
                 return {name: "" if agent.model is None else self._models.label(agent.model)}
             case UserProxyConfig():
@@ -397,7 +385,7 @@ class TeamFactory:
                 inner = self._labels(agent.team, self._config.teams[agent.team])
                 return inner | {name: self._models.label(agent.model)}
             case _:
-                assert_never(agent)
+                return {name: self._models.label(agent.model)}
 
     def _is_written_here(self, name: str) -> bool:
         """True if the config alone defines the team, without files or Python."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Mapping
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field
 from typing_extensions import override
@@ -33,7 +34,13 @@ class HostedFilesState(BaseState):
 class HostedFilesAgent(HostedAgent, ABC):
     """An agent with files at the provider; without a component form."""
 
-    def _set_up_files(self, kinds: Iterable[str], resources: Mapping[str, Any] | None) -> None:
+    _batches: ClassVar[attrgetter[Any]]
+    """The part of the SDK's client that indexes files."""
+
+    def _set_up_files(
+        self, sdk: Any, kinds: Iterable[str], resources: Mapping[str, Any] | None
+    ) -> None:
+        self._sdk = sdk
         self._kinds, self._given = set(kinds), dict(resources or {})
         self._code_file_ids: list[str] = []
         self._uploaded_file_ids: list[str] = []
@@ -55,18 +62,6 @@ class HostedFilesAgent(HostedAgent, ABC):
     async def _send(self, path: str) -> str:
         """Upload a file; its id."""
 
-    @abstractmethod
-    async def _make_store(self) -> str:
-        """Make a vector store; its id."""
-
-    @abstractmethod
-    async def _index(self, store: str, files: list[str]) -> str:
-        """Index the files; the end of it, "completed" if all are there."""
-
-    @abstractmethod
-    async def _drop(self, kind: str, name: str) -> None:
-        """Delete a "file" or a "store"."""
-
     async def on_upload_for_code_interpreter(
         self, file_paths: str | Iterable[str], cancellation_token: CancellationToken
     ) -> None:
@@ -84,10 +79,13 @@ class HostedFilesAgent(HostedAgent, ABC):
         if "file_search" not in self._kinds:
             raise ValueError("This agent has no tool 'file_search': nothing would be found.")
         if self._vector_store_id is None:
-            self._vector_store_id = await _within(self._make_store(), cancellation_token)
+            made = await _within(self._sdk.vector_stores.create(), cancellation_token)
+            self._vector_store_id = made.id
         ids = await self._upload(file_paths, cancellation_token)
-        end = await _within(self._index(self._vector_store_id, ids), cancellation_token)
-        if end != "completed":
+        indexing = self._batches(self._sdk).create_and_poll(self._vector_store_id, file_ids=ids)
+        batch = await _within(indexing, cancellation_token)
+        if batch.file_counts.failed or batch.status != "completed":
+            end = f"{batch.status}, {batch.file_counts.failed} failed"
             raise RuntimeError(f"The provider has not indexed all files: {end}.")
 
     async def _upload(self, paths: str | Iterable[str], token: CancellationToken) -> list[str]:
@@ -100,14 +98,16 @@ class HostedFilesAgent(HostedAgent, ABC):
     async def delete_uploaded_files(self, cancellation_token: CancellationToken) -> None:
         """Delete the files that this agent has uploaded."""
         while self._uploaded_file_ids:
-            await _within(self._drop("file", self._uploaded_file_ids[-1]), cancellation_token)
+            deleting = self._sdk.files.delete(self._uploaded_file_ids[-1])
+            await _within(deleting, cancellation_token)
             self._uploaded_file_ids.pop()
         self._code_file_ids.clear()
 
     async def delete_vector_store(self, cancellation_token: CancellationToken) -> None:
         """Delete the vector store that this agent has made."""
         if self._vector_store_id is not None:
-            await _within(self._drop("store", self._vector_store_id), cancellation_token)
+            deleting = self._sdk.vector_stores.delete(self._vector_store_id)
+            await _within(deleting, cancellation_token)
             self._vector_store_id = None
 
     @override

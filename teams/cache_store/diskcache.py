@@ -8,15 +8,12 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel
 from typing_extensions import override
 
+from teams._base.extras import needs_extra
 from teams._components.component import Component
 from teams.cache_store._base import CacheStore
 
-try:
+with needs_extra("A cache on disk needs", "diskcache"):
     from diskcache import Cache  # pyright: ignore[reportMissingTypeStubs]
-except ImportError as error:
-    raise ImportError(
-        "A cache on disk needs the extra 'diskcache': pip install 'parley-gateway[diskcache]'."
-    ) from error
 
 T = TypeVar("T")
 

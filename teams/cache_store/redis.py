@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from pydantic import BaseModel, SecretStr
 from typing_extensions import override
 
+from teams._base.extras import needs_extra
 from teams._components.component import Component
 from teams.cache_store._base import CacheStore
 
@@ -79,14 +80,10 @@ class RedisStore(CacheStore[T], Component[RedisStoreConfig]):
     @classmethod
     @override
     def _from_config(cls, config: RedisStoreConfig) -> Self:
-        try:
+        with needs_extra("A cache in Redis needs", "redis"):
             from redis import Redis
             from redis.backoff import NoBackoff
             from redis.retry import Retry
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                "A cache in Redis needs the extra 'redis': pip install 'parley-gateway[redis]'."
-            ) from error
         seconds = config.socket_timeout or SECONDS
         return cls(
             Redis(

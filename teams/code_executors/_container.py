@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import os
 import socket
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from teams._base.code import CodeResult
+from teams._base.extras import require_packages
 from teams.code_executors._output import BoundedOutput
 from teams.code_executors._process import NOT_FOUND
 
@@ -58,11 +58,7 @@ class ContainerSettings:
 
 def require_docker(extra: str = "docker") -> None:
     """Raise ImportError where the `docker` package is missing."""
-    if importlib.util.find_spec("docker") is None:
-        raise ImportError(
-            f"Code execution in containers needs the extra {extra!r}: "
-            f"pip install 'parley-gateway[{extra}]'."
-        )
+    require_packages("Code execution in containers needs", extra, "docker")
 
 
 def docker_client() -> Any:

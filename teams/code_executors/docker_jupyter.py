@@ -81,11 +81,8 @@ class DockerJupyterServer:
         self._token = secrets.token_hex(32) if token is None else token
         self._port = expose_port
         # The code may read the token: it opens the server of this container alone.
-        own = {
-            "KG_AUTH_TOKEN": self._token,
-            "JUPYTER_TOKEN": self._token,
-            "KG_LIST_KERNELS": "True",
-        }
+        tokens = {"KG_AUTH_TOKEN": self._token, "JUPYTER_TOKEN": self._token}
+        own = {"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), "KG_LIST_KERNELS": "True"}
         user = (NOBODY, NOBODY) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
         self._settings = ContainerSettings(
             image=custom_image_name or IMAGE,
@@ -101,8 +98,7 @@ class DockerJupyterServer:
             stop=stop_container,
             work_dir=str(work_dir),
             command=_SERVER,
-            environment={"KG_IP": "0.0.0.0", "KG_PORT": str(expose_port), "KG_LIST_KERNELS": "True"}
-            | {**own, **docker_env},
+            environment={**own, **tokens, **docker_env},
             port=expose_port,
         )
         self._container: Container | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import queue
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.code import JupyterCodeResult
+from teams._base.extras import require_packages
 from teams._components.component import Component
 from teams.code_executors._kernel import (
     LARGEST_MESSAGE,
@@ -66,11 +66,8 @@ class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfi
         *,
         work_mb: float | None = None,
     ) -> None:
-        if not all(map(importlib.util.find_spec, ("jupyter_client", "ipykernel"))):
-            raise ImportError(
-                "Code execution in notebooks needs the extra 'jupyter-executor': "
-                'pip install "parley-gateway[jupyter-executor]".'
-            )
+        needs = "Code execution in notebooks needs"
+        require_packages(needs, "jupyter-executor", "jupyter_client", "ipykernel")
         super().__init__(kernel_name, timeout, output_dir, work_mb)
 
     @override

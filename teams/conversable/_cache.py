@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
+from teams._base.extras import needs_extra
+
 
 @runtime_checkable
 class AbstractCache(Protocol):
@@ -37,11 +39,6 @@ class Cache:
         It outlives the process. Values are pickled: who may write into the folder may run code in
         your process.
         """
-        try:
-            from diskcache import Cache as Folder  # an extra # pyright: ignore[reportMissingTypeStubs]
-        except ImportError as error:
-            raise ImportError(
-                "A cache on disk needs the extra 'diskcache': "
-                "pip install 'parley-gateway[diskcache]'."
-            ) from error
+        with needs_extra("A cache on disk needs", "diskcache"):
+            from diskcache import Cache as Folder  # pyright: ignore[reportMissingTypeStubs]
         return Folder(str(Path(cache_path_root, str(cache_seed))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.extras import require_packages
 from teams._base.threads import in_daemon_thread
 from teams.memory._base import (
     Memory,
@@ -41,8 +41,8 @@ class StoreMemory(Memory):
     refusal: ClassVar[type[Exception]] = ValueError
     """The error for a content that can't be stored."""
 
-    def __init__(self, package: str, extra: str) -> None:
-        require_package(package, extra)
+    def __init__(self, package: str) -> None:
+        require_packages("This memory needs", package, package)
         self._turnstile = asyncio.Lock()
 
     @abstractmethod
@@ -131,14 +131,6 @@ class StoreMemory(Memory):
                     f"{self.store} holds texts, Markdown and JSON objects, found "
                     f"{type(found).__name__} as {str(mime_type)!r}."
                 )
-
-
-def require_package(package: str, extra: str) -> None:
-    """Raise ImportError where the package is missing; nothing is loaded."""
-    if importlib.util.find_spec(package) is None:
-        raise ImportError(
-            f"This memory needs the extra {extra!r}: pip install 'parley-gateway[{extra}]'."
-        )
 
 
 def model_error(model: str) -> RuntimeError:

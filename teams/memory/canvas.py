@@ -10,10 +10,10 @@ from typing import Any
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.extras import require_packages
 from teams._tools.base import ToolTraits
 from teams._tools.function import FunctionTool
 from teams.memory._base import Memory, MemoryContent, MemoryQueryResult, UpdateContextResult
-from teams.memory._store import require_package
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._types import LLMMessage, SystemMessage
 
@@ -26,7 +26,7 @@ class TextCanvas:
     """Text files in memory with all their revisions, numbered from 1."""
 
     def __init__(self) -> None:
-        require_package("unidiff", "canvas")
+        require_packages("This memory needs", "canvas", "unidiff")
         self._files: dict[str, list[str]] = {}
 
     def list_files(self) -> dict[str, int]:

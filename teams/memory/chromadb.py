@@ -15,6 +15,7 @@ from typing_extensions import override
 from teams._components.component import Component
 from teams.memory._base import MemoryContent, MemoryMimeType
 from teams.memory._store import StoreMemory, model_error
+from teams.models._settings import given_secret
 
 Embed = Callable[[list[str]], Sequence[Any]]
 
@@ -45,10 +46,9 @@ class OpenAIEmbeddingFunctionConfig(BaseModel, defer_build=True):
     model_name: str = "text-embedding-ada-002"
 
     @property
-    def given_key(self) -> str:
-        """The config's own key; empty without one."""
-        key = self.api_key.get_secret_value()
-        return key if key.strip("*") else ""
+    def given_key(self) -> str | None:
+        """The config's own key; None without one."""
+        return given_secret(self.api_key)
 
 
 class CustomEmbeddingFunctionConfig(BaseModel, defer_build=True):
@@ -134,7 +134,7 @@ class ChromaDBVectorMemory(StoreMemory, Component[BaseModel]):
     store = "Chroma"
 
     def __init__(self, config: ChromaDBVectorMemoryConfig | None = None) -> None:
-        super().__init__("chromadb", "chromadb")
+        super().__init__("chromadb")
         self._config = config or PersistentChromaDBVectorMemoryConfig()
         self._client: Any = None
         self._collection: Any = None

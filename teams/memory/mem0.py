@@ -14,6 +14,7 @@ from typing_extensions import override
 from teams._components.component import Component
 from teams.memory._base import MemoryContent, MemoryMimeType
 from teams.memory._store import StoreMemory
+from teams.models._settings import given_secret
 
 logger = logging.getLogger("teams")
 
@@ -32,8 +33,7 @@ class Mem0MemoryConfig(BaseModel, defer_build=True):
     @property
     def given_key(self) -> str | None:
         """The config's own key; None without one."""
-        key = self.api_key.get_secret_value() if self.api_key else ""
-        return key if key.strip("*") else None
+        return given_secret(self.api_key)
 
 
 class Mem0Memory(StoreMemory, Component[Mem0MemoryConfig]):
@@ -62,7 +62,7 @@ class Mem0Memory(StoreMemory, Component[Mem0MemoryConfig]):
         api_key: str | None = None,
         config: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__("mem0", "mem0")
+        super().__init__("mem0")
         if not is_cloud and config is None:
             raise ValueError("A store of your own needs a config for Mem0.")
         self._config = Mem0MemoryConfig(

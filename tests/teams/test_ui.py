@@ -246,5 +246,5 @@ async def test_a_rich_console_inlines_images_in_iterm_only(
 
 async def test_a_rich_console_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'pip install "parley-gateway\[rich\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[rich\]'"):
         await RichConsole(stream(result()))

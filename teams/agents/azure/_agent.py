@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.extras import require_packages
 from teams._snapshot.description import ValueField
 from teams._tools.base import BaseTool
 from teams.agents._assistant_tools import ToolFunction
@@ -65,10 +66,7 @@ class AzureAIAgent(HostedFilesAgent):
         tool_resources: Mapping[str, Any] | None = None,
         top_p: float | None = None,
     ) -> None:
-        if find_spec("azure") is None or find_spec("azure.ai") is None:
-            raise ImportError(
-                "AzureAIAgent needs the extra azure: pip install 'parley-gateway[azure]'"
-            )
+        require_packages("AzureAIAgent needs", "azure", "azure", "azure.ai")
         from teams.agents.azure._runs import AzureRuns  # for start-up
 
         here: list[Any] = []
@@ -82,7 +80,9 @@ class AzureAIAgent(HostedFilesAgent):
                 self._hosted.append(_plain(tool))
             else:
                 here.append(tool)
-        self._set_up_files((tool["type"] for tool in self._hosted), tool_resources)
+        agents = getattr(project_client, "agents", project_client)
+        kinds = (tool["type"] for tool in self._hosted)
+        self._set_up_files(agents, kinds, tool_resources)
         self._run_settings = {
             "model": deployment_name,
             "instructions": instructions,
@@ -91,8 +91,7 @@ class AzureAIAgent(HostedFilesAgent):
             "temperature": temperature,
             "top_p": top_p,
         }
-        self._agents = getattr(project_client, "agents", project_client)
-        self._runs = AzureRuns(self._agents, deployment_name, name, self._settings)
+        self._runs = AzureRuns(agents, deployment_name, name, self._settings)
         self._runs.agent_id, self._runs.thread_id = agent_id, thread_id
         super().__init__(name, description, self._runs, "", here)
 
@@ -102,26 +101,15 @@ class AzureAIAgent(HostedFilesAgent):
         fields = {**self._run_settings, "tools": tools, "tool_resources": self._resources()}
         return {name: value for name, value in fields.items() if value or value == 0}
 
+    _batches = attrgetter("vector_store_file_batches")
+
     async def _send(self, path: str) -> str:
-        return (await self._agents.files.upload(file_path=path, purpose="assistants")).id
-
-    async def _make_store(self) -> str:
-        return (await self._agents.vector_stores.create(body={})).id
-
-    async def _index(self, store: str, files: list[str]) -> str:
-        batches = self._agents.vector_store_file_batches
-        batch = await batches.create_and_poll(store, file_ids=files)
-        failed = batch["file_counts"]["failed"]
-        return f"{failed} failed" if failed else batch["status"]
-
-    async def _drop(self, kind: str, name: str) -> None:
-        agents = self._agents
-        await (agents.files if kind == "file" else agents.vector_stores).delete(name)
+        return (await self._sdk.files.upload(file_path=path, purpose="assistants")).id
 
     async def delete_assistant(self, cancellation_token: CancellationToken) -> None:
         """Delete the service's agent if this object has made it."""
         if made := self._runs.own_agent_id:
-            await self._agents.delete_agent(made)
+            await self._sdk.delete_agent(made)
             self._runs.agent_id = self._runs.own_agent_id = None
 
     @override

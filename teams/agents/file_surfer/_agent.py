@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel
 
 from teams._base.documents import can_read_documents
+from teams._base.extras import missing_extra
 from teams._components.component import ComponentModel
 from teams._contract.turn_record import TurnRecord
 from teams._messages.base import BaseChatMessage
@@ -67,10 +68,7 @@ class FileSurfer(AssistantAgent):
         base_path: str | Path | None = None,
     ) -> None:
         if not can_read_documents():
-            raise ImportError(
-                "FileSurfer needs the extra 'file-surfer': "
-                'pip install "parley-gateway[file-surfer]".'
-            )
+            raise missing_extra("FileSurfer needs", "file-surfer")
         self._base_path = None if base_path is None else str(base_path)
         self._viewer = it = FileViewer(Path(base_path or "").absolute())
         tools = (it.open_path, it.page_up, it.page_down, it.find_on_page_ctrl_f, it.find_next)

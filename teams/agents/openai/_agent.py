@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
@@ -18,8 +18,6 @@ from teams.models._errors import BadCredentials
 
 if TYPE_CHECKING:
     from openai import AsyncAzureOpenAI, AsyncOpenAI
-
-Truncation = Literal["auto", "disabled"]
 
 
 class OpenAIAgentConfig(BaseModel, defer_build=True):
@@ -98,6 +96,7 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         *,
         model_client_stream: bool = False,
     ) -> None:
+        given: dict[str, Any] = {**locals(), "model_client_stream": model_client_stream or None}
         from teams.models.openai._responses import ResponsesClient  # for start-up
 
         self._hosted, here = split_tools(tools or (), model)
@@ -116,18 +115,8 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
         super().__init__(
             name, description, asking, instructions, here, stream=model_client_stream, keeps=store
         )
-        self._config = OpenAIAgentConfig(
-            name=name,
-            description=description,
-            model=model,
-            instructions=instructions,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            json_mode=json_mode,
-            store=store,
-            truncation=truncation,
-            model_client_stream=model_client_stream or None,
-        )
+        kept = OpenAIAgentConfig.model_fields.keys() - {"tools"}
+        self._config = OpenAIAgentConfig(**{field: given[field] for field in kept})
 
     _state_type = OpenAIAgentState
     _state_fields = (HistoryField(), *HostedAgent._state_fields[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,7 @@ class OpenAIAssistantAgent(HostedFilesAgent):
         kinds = [tool for tool in given if isinstance(tool, str)]
         if other := [kind for kind in kinds if kind not in _KINDS]:
             raise ValueError(f"tools: found {other[0]!r}, expected {' or '.join(_KINDS)}.")
-        self._client = client
-        self._set_up_files(kinds, tool_resources)
+        self._set_up_files(client, kinds, tool_resources)
         arguments: dict[str, Any] = {
             "model": model,
             "metadata": metadata,
@@ -104,20 +104,10 @@ class OpenAIAssistantAgent(HostedFilesAgent):
             tools.append({"type": "file_search", **found["file_search"]})
         return tools
 
+    _batches = attrgetter("vector_stores.file_batches")
+
     async def _send(self, path: str) -> str:
-        return (await self._client.files.create(file=Path(path), purpose="assistants")).id
-
-    async def _make_store(self) -> str:
-        return (await self._client.vector_stores.create()).id
-
-    async def _index(self, store: str, files: list[str]) -> str:
-        batches = self._client.vector_stores.file_batches
-        batch = await batches.create_and_poll(store, file_ids=files)
-        return f"{batch.file_counts.failed} failed" if batch.file_counts.failed else batch.status
-
-    async def _drop(self, kind: str, name: str) -> None:
-        client = self._client
-        await (client.files if kind == "file" else client.vector_stores).delete(name)
+        return (await self._sdk.files.create(file=Path(path), purpose="assistants")).id
 
     async def delete_assistant(self, cancellation_token: CancellationToken) -> None:
         """Do nothing: OpenAI keeps no assistants any more."""

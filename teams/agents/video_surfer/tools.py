@@ -9,10 +9,10 @@ import io
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from teams._base.extras import require_packages
 from teams._base.image import Image
 from teams._base.safe_files import open_file, write_file
 from teams._base.threads import in_daemon_thread
@@ -24,11 +24,7 @@ _QUESTION = "Describe this picture of a video: what it shows, and each text in i
 
 def require_video() -> None:
     """Raise ImportError where a package is missing."""
-    if any(find_spec(name) is None for name in ("av", "cv2", "faster_whisper")):
-        raise ImportError(
-            "Reading videos needs the extra 'video-surfer': "
-            'pip install "parley-gateway[video-surfer]".'
-        )
+    require_packages("Reading videos needs", "video-surfer", "av", "cv2", "faster_whisper")
 
 
 def get_video_length(video_path: str) -> str:

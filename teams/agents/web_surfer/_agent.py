@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.construct import new_id
+from teams._base.extras import require_packages
 from teams._base.image import Image
 from teams._base.safe_files import write_file
 from teams._base.tool_call import FunctionCall
@@ -137,11 +137,7 @@ class MultimodalWebSurfer(AssistantAgent):
         allow: Sequence[str] | None = None,
     ) -> None:
         given = {**locals()}
-        if importlib.util.find_spec("playwright") is None:
-            raise ImportError(
-                "The web surfer needs the extra 'web-surfer': "
-                'pip install "parley-gateway[web-surfer]".'
-            )
+        require_packages("The web surfer needs", "web-surfer", "playwright")
         if to_save_screenshots and debug_dir is None:
             raise ValueError("to_save_screenshots needs a debug_dir to save them in.")
         kept = MultimodalWebSurferConfig.model_fields.keys() - {"model_client"}

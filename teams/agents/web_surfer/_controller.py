@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from teams._base.documents import read_document
 
 if TYPE_CHECKING:
-    from playwright.async_api import Download, Frame, Locator, Page
+    from playwright.async_api import Download, Error, Frame, Locator, Page
 
 BLANK = "about:blank"
 FIRST_ID = 10
@@ -116,8 +116,6 @@ class PlaywrightController:
         """
         if urlsplit(url).scheme not in ("http", "https") and url != BLANK:
             raise ValueError(f"{url[:100]!r} is refused: only http and https addresses are opened.")
-        from playwright.async_api import Error  # for a quick start
-
         begun = asyncio.Event()
 
         def note(_: Download) -> None:
@@ -126,7 +124,7 @@ class PlaywrightController:
         page.on("download", note)
         try:
             await page.goto(url, timeout=self.patience * 1000)
-        except Error as error:
+        except page_error() as error:
             if "Timeout" in error.message:
                 await self._stop_loading(page)
             elif "Download is starting" in error.message:
@@ -241,12 +239,10 @@ class PlaywrightController:
         """The frame's corner in the view; None if it does not show."""
         if frame.parent_frame is None:
             return 0.0, 0.0
-        from playwright.async_api import Error  # for a quick start
-
         try:
             async with asyncio.timeout(self.patience):
                 box = await (await frame.frame_element()).bounding_box()
-        except Error:  # it has just gone
+        except page_error():  # it has just gone
             return None
         return (box["x"], box["y"]) if box and box["width"] > 1 and box["height"] > 1 else None
 
@@ -264,19 +260,15 @@ class PlaywrightController:
 
     async def _work(self, action: Awaitable[Any]) -> None:
         """Do it to an element. Raises ValueError where that can't be done."""
-        from playwright.async_api import Error  # for a quick start
-
         try:
             await action
-        except Error as error:
+        except page_error() as error:
             why = "it is covered, disabled or gone" if "Timeout" in error.message else error.message
             raise ValueError(f"The element can't be used: {why.splitlines()[0][:300]}") from error
 
     async def _settle(self, page: Page) -> None:
         """Wait until the page is there, for a while."""
-        from playwright.async_api import Error  # for a quick start
-
-        with suppress(Error):
+        with suppress(page_error()):
             await page.wait_for_load_state("load", timeout=self.patience * 1000)
 
     async def _point_at(self, page: Page, target: Locator) -> None:
@@ -292,6 +284,13 @@ class PlaywrightController:
     async def _scroll(self, page: Page, pixels: int) -> None:
         async with asyncio.timeout(self.patience):
             await page.evaluate("pixels => window.scrollBy(0, pixels)", pixels)
+
+
+def page_error() -> type[Error]:
+    """Playwright's error, imported when a page is there."""
+    from playwright.async_api import Error
+
+    return Error
 
 
 def clean(text: str) -> str:

@@ -18,6 +18,7 @@ from teams.agents.web_surfer._controller import (
     InteractiveRegion,
     PlaywrightController,
     clean,
+    page_error,
 )
 from teams.agents.web_surfer._proxy import JudgingProxy, NetworkRules
 
@@ -201,11 +202,9 @@ class BrowserSession:
         return await browser.new_context(**page)
 
     async def _take_page(self, page: Page) -> None:
-        from playwright.async_api import Error  # for a quick start
-
         page.on("download", self._note_download)
         if len(page.context.pages) - len(self._theirs) > MOST_PAGES:
-            with suppress(Error):
+            with suppress(page_error()):
                 await page.close()
 
     async def _leave(self, context: BrowserContext) -> None:
@@ -217,13 +216,11 @@ class BrowserSession:
                 await page.close()
 
     async def _dismiss(self, dialog: Dialog) -> None:
-        from playwright.async_api import Error  # for a quick start
-
         leaving = dialog.type == "beforeunload"
         if not leaving:
             words = " ".join(clean(dialog.message).split())[:200]
             self._say(f"The page showed a dialog ({dialog.type}), dismissed: {words!r}.")
-        with suppress(Error):
+        with suppress(page_error()):
             await (dialog.accept() if leaving else dialog.dismiss())
 
     async def _keep(self, download: Download) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from pydantic import BaseModel
 
+from teams._base.extras import needs_extra
 from teams._components.component import Component, ComponentBase
 
 _KIND = "DefaultAzureCredential"
@@ -70,10 +71,7 @@ class AzureTokenProvider(ComponentBase[TokenProviderConfig], Component[TokenProv
 
 
 def _default_credential() -> Any:
-    try:
-        from azure.identity import DefaultAzureCredential  # an extra, and slow to import
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "A DefaultAzureCredential needs the extra 'azure': pip install 'parley-gateway[azure]'."
-        ) from error
+    with needs_extra("A DefaultAzureCredential needs", "azure"):
+        from azure.identity import DefaultAzureCredential  # slow to import
+
     return DefaultAzureCredential()

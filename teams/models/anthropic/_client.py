@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from teams._base.extras import needs_extra
 from teams._components.component import Component
 from teams.models._errors import BadCredentials
 from teams.models._settings import http_timeout, whole_deadline
@@ -105,15 +106,11 @@ class AnthropicBedrockChatCompletionClient(
 
 def _load_sdk(extra: str) -> ModuleType:
     """Import the SDK, which takes longer than all of `teams`."""
-    try:
+    with needs_extra("Claude models need", extra):
         import anthropic
 
         if extra == "bedrock":
             import_module("botocore.eventstream")
-    except ImportError as error:
-        raise ImportError(
-            f"Claude models need the extra {extra!r}: pip install 'parley-gateway[{extra}]'."
-        ) from error
     return anthropic
 
 

@@ -17,6 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from teams._base.extras import needs_extra
+
 QueryType: TypeAlias = Literal["simple", "full", "semantic", "vector"]
 EmbeddingProvider: TypeAlias = Literal["openai", "azure_openai"]
 
@@ -30,12 +32,8 @@ _BY_NAME = {"provider_kind": "DefaultAzureCredential"}
 
 def sdk(module: str) -> Any:
     """A module of Azure's SDK. ImportError names the extra."""
-    try:
+    with needs_extra("Azure AI Search needs", "azure"):
         return import_module(module)
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "Azure AI Search needs the extra azure: pip install 'parley-gateway[azure]'"
-        ) from error
 
 
 class AzureAISearchConfig(BaseModel, defer_build=True):

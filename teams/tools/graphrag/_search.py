@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
+from teams._base.extras import needs_extra
 from teams._base.threads import in_daemon_thread
 from teams._tools.base import BaseTool, ToolTraits
 from teams.tools.graphrag._config import (
@@ -211,11 +212,7 @@ async def _in_own_loop(answer: Callable[[], AsyncIterator[str]], name: str) -> s
 
 
 def _module() -> ModuleType:
-    try:
+    with needs_extra("GraphRAG needs an environment with", "graphrag"):
         from teams.tools.graphrag import _engine  # it imports an optional package
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "GraphRAG needs an environment with the extra graphrag: "
-            "pip install 'parley-gateway[graphrag]'"
-        ) from error
+
     return _engine

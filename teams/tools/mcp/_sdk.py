@@ -7,7 +7,7 @@ carry; `mcp` 1 has none of them. Everything else here reads and writes the wire'
 from __future__ import annotations
 
 import asyncio
-import importlib.util
+import importlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from typing import Any, Literal, TextIO, cast
 
 from pydantic import AnyUrl, BaseModel
 
+from teams._base.extras import require_packages
 from teams.tools.mcp._params import (
     McpServerParams,
     SseServerParams,
@@ -52,10 +53,7 @@ class Callbacks:
 
 def require_mcp() -> None:
     """Raise ImportError where the `mcp` package is missing."""
-    if importlib.util.find_spec("mcp") is None:
-        raise ImportError(
-            "Tools of MCP servers need the extra 'mcp': pip install 'parley-gateway[mcp]'."
-        )
+    require_packages("Tools of MCP servers need", "mcp", "mcp")
 
 
 @cache

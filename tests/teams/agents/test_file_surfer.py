@@ -370,5 +370,5 @@ def test_autogen_can_t_keep_it_in_a_folder(folder: Path):
 
 def test_without_its_extra_it_can_t_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_agent, "can_read_documents", lambda: False)
-    with pytest.raises(ImportError, match=r'pip install "parley-gateway\[file-surfer\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[file-surfer\]'"):
         surfer(folder)

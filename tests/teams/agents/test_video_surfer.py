@@ -15,7 +15,7 @@ ALL = ModelInfo(
 
 @pytest.mark.skipif(find_spec("av") is not None, reason="the extra is here")
 def test_without_its_extra_it_names_it():
-    with pytest.raises(ImportError, match=r'pip install "parley-gateway\[video-surfer\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[video-surfer\]'"):
         VideoSurfer("v", ReplayChatCompletionClient([], ALL))
     with pytest.raises(ImportError, match="video-surfer"):
         tools.get_video_length("clip.mp4")

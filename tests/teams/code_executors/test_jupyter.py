@@ -222,5 +222,5 @@ def test_limits_that_nothing_could_keep_are_refused(wrong: dict[str, Any]):
 
 def test_without_the_extra_making_one_says_so(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'pip install "parley-gateway\[jupyter-executor\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[jupyter-executor\]'"):
         JupyterCodeExecutor()

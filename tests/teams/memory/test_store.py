@@ -27,7 +27,7 @@ class Shelf(StoreMemory):
     store = "The shelf"
 
     def __init__(self) -> None:
-        super().__init__("pytest", "shelf")
+        super().__init__("pytest")
         self.asked: list[str] = []
         self.kept: list[tuple[str, dict[str, Any]]] = []
         self.begun = asyncio.Event()

@@ -10,19 +10,15 @@ from aiohttp import web
 from slack_bolt.async_app import AsyncApp
 
 from adapters.slack.testing import SlackSimulator
+from tests.fakes.served import served
 
 Handler = Callable[[web.Request], object]
 
 
 @asynccontextmanager
 async def serving(app: web.Application) -> AsyncGenerator[str]:
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
-    finally:
-        await runner.cleanup()
+    async with served(app) as url:
+        yield f"{url}/slack/events"
 
 
 def over_http(slack: SlackSimulator, url: str):

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 import teams.memory.knowledge._memory as memory_module
 from teams.memory.knowledge import EmbeddingEndpoint, KnowledgeMemory, KnowledgeMemoryConfig
+from tests.fakes.served import served
 
 KEY = "sk-very-secret-key"
 MEANINGS = (("holiday", "leave", "vacation"), ("bicycle", "bike"), ("pay", "salary"))
@@ -58,13 +59,10 @@ class EmbeddingServer:
 async def server() -> AsyncIterator[EmbeddingServer]:
     server, app = EmbeddingServer(), web.Application()
     app.router.add_post("/v1/embeddings", server.embed)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    yield server
-    server.over.set()
-    await runner.cleanup()
+    async with served(app) as url:
+        server.url = f"{url}/v1"
+        yield server
+        server.over.set()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from aiohttp import web
 
 import teams.memory.knowledge._sources as sources_module
 from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
+from tests.fakes.served import served
 
 REFUSED = "expected an address of http or https, without a name or password"
 
@@ -47,13 +48,10 @@ class Site:
 async def site() -> AsyncIterator[Site]:
     site, app = Site(), web.Application()
     app.router.add_get("/{rest:.*}", site.get)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    site.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield site
-    site.over.set()
-    await runner.cleanup()
+    async with served(app) as url:
+        site.url = url
+        yield site
+        site.over.set()
 
 
 @pytest.fixture
