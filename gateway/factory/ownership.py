@@ -36,6 +36,8 @@ _OURS = (
     "gateway.factory.conversable",
 )
 """Beginnings of the modules whose objects may hold parts."""
+_WITH_CLOSE = ("teams.agents.web_surfer", "teams.agents.openai")
+"""Beginnings of the modules whose agents hold a browser, or a client of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,8 @@ def _closed_by(kind: type) -> str:
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
         return "close" if hasattr(kind, "close") else "stop"
-    # Agents of ours hold nothing that has to be released, but for a browser.
-    ours = kind.__module__.startswith("teams.") and "web_surfer" not in kind.__module__
+    # Agents of ours hold nothing that has to be released, but for these.
+    ours = kind.__module__.startswith("teams.") and not kind.__module__.startswith(_WITH_CLOSE)
     return "close" if issubclass(kind, ChatAgent) and not ours else ""
 
 

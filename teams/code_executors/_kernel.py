@@ -68,6 +68,7 @@ class KernelCodeExecutor(CodeExecutor, ABC):
         self._work_mb = work_mb
         self._folder = WorkFolder(output_dir)
         self._kernel: Kernel | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._has_run = False
         self._busy = asyncio.Lock()
 
@@ -154,7 +155,12 @@ class KernelCodeExecutor(CodeExecutor, ABC):
     async def _drop_kernel(self) -> None:
         kernel, self._kernel = self._kernel, None
         if kernel is not None:
-            await kernel.close()
+            loop = asyncio.get_running_loop()
+            self._ending = loop.create_task(kernel.close(), name="end of a kernel")
+        if (ending := self._ending) is not None:
+            await asyncio.wait({ending})  # whoever waits may be cancelled: the end goes on
+            self._ending = None
+            ending.result()
 
     def _save(self, output: CellOutput, done: JupyterCodeResult) -> None:
         """Write what was shown into files, and say so."""

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.migrate.names import Here, find_name
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/migrate-from-autogen.md").read_text()
 PUBLIC: dict[str, list[str]] = {
@@ -98,6 +100,14 @@ def hasattr_quietly(module: str, name: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+@pytest.mark.parametrize("module", THERE)
+def test_migrate_takes_over_each_module_that_is_there(module: str):
+    for name in PUBLIC[module]:
+        row = NAMES.get(f"{module}.{name}")
+        if row is None or row.here is not None:
+            assert isinstance(find_name(module, name), Here), name
 
 
 @pytest.mark.parametrize("module", ABSENT)

@@ -13,6 +13,7 @@ from gateway.factory.ownership import holdings_of, model_clients, own_parts
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from teams.agents.openai import OpenAIAgent
 from teams.base import TaskResult, Team, ToolCall
 from teams.memory import ListMemory
 from teams.memory.redis import RedisMemory, RedisMemoryConfig
@@ -898,3 +899,19 @@ def test_a_memorys_store_is_closed_with_its_team_and_makes_no_files():
     agent = AssistantAgent("solo", model, memory=[ListMemory(), store])
     holds = holdings_of(RoundRobinGroupChat([agent]))
     assert (holds.closes, holds.acts) == ((store.close,), False)
+
+
+async def test_the_client_that_a_component_makes_is_closed_with_its_team(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    config = {"name": "a", "description": "d", "model": "gpt-4o", "instructions": "i"}
+    agent = OpenAIAgent.load_component(
+        {
+            "provider": "autogen_ext.agents.openai.OpenAIAgent",
+            "component_type": "agent",
+            "config": config,
+        }
+    )
+    assert agent.close in holdings_of(RoundRobinGroupChat([agent])).closes
+    await agent.close()

@@ -224,3 +224,17 @@ def test_without_the_extra_making_one_says_so(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'parley-gateway\[jupyter-executor\]'"):
         JupyterCodeExecutor()
+
+
+async def test_a_stop_that_is_cancelled_is_finished_by_the_next(executor):
+    told = await run(executor, "from ipykernel.connect import get_connection_file as f\nprint(f())")
+    folder = Path(told.output.strip()).parent
+    assert folder.is_dir()
+    stopping = asyncio.get_running_loop().create_task(executor.stop())
+    for _ in range(5):  # it has begun, and waits for the kernel's end
+        await asyncio.sleep(0)
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    await executor.stop()
+    assert not folder.exists()
