@@ -222,7 +222,7 @@ async def written(sizes: list[int]) -> Figures:
 
 
 async def figures(messages: int) -> Figures:
-    """Show the figures of a store with so many messages, which SQL has made."""
+    """Show the figures of a generated store of so many messages."""
     samples: Figures = {}
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))

@@ -184,7 +184,7 @@ def _quoted(text: str) -> str:
 
 
 def _executable(program: Path) -> str:
-    """The program as a command's first word, in which systemd replaces no `$`."""
+    """The program as a command's first word, which keeps each `$`."""
     if re.search(r"[\x00-\x1f\x7f\"'\\]", str(program)):
         raise ServiceError(
             f"systemd starts no program whose path has quotes, backslashes or tabs: {program}. "

@@ -37,7 +37,7 @@ async def faults(store: SessionStore) -> list[str]:
 
 
 async def two_threads(gateway: Gateway) -> list[str]:
-    """Threads with a turn, what it has used, a command and a rating each."""
+    """Threads with a turn, its usage, a command and a rating each."""
     threads: list[str] = []
     store = gateway.store
     assert isinstance(store, SqliteStore)
