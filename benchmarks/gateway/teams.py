@@ -93,6 +93,10 @@ class OneTeam:
         """No models to choose from."""
         return {}
 
+    def remembers_elsewhere(self) -> bool:
+        """Nothing is."""
+        return False
+
     async def forget(self, person: str) -> None:
         """Nothing is remembered."""
 

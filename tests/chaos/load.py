@@ -148,6 +148,9 @@ class Teams:
             case _:
                 return self._with_team_tool(workdir)
 
+    def remembers_elsewhere(self) -> bool:
+        return False
+
     async def forget(self, person: str) -> None: ...
 
     def explain(self, error: BaseException) -> str:
