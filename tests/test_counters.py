@@ -136,6 +136,7 @@ async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():
     assert abs(counted[1000] - counted[20]) < 100
 
 
+@pytest.mark.chaos
 async def test_saving_calls_as_many_functions_for_1000_messages_as_for_20():
     saving: dict[int, int] = {}
     loading: dict[int, int] = {}

@@ -3,6 +3,8 @@
 import gc
 import tracemalloc
 
+import pytest
+
 from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
@@ -46,6 +48,7 @@ def allocated() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.chaos
 async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
     teams = ScriptedTeams(lambda: solo("one"))
     gateway = Gateway(

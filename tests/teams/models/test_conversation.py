@@ -158,6 +158,7 @@ async def test_an_agent_that_is_asked_twice_at_once_sends_two_lists():
     assert sent[0] is not sent[1]
 
 
+@pytest.mark.chaos
 async def test_a_long_history_is_not_copied_for_each_request_and_a_team_at_rest_keeps_no_copy():
     said, size = 40, 3000
     copies: list[int] = []

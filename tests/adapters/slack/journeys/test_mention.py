@@ -158,6 +158,7 @@ async def in_real_time(
         yield slack, run
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(120)
 async def test_twenty_threads_of_two_people_are_answered_whole_over_the_sockets(
     tmp_path: Path,

@@ -37,6 +37,7 @@ def top_line(chat: Chat) -> str:
     return next(line for line in chat.text().splitlines()[1:] if line.strip(" ▌▁▂▃▄▅▆▇█"))
 
 
+@pytest.mark.chaos
 async def test_only_the_end_of_a_long_thread_is_mounted(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 70)
@@ -46,6 +47,7 @@ async def test_only_the_end_of_a_long_thread_is_mounted(tmp_path: Path):
         assert len(list(chat.transcript.query("*"))) < 250
 
 
+@pytest.mark.chaos
 async def test_more_is_loaded_at_the_top_and_the_view_keeps_its_place(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 40)
