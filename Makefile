@@ -25,7 +25,7 @@ chat: .venv/runtime ## Talk to the team in the terminal
 
 .PHONY: test
 test: .venv/dev ## Run the tests
-	$(BIN)/pytest -n 2 -m "not soak and not chaos" $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not soak and not chaos" $(ARGS)
 
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded

@@ -95,6 +95,7 @@ async def test_output_and_what_is_shown_have_limits(executor):
     assert result.output.count("[image/png left out: too much was shown]") == 5
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("how", ["timeout", "token", "caller"])
 async def test_code_that_is_ended_is_interrupted_and_its_variables_stay(tmp_path, how: str):
     executor = JupyterCodeExecutor(timeout=1 if how == "timeout" else 20, output_dir=tmp_path)

@@ -27,6 +27,7 @@ def test_a_person_talks_with_the_demo_team(tmp_path: Path) -> None:
         assert terminal.ended() == 0
 
 
+@pytest.mark.chaos
 def test_a_simulation_alone_says_how_to_reach_it(tmp_path: Path) -> None:
     with PtyProcess(*PARLEY, "--alone", folder=tmp_path) as terminal:
         terminal.until("[adapters.discord]")

@@ -71,6 +71,7 @@ async def test_who_knew_a_larger_limit_is_not_blamed(discord: DiscordSimulator, 
     assert discord.avoidable_429s == []
 
 
+@pytest.mark.chaos
 async def test_discord_py_stays_below_a_limit_that_shrinks(
     discord: DiscordSimulator, discord_client: Connect
 ) -> None:

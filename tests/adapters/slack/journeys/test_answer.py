@@ -66,6 +66,7 @@ async def test_twenty_threads_of_two_people_are_all_answered_whole(tmp_path: Pat
         assert slack.open_streams == []
 
 
+@pytest.mark.chaos
 async def test_one_with_fifty_threads_does_not_keep_another_waiting(tmp_path: Path) -> None:
     async with (
         SlackSimulator() as slack,
