@@ -75,7 +75,7 @@ class Metrics:
         self.delivery = _histogram(
             "delivery", "Seconds from a message's first try to its delivery.", _SLOW, "adapter"
         )
-        self.commit = _histogram("commit", "Seconds until a write is on disk.", _QUICK)
+        self.commit = _histogram("commit", "Seconds until a transaction is on disk.", _QUICK)
         self._remarks: dict[str, float] = {}
 
     @property

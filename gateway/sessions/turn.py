@@ -281,14 +281,15 @@ class Turn:
             await self._log.write(self._record(await live.checkpoint()))
         elif any(isinstance(event, SpeakerStarted) for event in self._unwritten):
             await self._show_speaker()
-        if self._unsaid and (deltas or message is not None):
+        if deltas or (self._unsaid and message is not None):
+            await self._show(deltas)
+
+    async def _show(self, deltas: Sequence[TextDelta]) -> None:
+        """Show growing text, keep it now and then, time the first."""
+        if self._unsaid:
             self._unsaid = False
             seconds = monotonic() - self._began
             self._log.meter.vitals.first_text.labels(self._work.thread.team).observe(seconds)
-        await self._show(deltas)
-
-    async def _show(self, deltas: Sequence[TextDelta]) -> None:
-        """Show growing text at once, and keep it now and then."""
         self._log.show(deltas)
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))

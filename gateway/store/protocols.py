@@ -236,7 +236,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
-        """Call `observe` with the seconds of each write, from now on."""
+        """Call `observe`, in any thread, with the seconds of each transaction."""
         ...
 
     def own(self) -> AbstractAsyncContextManager[None]:

@@ -226,6 +226,8 @@ class SqliteStore(SqliteReader, WriteOperations):
         self._prepare(lock)
         try:
             writer = await self._open(path)
+            if self._observe is not None:
+                writer.observe = self._observe
             self._writer = writer
             self._readers = Readers(path)
             try:
@@ -274,14 +276,10 @@ class SqliteStore(SqliteReader, WriteOperations):
         """Run a unit of work as one transaction; see `Writer.write`."""
         if self._writer is None:
             raise GatewayClosed
-        began = time.perf_counter()
-        result = await self._writer.write(unit, then)
-        if self._observe is not None:
-            self._observe(time.perf_counter() - began)
-        return result
+        return await self._writer.write(unit, then)
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
-        """Call `observe` with the seconds of each write."""
+        """Call `observe` with the seconds of each transaction, once this is owned."""
         self._observe = observe
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gateway.base.describe import describe
@@ -111,6 +112,8 @@ class Writer:
         self._ended: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.commits = 0
+        self.observe: Callable[[float], None] = _nothing
+        """Called in the writer's thread with the seconds of each transaction."""
 
     async def start(self) -> None:
         """Open the connection.
@@ -208,6 +211,7 @@ class Writer:
         answers: list[_Answer] = []
         left = list(jobs)
         try:
+            began = perf_counter()
             connection.execute("BEGIN IMMEDIATE")
             if (results := _all(connection, jobs)) is not None:
                 answers = [(job, result, None) for job, result in zip(jobs, results, strict=True)]
@@ -224,6 +228,7 @@ class Writer:
                 self._count.add(connection)
             connection.execute("COMMIT")
             self.commits += 1
+            self.observe(perf_counter() - began)
             if self._count is not None:
                 self._count.note()
         except BaseException as error:
@@ -248,6 +253,10 @@ class Writer:
         assert self._loop is not None
         assert future is not None
         _call(self._loop, _set, future, None, error)
+
+
+def _nothing(seconds: float) -> None:
+    """Tell nobody."""
 
 
 def _ended_early() -> sqlite3.Error:
