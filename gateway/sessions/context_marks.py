@@ -30,9 +30,9 @@ OF_SEVERAL = "several people have written in this conversation"
 class ContextMarks:
     """Marks of one turn's context, from its beginning to its end.
 
-    `people` are those on whose behalf the team works, the asker first; `authors` are all whose
-    words it has read. `outputs` are the tools that brought text from outside, and when each first
-    did; `granted` the tools, with scopes, that were approved for the thread, and when.
+    `people` are those on whose behalf the team works, the asker first; `granted` are the tools,
+    with scopes, that were approved for the thread, and when. What the team has read in earlier
+    turns must be learned before a rule is asked for.
     """
 
     def __init__(
@@ -40,24 +40,34 @@ class ContextMarks:
         rules: Rules,
         *,
         people: Iterable[Author],
-        authors: Iterable[Author] = (),
         untrusted: bool = False,
-        outputs: Mapping[str, float] | None = None,
         granted: Mapping[tuple[str, str], float] | None = None,
     ) -> None:
         self._rules = rules
         asking = list(people)
         self._asker = asking[0]
         self._asking = {person.id for person in asking}
-        self._authors = {(each.id, each.groups): each for each in (*asking, *authors)}
+        self._authors = {(each.id, each.groups): each for each in asking}
         self._untrusted = untrusted
-        known = outputs or {}
-        self._outputs = {tool: "" for tool in known if self._brings_foreign(_named(tool))}
+        self._outputs: dict[str, str] = {}
         """The batch of calls from which a tool's first result came; "" for an earlier attempt's."""
+        self._granted = dict(granted or {})
+
+    def learn(self, authors: Iterable[Author], outputs: Mapping[str, float]) -> None:
+        """Note what the team has read before this attempt.
+
+        That is words of the `authors`, and text that tools brought, with the time when each first
+        did: approvals of other tools from before it do not hold.
+        """
+        for each in authors:
+            self._authors.setdefault((each.id, each.groups), each)
+        foreign = {tool for tool in outputs if self._brings_foreign(_named(tool))}
+        for tool in foreign:
+            self._outputs.setdefault(tool, "")
         self._granted = {
-            (tool, scope)
-            for (tool, scope), at in (granted or {}).items()
-            if all(other == tool or known[other] < at for other in self._outputs)
+            (tool, scope): at
+            for (tool, scope), at in self._granted.items()
+            if all(other == tool or outputs[other] < at for other in foreign)
         }
 
     def add_person(self, person: Author, *, untrusted: bool) -> None:
@@ -80,7 +90,9 @@ class ContextMarks:
         if not self._brings_foreign(call):
             return False
         if call.full_name not in self._outputs:
-            self._granted = {each for each in self._granted if each[0] == call.full_name}
+            self._granted = {
+                each: at for each, at in self._granted.items() if each[0] == call.full_name
+            }
             self._outputs[call.full_name] = _batch(call)
         return True
 
@@ -94,7 +106,7 @@ class ContextMarks:
 
     def revoke(self, tool: str) -> None:
         """Ask for the tool again."""
-        self._granted = {each for each in self._granted if each[0] != tool}
+        self._granted = {each: at for each, at in self._granted.items() if each[0] != tool}
 
     def rule(self, call: ToolCall) -> ToolRule:
         """Strictest rule of all authors for the call.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -18,6 +17,7 @@ from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
+from gateway.sessions.idle_teams import IdleTeams
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_settings import TurnSettings
@@ -63,9 +63,9 @@ class Lanes:
         self.terms = terms
         """Settings of turns from now on."""
         self._dispatcher = dispatcher
-        self._live: OrderedDict[str, LiveTeam] = OrderedDict()
         self.closing = TeamCloser()
         """Closes the teams that were dropped, while it is run."""
+        self._idle = IdleTeams(self.closing)
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
         self._delays: dict[str, float] = {}
@@ -81,12 +81,12 @@ class Lanes:
     @property
     def live(self) -> int:
         """Number of idle teams in memory."""
-        return len(self._live)
+        return len(self._idle)
 
     @property
     def live_bytes(self) -> int:
         """Size of their last snapshots."""
-        return sum(live.saved_bytes for live in self._live.values())
+        return self._idle.bytes
 
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
@@ -144,12 +144,12 @@ class Lanes:
             turn.pause()
         if self._stops.get(thread.id) == turn.id:
             turn.stop()
-        live = self._live.pop(thread.id, None)
+        live = self._idle.take(thread.id)
         if live is not None and live.model != model:
             self.closing.add(live)
             live = None
         teams = self._teams
-        more = False
+        more = kept = False
 
         async def build() -> LiveTeam:
             nonlocal live
@@ -160,15 +160,15 @@ class Lanes:
         try:
             more = await turn.run(build)
             if live is not None and turn.intact and teams is self._teams:
-                self._live[thread.id] = live
-                live.used_at = monotonic()
+                self._idle.add(thread.id, live)
+                kept = True
         finally:
-            if live is not None and self._live.get(thread.id) is not live:
+            if live is not None and not kept:
                 self.closing.add(live)
             del self._running[thread.id]
             self._stops.pop(thread.id, None)
             await self._release_sources(turn.id)
-        self._drop_surplus()
+        self._idle.drop_surplus(self.terms.live_teams, self.terms.live_bytes)
         return turn.ended, more
 
     async def _model(self, work: ClaimedTurn, log: TurnWriter) -> str:
@@ -257,8 +257,7 @@ class Lanes:
         """Use these for new turns; close the old source with its last."""
         self._retired.append((self._teams, {turn.id for turn in self._running.values()}))
         self._teams, self.terms = teams, terms
-        while self._live:
-            self._drop_oldest()
+        self._idle.drop_all()
         await self._release_sources("")
 
     async def _release_sources(self, turn: str) -> None:
@@ -276,36 +275,18 @@ class Lanes:
 
     def evict(self, idle: float) -> None:
         """Drop teams unused for `idle` seconds."""
-        while self._live and next(iter(self._live.values())).used_at < monotonic() - idle:
-            self._drop_oldest()
-
-    def _drop_surplus(self) -> None:
-        """Drop teams that are too many or too large, the oldest first.
-
-        They are saved: each turn ends with a checkpoint.
-        """
-        left = self.live_bytes
-        while self._live and (
-            len(self._live) > self.terms.live_teams or left > self.terms.live_bytes
-        ):
-            left -= self._drop_oldest().saved_bytes
-
-    def _drop_oldest(self) -> LiveTeam:
-        _, live = self._live.popitem(last=False)
-        self.closing.add(live)
-        return live
+        self._idle.drop_unused(idle)
 
     async def close_teams(self) -> None:
         """Close the teams that are left: nothing runs any more."""
-        live, self._live = self._live, OrderedDict()
-        await self.closing.finish(live.values())
+        self._idle.drop_all()
+        await self.closing.finish()
 
     def forget(self, thread: str) -> None:
         """Stop a deleted thread's work and drop its team."""
         if turn := self._running.get(thread):
             turn.stop()
-        if live := self._live.pop(thread, None):
-            self.closing.add(live)
+        self._idle.drop(thread)
         for kept in (self._stops, self._delays):
             kept.pop(thread, None)
 

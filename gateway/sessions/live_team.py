@@ -287,9 +287,9 @@ class TeamCloser:
                 self._waiting.put_nowait(team)  # `finish` goes on with it
                 raise
 
-    async def finish(self, teams: Iterable[LiveTeam]) -> None:
-        """Close what waits and these, all at once."""
-        left = list(teams)
+    async def finish(self) -> None:
+        """Close what waits, all at once."""
+        left: list[LiveTeam] = []
         while not self._waiting.empty():
             left.append(self._waiting.get_nowait())
         async with asyncio.TaskGroup() as group:

@@ -102,6 +102,7 @@ class Turn:
             wanted=work.thread.mode == "steer",
         )
         self._too_long = False
+        self._learned = False
         self._unwritten: list[SessionEvent] = []
         self._shown_at = 0.0
         self._began, self._unsaid = monotonic(), True
@@ -126,9 +127,7 @@ class Turn:
         return ContextMarks(
             self._rules,
             people=(work.asker, *work.others),
-            authors=work.authors,
             untrusted=work.untrusted,
-            outputs=work.outputs,
             granted=work.grants,
         )
 
@@ -191,7 +190,15 @@ class Turn:
                     raise cause from error
             return await self._end_failed(live, error)
 
+    async def _learn(self) -> None:
+        """Let the marks know what the team has read before."""
+        if not self._learned:
+            found = await self._log.context()
+            self._marks.learn(found.authors, found.outputs)
+            self._learned = True
+
     async def _intercept(self, call: ToolCall, proceed: Proceed) -> ToolResult:
+        await self._learn()
         if call.within:
             return await judge_within(self._gate, self._requests, call, proceed)
         return await self._gate.intercept(call, proceed)
@@ -305,6 +312,8 @@ class Turn:
                 names = {result.name for result in results}
             case _:
                 return
+        if names:
+            await self._learn()
         for name in sorted(names):
             if self._marks.add_source(name):
                 row = CallRow(

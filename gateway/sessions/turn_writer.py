@@ -14,7 +14,13 @@ from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Request
-from gateway.store.turn_records import Lease, QueuedMessage, StoredUpdate, TurnUpdate
+from gateway.store.turn_records import (
+    Lease,
+    QueuedMessage,
+    StoredUpdate,
+    ThreadContext,
+    TurnUpdate,
+)
 
 LOG = logging.getLogger("gateway.events")
 
@@ -102,6 +108,10 @@ class TurnWriter:
             raise
         self.show(recorded.events)
         return recorded
+
+    async def context(self) -> ThreadContext:
+        """Origins of what the thread's team has read."""
+        return await self._store.context(self.thread)
 
     async def settled(self, request: str) -> Request:
         """The request, once it is answered, expired or closed."""

@@ -123,6 +123,7 @@ class ReadOperations(ABC):
     open_messages = _reads(rows.open_messages)
     request = _reads(event_units.request)
     audit = _reads(event_units.audit)
+    context = _reads(claims.context)
     checkpoints = _reads(event_units.checkpoints)
     old_states = _reads(event_units.old_states)
     people = _reads(people_units.people)

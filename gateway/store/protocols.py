@@ -58,6 +58,7 @@ from gateway.store.turn_records import (
     RetentionPause,
     StoredUpdate,
     Succession,
+    ThreadContext,
     TurnDelay,
     TurnUpdate,
 )
@@ -105,6 +106,10 @@ class SessionReader(Protocol):
 
     async def request(self, request: str) -> Request:
         """Raises NotFound."""
+        ...
+
+    async def context(self, thread: str) -> ThreadContext:
+        """Origins of what the thread's team has read."""
         ...
 
     async def checkpoints(self, thread: str) -> list[Checkpoint]:

@@ -75,15 +75,8 @@ class ClaimedTurn:
     """On whose behalf the team works."""
     others: tuple[Author, ...]
     """Authors of the turn's other messages."""
-    authors: tuple[Author, ...]
-    """Authors of all that the team has been told since the thread began.
-
-    A person is there once for each set of groups they had. A tool must be permitted to each.
-    """
     untrusted: bool
     """The team has been shown foreign text: quotes, or files."""
-    outputs: Mapping[str, float]
-    """Tools that brought something from outside into the thread, and when each first did."""
     requests: tuple[Request, ...]
     calls: tuple[CallRow, ...]
     grants: Mapping[tuple[str, str], float]
@@ -100,6 +93,19 @@ class ClaimedTurn:
     """There is a state of the thread's team."""
     model: str = ""
     """The model of all agents; "" for each its own. A turn keeps the one it began with."""
+
+
+@value
+class ThreadContext:
+    """Origins of what a thread's team has read; turns without tools need none."""
+
+    authors: tuple[Author, ...]
+    """Authors of all that the team has been told since the thread began.
+
+    A person is there once for each set of groups they had. A tool must be permitted to each.
+    """
+    outputs: Mapping[str, float]
+    """Tools that brought something from outside into the thread, and when each first did."""
 
 
 @value

@@ -11,7 +11,13 @@ from gateway.events import HumanText, SessionEvent, TurnStarted
 from gateway.store.connection import Connection, Row
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
-from gateway.store.turn_records import ClaimedTurn, Lease, QueuedMessage, TurnDelay
+from gateway.store.turn_records import (
+    ClaimedTurn,
+    Lease,
+    QueuedMessage,
+    ThreadContext,
+    TurnDelay,
+)
 from gateway.store.units import files as file_units
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
@@ -294,10 +300,11 @@ def _open(
             " WHERE thread = :thread AND outcome = 'queued'",
             {"turn": turn, "now": now, "thread": thread.id},
         )
-    connection.many(
-        "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
-        [{"turn": turn, "now": now, "inbox": row["id"]} for row in behind],
-    )
+    if behind:
+        connection.many(
+            "UPDATE inbox SET outcome = 'merged', turn = :turn, taken_at = :now WHERE id = :inbox",
+            [{"turn": turn, "now": now, "inbox": row["id"]} for row in behind],
+        )
     here = message.awaits is None and not behind
     alone = here and not thread.takes_all and stands.status in (None, "done")
     return _TurnRow(turn, message.author, alone=alone)
@@ -331,8 +338,6 @@ def _work(
         untrusted = scalar(connection, _UNTRUSTED_AT, of_thread)
     asker, others = _people_of(messages, turn.author)
     people = [asker, *others]
-    told = connection.fetch(_AUTHORS, of_thread) if stands.n else ()
-    outputs = connection.fetch(_OUTPUTS, of_thread) if stands.n else ()
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
     return ClaimedTurn(
@@ -346,13 +351,11 @@ def _work(
         shared=stands.first_author != stands.last_author,
         asker=asker,
         others=others,
-        authors=tuple(author(*row[:5]) for row in told),
         untrusted=untrusted is not None,
-        outputs={row["tool"]: row["at"] for row in outputs},
         requests=tuple(map(request_of, requests)),
         calls=tuple(map(call_of, calls)),
         grants=granted_to_all(
-            connection, thread.id, people, untrusted or 0.0, _last_words(told), now
+            connection, thread.id, people, untrusted or 0.0, _last_words(connection, thread.id), now
         )
         if stands.grants
         else {},
@@ -363,10 +366,19 @@ def _work(
     )
 
 
-def _last_words(told: Sequence[Row]) -> dict[str, float]:
+def context(connection: Connection, thread: str) -> ThreadContext:
+    """What the thread's team has read: everybody's words, and tools' results."""
+    of_thread = {"thread": thread}
+    return ThreadContext(
+        authors=tuple(author(*row[:5]) for row in connection.fetch(_AUTHORS, of_thread)),
+        outputs={row["tool"]: row["at"] for row in connection.fetch(_OUTPUTS, of_thread)},
+    )
+
+
+def _last_words(connection: Connection, thread: str) -> dict[str, float]:
     """When each author was last heard by the team."""
     last: dict[str, float] = {}
-    for row in told:
+    for row in connection.fetch(_AUTHORS, {"thread": thread}):
         last[row["author"]] = max(row["last"], last.get(row["author"], 0.0))
     return last
 

@@ -26,8 +26,10 @@ def rules(asked: ToolCall, author: Author) -> ToolRule:
     )
 
 
-def marks(**more) -> ContextMarks:
-    return ContextMarks(rules, people=[ANN], **more)
+def marks(*, authors=(), outputs=None, **more) -> ContextMarks:
+    found = ContextMarks(rules, people=[ANN], **more)
+    found.learn(authors, outputs or {})
+    return found
 
 
 def test_without_marks_the_policy_alone_decides():
@@ -100,6 +102,6 @@ def test_nobody_keeps_the_groups_they_had():
     strict = ContextMarks(
         lambda _, author: ToolRule(action="deny" if author.groups else "allow"),
         people=[ANN],
-        authors=[before],
     )
+    strict.learn([before], {})
     assert strict.rule(call("mail")).action == "deny"

@@ -148,7 +148,7 @@ async def test_a_call_that_waits_for_its_approval_when_its_turn_fails_asks_again
         await client.send(thread, "go")
         [asked] = of(InputRequested, await until(client, thread, ends))
         make, team.make = team.make, unbuildable
-        client._sessions._live.clear()
+        client._sessions.evict(-1.0)
         await client.answer(asked.request, Answer(kind="approve"))
         failed = await until(client, thread, ended)
         assert failed[-1].outcome == "failed"
