@@ -64,7 +64,12 @@ class Intake:
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
         message = await self._with_documents(message)
-        accepted = await self._store.accept(self._judged(message), self._accepted)
+        verdict = judge(message, self._using.access).verdict
+        judged = self._judged(message, verdict)
+        with self._dispatcher.room(message.author.id, _once_let_in(verdict).limits) as free:
+            if free and judged.kind == "message":
+                judged = replace(judged, claim=self._sessions.claim)
+            accepted = await self._store.accept(judged, self._accepted)
         return await self._elsewhere(accepted, message.author)
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
@@ -82,7 +87,11 @@ class Intake:
 
     async def accept_all(self, messages: Sequence[InboundMessage]) -> Sequence[AcceptedMessage]:
         """See `Gateway.accept_missed`."""
-        judged = [self._judged(await self._with_documents(message)) for message in messages]
+        access = self._using.access
+        judged = [
+            self._judged(await self._with_documents(message), judge(message, access).verdict)
+            for message in messages
+        ]
         taken = await self._store.accept_all(judged, self._follow_up)
         return [
             await self._elsewhere(accepted, message.author)
@@ -99,9 +108,8 @@ class Intake:
             files, missing = await self._documents.as_text(files, self._using.limits.attachments)
         return replace(message, attachments=tuple(files), missing=(*message.missing, *missing))
 
-    def _judged(self, message: InboundMessage) -> JudgedMessage:
+    def _judged(self, message: InboundMessage, verdict: Verdict) -> JudgedMessage:
         """The message with everything that the store needs to decide about it."""
-        verdict = judge(message, self._using.access).verdict
         message = self._prepared(message)
         may = _once_let_in(verdict)
         new = self.new_thread(message.team or may.team, mode=may.mode)
@@ -196,16 +204,20 @@ class Intake:
             self._sessions.revoke(lane, accepted.revoked)
         if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
             self._dispatcher.hasten(lane)  # what was first may have waited for its files
+        if accepted.turn is not None:
+            self._sessions.take_up(accepted.turn)
         if accepted.wake:
             decision = accepted.decision
             begun = decision.enqueue if isinstance(decision, RepeatedTurn) else decision
-            self._dispatcher.wake(
-                lane,
-                person=accepted.person,
-                delay=accepted.delay,
-                limits=begun.limits if isinstance(begun, QueueEntry | TurnRetry) else None,
-                groups=accepted.groups,
-            )
+            person, groups = accepted.person, accepted.groups
+            limits = begun.limits if isinstance(begun, QueueEntry | TurnRetry) else None
+            if accepted.turn is not None:
+                self._dispatcher.run(lane, person=person, limits=limits, groups=groups)
+            else:
+                delay = accepted.delay
+                self._dispatcher.wake(
+                    lane, person=person, delay=delay, limits=limits, groups=groups
+                )
 
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import math
 from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol, TypeAlias
@@ -50,6 +51,24 @@ class Dispatcher(Protocol):
 
     def hasten(self, thread: str) -> None:
         """Run a waiting or running thread, for its same reasons, at once."""
+        ...
+
+    def room(self, person: str, limits: PersonLimits | None) -> AbstractContextManager[bool]:
+        """Room for a turn of the person, kept during the context.
+
+        False where such a turn would not begin at once.
+        """
+        ...
+
+    def run(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        limits: PersonLimits | None = None,
+        groups: LaneGroups = (),
+    ) -> None:
+        """Run the thread, whose turn is claimed, whatever else waits."""
         ...
 
     async def serve(self, drain: Drain) -> None:
@@ -128,6 +147,10 @@ class LocalDispatcher:
         self._waiting: dict[str, _RunRequest] = {}
         self._running: dict[str, _RunRequest] = {}
         self._again: dict[str, _RunRequest] = {}
+        self._claimed: dict[str, _RunRequest] = {}
+        """Threads whose turn has begun in the store."""
+        self._kept: Counter[str] = Counter()
+        """People for whose next turn there is room, and how many."""
         self._groups: Counter[LaneGroup] = Counter()
         self._rates = PersonRateLimiter()
         self._timers: set[asyncio.TimerHandle] = set()
@@ -152,6 +175,45 @@ class LocalDispatcher:
             self._wake_later(thread, request, delay)
         else:
             self._wake(thread, request)
+
+    @contextmanager
+    def room(self, person: str, limits: PersonLimits | None) -> Generator[bool]:
+        """Room for a turn of the person, kept during the context.
+
+        False where such a turn would not begin at once.
+        """
+        if not self._has_room(person, limits):
+            yield False
+            return
+        self._kept[person] += 1
+        try:
+            yield True
+        finally:
+            self._kept[person] -= 1
+            if not self._kept[person]:
+                del self._kept[person]
+            self._changed.set()
+
+    def _has_room(self, person: str, limits: PersonLimits | None) -> bool:
+        # Whoever waits comes first, and a thread's groups are not known before it is read.
+        if self._resting or self._lines or self.group_limits:
+            return False
+        begun = len(self._running) + len(self._claimed) + self._kept.total()
+        if begun >= self.limit or (limits is not None and person in self._kept):
+            return False
+        return not self._rates.wait(person, limits, asyncio.get_running_loop().time())
+
+    def run(
+        self,
+        thread: str,
+        *,
+        person: str = "",
+        limits: PersonLimits | None = None,
+        groups: LaneGroups = (),
+    ) -> None:
+        """Run the thread, whose turn is claimed, whatever else waits."""
+        self._claimed[thread] = _RunRequest(person, limits, groups)
+        self._changed.set()
 
     def put_off(self, thread: str, delay: float) -> None:
         """Run a running thread again in `delay` seconds, unchanged."""
@@ -219,6 +281,10 @@ class LocalDispatcher:
 
     def _next(self) -> str | None:
         """The next thread, counted as running; None if there is none."""
+        for thread in self._claimed:
+            if thread not in self._running:
+                self._count(thread, self._claimed.pop(thread), asyncio.get_running_loop().time())
+                return thread
         if self._resting or len(self._running) >= self.limit:
             return None
         now = asyncio.get_running_loop().time()
@@ -258,6 +324,10 @@ class LocalDispatcher:
         line.remove(thread)
         if line:
             self._lines[request.person] = line
+        self._count(thread, request, now)
+
+    def _count(self, thread: str, request: _RunRequest, now: float) -> None:
+        """Count the thread as running."""
         self._running[thread] = request
         for group in request.groups:
             self._groups[group] += 1
@@ -284,6 +354,6 @@ class LocalDispatcher:
     async def rest(self) -> None:
         """Start nothing any more, and wait until nothing runs."""
         self._resting = True
-        while self._running:
+        while self._running or self._claimed or self._kept:
             self._changed.clear()
             await self._changed.wait()

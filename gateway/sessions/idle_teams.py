@@ -30,7 +30,7 @@ class IdleTeams:
         self.bytes += team.saved_bytes
 
     def take(self, thread: str) -> LiveTeam | None:
-        """The team of the thread, which its taker keeps or closes; None without one."""
+        """The team of the thread, for its taker to close; or None."""
         team = self._teams.pop(thread, None)
         if team is not None:
             self.bytes -= team.saved_bytes
@@ -48,7 +48,7 @@ class IdleTeams:
             self._drop_oldest()
 
     def drop_surplus(self, most: int, most_bytes: float) -> None:
-        """Close teams that are too many or too large, the longest unused first."""
+        """Close teams that are too many or too large, oldest first."""
         while self._teams and (len(self._teams) > most or self.bytes > most_bytes):
             self._drop_oldest()
 

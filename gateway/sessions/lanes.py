@@ -24,6 +24,7 @@ from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
+from gateway.store.rulebook import TurnClaim
 from gateway.store.turn_records import ClaimedTurn, Succession, TurnDelay
 from teams.base import DurableTeam, Team
 
@@ -69,6 +70,8 @@ class Lanes:
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
         self._delays: dict[str, float] = {}
+        self._claimed: dict[str, ClaimedTurn] = {}
+        """Turns that the transaction of their message has claimed."""
         self._leaving = False
         self._retired: list[tuple[TeamSource, set[str]]] = []
         """Earlier sources of teams, with the turns that still run on theirs."""
@@ -88,12 +91,29 @@ class Lanes:
         """Size of their last snapshots."""
         return self._idle.bytes
 
+    @property
+    def claim(self) -> TurnClaim:
+        """A claim of a thread's next turn at this moment."""
+        return TurnClaim(boot=self._boot, words=MISSING, quiet=self.terms.quiet)
+
+    def take_up(self, work: ClaimedTurn) -> None:
+        """Run this turn when its thread is drained next."""
+        self._claimed[work.lease.thread] = work
+
+    async def _next(self, thread: str) -> ClaimedTurn | TurnDelay | None:
+        """The thread's claimed turn, or the one that is claimed now."""
+        if (claimed := self._claimed.pop(thread, None)) is not None:
+            return claimed
+        claim = self.claim
+        work = await self._store.begin(thread, claim.boot, words=claim.words, quiet=claim.quiet)
+        if isinstance(work, ClaimedTurn):
+            self._claimed.pop(thread, None)  # it was claimed meanwhile, and anew by this
+        return work
+
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
         try:
-            work = await self._store.begin(
-                thread, self._boot, words=MISSING, quiet=self.terms.quiet
-            )
+            work = await self._next(thread)
             if isinstance(work, TurnDelay):
                 self._dispatcher.put_off(thread, work.seconds)
                 return False
@@ -287,7 +307,7 @@ class Lanes:
         if turn := self._running.get(thread):
             turn.stop()
         self._idle.drop(thread)
-        for kept in (self._stops, self._delays):
+        for kept in (self._stops, self._delays, self._claimed):
             kept.pop(thread, None)
 
 

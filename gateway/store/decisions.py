@@ -8,6 +8,7 @@ from gateway.base.calendar import Scope
 from gateway.client import Answer, AnswerKind
 from gateway.events import SessionEvent
 from gateway.store.records import InboxOutcome
+from gateway.store.turn_records import ClaimedTurn
 from gateway.values import value
 
 DELETED = "deleted"
@@ -324,4 +325,6 @@ class AcceptedMessage:
     forgotten: str = ""
     """The thread that was removed."""
     events: tuple[SessionEvent, ...] = ()
+    turn: ClaimedTurn | None = None
+    """The thread's turn, where it has begun with this message."""
     busy: bool = False

@@ -99,6 +99,8 @@ class JudgedMessage:
     kind: InboxKind
     named: str = ""
     counted: bool = True
+    claim: TurnClaim | None = None
+    """Lets an idle thread's turn begin in the same transaction."""
 
 
 @value
@@ -108,6 +110,19 @@ class MissingFileWords:
     to_people: str
     too_late: str
     """The reason where nobody fetched it in time."""
+
+
+@value
+class TurnClaim:
+    """Claim of a thread's next turn.
+
+    `boot` is the run of the gateway that claims it.
+    """
+
+    boot: str
+    words: MissingFileWords
+    quiet: float = 0.0
+    """Seconds for which nobody may have written where the thread collects."""
 
 
 @value

@@ -97,7 +97,7 @@ class ClaimedTurn:
 
 @value
 class ThreadContext:
-    """Origins of what a thread's team has read; turns without tools need none."""
+    """Origins of what a thread's team has read."""
 
     authors: tuple[Author, ...]
     """Authors of all that the team has been told since the thread began.

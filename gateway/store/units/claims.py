@@ -367,7 +367,7 @@ def _work(
 
 
 def context(connection: Connection, thread: str) -> ThreadContext:
-    """What the thread's team has read: everybody's words, and tools' results."""
+    """Origins of what the thread's team has read."""
     of_thread = {"thread": thread}
     return ThreadContext(
         authors=tuple(author(*row[:5]) for row in connection.fetch(_AUTHORS, of_thread)),

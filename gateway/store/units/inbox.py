@@ -46,7 +46,8 @@ from gateway.store.records import (
     TurnStatus,
 )
 from gateway.store.rulebook import JudgedMessage
-from gateway.store.units import edits, outcomes
+from gateway.store.turn_records import ClaimedTurn
+from gateway.store.units import claims, edits, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.grants import grants
@@ -182,7 +183,19 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
         met = _situation(connection, judged, now, is_new=True)
         assert met is not None  # it is new
         met = replace(met, repeated=is_repeated(found, message))
-    return _carry_out(Acceptance(connection, judged, met, now))
+    accepted = _carry_out(Acceptance(connection, judged, met, now))
+    if judged.claim is not None and accepted.wake and _is_free(accepted, met):
+        claim, lane = judged.claim, accepted.lane
+        turn = claims.begin(connection, now, lane, claim.boot, words=claim.words, quiet=claim.quiet)
+        if isinstance(turn, ClaimedTurn):
+            return replace(accepted, turn=turn)
+    return accepted
+
+
+def _is_free(accepted: AcceptedMessage, met: Situation) -> bool:
+    """True if the message's turn may begin at once."""
+    queued = isinstance(accepted.decision, QueueEntry) and not accepted.stop
+    return queued and not met.waiting and not accepted.delay
 
 
 def workspace_prefix(key: ConversationKey) -> str:

@@ -76,9 +76,7 @@ def judged() -> Any:
 
 
 @pytest.mark.parametrize(("make", "parts"), [(once, 1), (judged, 2)], ids=["known", "judged"])
-async def test_a_turn_of_one_answer_is_three_commits_the_message_the_beginning_and_the_end(
-    tmp_path, make, parts
-):
+async def test_a_turn_of_one_answer_is_two_commits_the_message_and_the_end(tmp_path, make, parts):
     async with opened(tmp_path, make) as client:
         store = client.store
         assert isinstance(store, SqliteStore)
@@ -86,7 +84,7 @@ async def test_a_turn_of_one_answer_is_three_commits_the_message_the_beginning_a
         await turn(client, thread, SAYING)  # the first one also makes the thread and its team
         commits, rows = store.commits, checkpoints(tmp_path)
         await turn(client, thread, SAYING)
-        assert store.commits - commits == 3
+        assert store.commits - commits == 2
         assert checkpoints(tmp_path) - rows == parts
 
 

@@ -92,15 +92,15 @@ async def test_a_turn_that_was_done_before_its_commits_were_lost_is_parked_and_s
     with closing(sqlite3.connect(crashed(folder, tmp_path / "seen") / "parley.db")) as whole:
         commits = whole.execute("SELECT n FROM commits").fetchone()[0]
     attempt = folder
-    # Back to the message alone: its turn's frames are the last ones.
+    # Back to the message, with which its turn began: the frames of its end are the last ones.
     for frame in reversed(range(frames(folder))):
         attempt = crashed(folder, tmp_path / f"at-{frame}")
         flip(attempt / "parley.db-wal", HEADER + frame * FRAME + 500)
         with closing(
             sqlite3.connect(crashed(attempt, tmp_path / f"look-{frame}") / "parley.db")
         ) as c:
-            found = c.execute("SELECT outcome FROM inbox").fetchall()
-        if found == [("queued",)]:
+            found = c.execute("SELECT status FROM turns").fetchall()
+        if found == [("running",)]:
             break
     gateway, asked = gateway_on(attempt, "continued")
     async with gateway:

@@ -1,7 +1,8 @@
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from gateway.sessions.dispatcher import LocalDispatcher
+from gateway.store.decisions import PersonLimits
 
 
 class Lanes:
@@ -189,3 +190,60 @@ async def test_a_thousand_people_share_two_places_of_a_team_fairly():
     assert most == 2
     first = [thread for thread in begun[:1000] if thread.startswith("busy")]
     assert len(first) <= 2
+
+
+LIMITS = PersonLimits(turns=2, parallel=1)
+
+
+def rooms(dispatcher: LocalDispatcher, count: int, person: str = "ann", limits=None) -> list[bool]:
+    """Answers to who asks for room so often at the same time."""
+    with ExitStack() as stack:
+        return [stack.enter_context(dispatcher.room(person, limits)) for _ in range(count)]
+
+
+async def test_there_is_room_for_as_many_turns_as_may_run_and_each_is_given_once():
+    async with serving(3) as (dispatcher, lanes):
+        dispatcher.wake("a")
+        await lanes.until(1)
+        assert rooms(dispatcher, 4) == [True, True, False, False]
+        assert rooms(dispatcher, 1) == [True]
+        dispatcher.run("b")
+        assert rooms(dispatcher, 2) == [True, False]
+        await lanes.until(2)
+        assert rooms(dispatcher, 2) == [True, False]
+
+
+async def test_there_is_no_room_beside_a_person_s_limits_for_who_waits_and_in_groups():
+    async with serving(2) as (dispatcher, lanes):
+        assert rooms(dispatcher, 2, "ann", LIMITS) == [True, False]
+        dispatcher.wake("a", person="ann", limits=LIMITS)
+        await lanes.until(1)
+        assert rooms(dispatcher, 1, "ann", LIMITS) == [False]
+        assert rooms(dispatcher, 1, "bob", LIMITS) == [True]
+        dispatcher.wake("b", person="ann", limits=LIMITS)
+        assert rooms(dispatcher, 1, "bob", LIMITS) == [False], "b comes first"
+    assert rooms(LocalDispatcher(9, {"team": 9}), 1) == [False]
+
+
+async def test_a_claimed_turn_runs_before_who_waits_and_never_beside_its_own_thread():
+    async with serving(1, a=1) as (dispatcher, lanes):
+        dispatcher.run("a")
+        await lanes.until(1)
+        dispatcher.wake("b")
+        dispatcher.run("a")
+        assert await lanes.end("a", 2) == ["a", "a"]
+        assert await lanes.end("a", 3) == ["a", "a", "b"]
+
+
+async def test_rest_waits_for_claimed_turns_and_for_kept_rooms():
+    async with serving(1) as (dispatcher, lanes):
+        with dispatcher.room("ann", None) as free:
+            assert free
+            resting = asyncio.ensure_future(dispatcher.rest())
+            await asyncio.sleep(0)
+            dispatcher.run("a")
+        await lanes.until(1)
+        assert not resting.done()
+        assert rooms(dispatcher, 1) == [False]
+        lanes.running["a"].set()
+        await resting
