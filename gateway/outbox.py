@@ -60,6 +60,8 @@ class Delivery:
     told: int
     gone: str
     rows: tuple[OutboxRow, ...]
+    last: int = 0
+    """Seq of the thread's last event."""
     doubtful: int = 0
     doubtful_since: float = 0.0
 

@@ -188,6 +188,25 @@ async def end_to_end(threads: int, live: int) -> Figures:
         }
 
 
+async def trickle(seconds: float) -> Figures:
+    """CPU of a message where twenty come each second, in forty threads."""
+    async with opened(DoNothing()) as (gateway, store):
+        for number in range(40):
+            await gateway.accept(message(number, -1))
+        await rest(gateway, 40)
+        count, loop = round(20 * seconds), asyncio.get_running_loop()
+        commits, cpu, due = store.commits, time.process_time(), loop.time()
+        for number in range(count):
+            due += 0.05
+            await asyncio.sleep(due - loop.time())
+            await gateway.accept(message(number % 40, number))
+        await rest(gateway, 40 + count)
+        return {
+            "CPU per message": [(time.process_time() - cpu) / count],
+            "commits per message": [(store.commits - commits) / count],
+        }
+
+
 async def memory(threads: int, messages: int) -> Figures:
     """Resident memory with 100 live teams, after so many threads and messages."""
     async with opened(DoNothing(), live_teams=100) as (gateway, _):
@@ -267,6 +286,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "accept": accept,
     "first_event": first_event,
     "end_to_end": end_to_end,
+    "trickle": trickle,
     "memory": memory,
     "written": written,
     "figures": figures,

@@ -22,6 +22,7 @@ def run(*, quick: bool) -> Table:
     table.rows += _accept(10 if quick else 50)
     table.rows += _first_event(30 if quick else 200)
     table.rows += _end_to_end(100 if quick else 1000)
+    table.rows += _trickle(3 if quick else 20)
     table.rows += _memory(500 if quick else 10_000)
     table.rows += _written([20, 200] if quick else [20, 200, 2000])
     table.rows += _figures(20_000 if quick else 1_000_000)
@@ -94,6 +95,19 @@ def _end_to_end(threads: int) -> list[Row]:
             note=note,
         )
         for what in live
+    ]
+
+
+def _trickle(seconds: float) -> list[Row]:
+    found = _measured("trickle", seconds)
+    return [
+        Row(
+            name=f"20 messages a second, {what}",
+            unit="s" if what == "CPU per message" else "",
+            cells={OURS: Figures.of(samples)},
+            target=Target(at_most=0.003) if what == "CPU per message" else None,
+        )
+        for what, samples in found.items()
     ]
 
 

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import cast
 
 from gateway.adapter import AuthError
@@ -122,7 +123,8 @@ class _Writers:
             key = await self._host.key_of(thread)
             if key.platform == self._surface.platform:
                 place = Place(key=key, thread=thread)
-                await Writer(self._host, self._surface, place, self._clock).run()
+                seen = partial(self._again.discard, thread)
+                await Writer(self._host, self._surface, place, self._clock, seen).run()
             else:
                 self._remember_foreign(thread)
         except (AuthError, NotFound, GatewayClosed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -64,6 +65,8 @@ from gateway.surface import (
 
 LOG = logging.getLogger("gateway.delivery")
 
+FAR = 100
+"""Events after which it is noted how far all is delivered, though the thread does not rest."""
 PACE = 1.0
 """Seconds between two edits of a growing text where the surface has no pace of its own."""
 TITLE = 200
@@ -73,13 +76,20 @@ class Writer:
     """Writer of one thread; ends with it or the gateway. Raises AuthError."""
 
     def __init__(
-        self, host: DeliveryHost, surface: TextSurface, place: Place, clock: Clock
+        self,
+        host: DeliveryHost,
+        surface: TextSurface,
+        place: Place,
+        clock: Clock,
+        up_to_date: Callable[[], None],
     ) -> None:
         self._host = host
         self._outbox = host.outbox
         self._surface = surface
         self._home = place
         self._clock = clock
+        self._up_to_date = up_to_date
+        """Called once all events so far are seen, before it is asked for later ones."""
         self._people = f"{surface.platform}:"
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
@@ -113,7 +123,8 @@ class Writer:
             away=away,
             file_bytes=self._surface.limits.file,
         )
-        self._view.seq = delivery.told
+        self._view.seq = self._told = delivery.told
+        self._last = delivery.last
         await self._recall_offers(delivery)
         self._gone = bool(delivery.gone)
         self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
@@ -189,10 +200,15 @@ class Writer:
         kept = {item.id for item in view.items}
         self._done = {id: stamp for id, stamp in self._done.items() if id in kept}
         self._posted.forget(told)
-        if told or resting:
-            last = await self._outbox.mark_delivered(self._home.thread, told or seq)
-            return resting and seq == last == view.seq
-        return False
+        if not resting and told < self._told + FAR:
+            return False
+        if seq < self._last:
+            return False  # the rest is being read
+        told = told or seq
+        self._up_to_date()
+        last = await self._outbox.mark_delivered(self._home.thread, told)
+        self._told = told
+        return resting and seq == last == view.seq
 
     def _is_incomplete(self, item: Item) -> bool:
         """True if some of the item is missing or may still change."""

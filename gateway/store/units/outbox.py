@@ -91,6 +91,7 @@ def delivery(connection: Connection, thread: str) -> Delivery:
         "SELECT told, gone, doubtful, doubtful_since FROM deliveries WHERE thread = :thread",
         of_thread,
     )
+    last = scalar(connection, "SELECT last_seq FROM threads WHERE id = :thread", of_thread)
     rows = connection.fetch(
         "SELECT * FROM outbox WHERE thread = :thread ORDER BY item, n, generation", of_thread
     )
@@ -98,6 +99,7 @@ def delivery(connection: Connection, thread: str) -> Delivery:
         told=known["told"] if known else 0,
         gone=known["gone"] if known else "",
         rows=tuple(map(_outbox_row_of, rows)),
+        last=last or 0,
         doubtful=known["doubtful"] if known else 0,
         doubtful_since=known["doubtful_since"] if known else 0.0,
     )

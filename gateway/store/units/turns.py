@@ -99,6 +99,8 @@ def _save_state(
         connection.execute(
             "UPDATE turns SET delivered = TRUE WHERE id = :turn", {"turn": lease.turn}
         )
+    if record.end is not None and record.end.status == "done":
+        return  # nobody asks for the messages of a turn that is done
     for inbox in record.joined:
         connection.execute("UPDATE inbox SET joined = TRUE WHERE id = :inbox", {"inbox": inbox})
 

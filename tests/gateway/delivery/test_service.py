@@ -98,6 +98,19 @@ async def test_an_answer_comes_to_stand_in_the_thread(tmp_path: Path) -> None:
     assert board.posted[0].place.asker == ANN.id
 
 
+async def test_a_turn_and_its_delivery_are_five_commits(tmp_path: Path) -> None:
+    """The message with its turn, the end, a post before and after it is made, and its progress."""
+    board = Board()
+    async with served(tmp_path, Surface(board), lambda: solo(*["Hello there."] * 2)) as gateway:
+        assert isinstance(store := gateway.store, SqliteStore)
+        await say(gateway, "hi")
+        await all_told(gateway)
+        before = store.commits
+        await say(gateway, "hi again")
+        await all_told(gateway)
+        assert store.commits - before == 5
+
+
 async def test_text_grows_while_the_agent_speaks(tmp_path: Path) -> None:
     board, go_on = Board(), asyncio.Event()
     client = ScriptedModel(["One ", go_on, "two."])
