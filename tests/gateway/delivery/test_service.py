@@ -99,7 +99,7 @@ async def test_an_answer_comes_to_stand_in_the_thread(tmp_path: Path) -> None:
 
 
 async def test_a_turn_and_its_delivery_are_five_commits(tmp_path: Path) -> None:
-    """The message with its turn, the end, a post before and after it is made, and its progress."""
+    """Message with turn, end, post before and after, progress."""
     board = Board()
     async with served(tmp_path, Surface(board), lambda: solo(*["Hello there."] * 2)) as gateway:
         assert isinstance(store := gateway.store, SqliteStore)
