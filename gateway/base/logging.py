@@ -10,11 +10,15 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
+from gateway.base.log_thread import LogThread
 from gateway.base.redaction import REDACTION, RedactingFormatter
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
@@ -26,24 +30,77 @@ LOG_FILE = "parley.log"
 OWN = ("adapters", "gateway", "teams")
 """The loggers of Parley itself."""
 
-_WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
-
 
 class LogContext:
     """Mark all records of this context as this turn's."""
 
-    __slots__ = ("_token", "_work")
+    __slots__ = ("_token", "thread", "troubled", "turn")
 
     def __init__(self, thread: str, turn: str) -> None:
-        self._work = thread, turn
-        self._token: Token[tuple[str, str]] | None = None
+        self.thread = thread
+        self.turn = turn
+        self.troubled = False
+        """A warning or an error was logged."""
+        self._token: Token[LogContext | None] | None = None
 
     def __enter__(self) -> None:
-        self._token = _WORK.set(self._work)
+        self._token = _WORK.set(self)
 
     def __exit__(self, *_: object) -> None:
         assert self._token is not None
         _WORK.reset(self._token)
+
+
+_WORK: ContextVar[LogContext | None] = ContextVar("parley_work", default=None)
+_NO_TURN = LogContext("", "")
+
+
+class _TurnFilter(logging.Filter):
+    """Marks records with their turns; drops routine ones beyond a share.
+
+    It is asked where a record is made: the thread that writes it has no turn.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self._share = share
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """False for a turn's routine line that sampling leaves out."""
+        record.work = work = _WORK.get() or _NO_TURN
+        if record.levelno >= logging.WARNING:
+            work.troubled = True
+        if work.troubled or not getattr(record, "routine", False):
+            return True
+        return crc32(work.turn.encode()) < self._share * 2**32
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    """Ids and facts of a record, by name."""
+    work: LogContext = getattr(record, "work", None) or _WORK.get() or _NO_TURN
+    fields: dict[str, Any] = {
+        "thread": getattr(record, "thread_id", work.thread),
+        "turn": work.turn,
+        "event": getattr(record, "event", ""),
+        **getattr(record, "facts", {}),
+    }
+    return {name: value for name, value in fields.items() if value not in ("", None)}
+
+
+class TextFormatter(RedactingFormatter):
+    """A record as text for people, with ids and without secrets."""
+
+    def __init__(self) -> None:
+        super().__init__(_FORMAT)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        """The record's line; the traceback follows."""
+        return with_fields(super().formatMessage(record), _fields(record))
+
+
+def with_fields(line: str, fields: Mapping[str, Any]) -> str:
+    """The line with the fields behind it, as name=value."""
+    return " ".join([line, *(f"{name}={value}" for name, value in fields.items())])
 
 
 class JsonFormatter(logging.Formatter):
@@ -51,19 +108,16 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
-        thread, turn = _WORK.get()
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": REDACTION.all(record.getMessage()),
-            "thread": getattr(record, "thread_id", thread),
-            "turn": turn,
-            "event": getattr(record, "event", ""),
+            **_fields(record),
         }
         if record.exc_info:
             line["error"] = REDACTION.all(self.formatException(record.exc_info))
-        return json.dumps({key: value for key, value in line.items() if value}, ensure_ascii=False)
+        return json.dumps(line, ensure_ascii=False)
 
 
 class _LogFile(RotatingFileHandler):
@@ -73,8 +127,10 @@ class _LogFile(RotatingFileHandler):
         """Drop the record: a traceback would be painted over the chat."""
 
 
-def log_to(file: Path, level: str) -> None:
+def log_to(file: Path, level: str, sample: float = 1.0) -> None:
     """Write the log, without secrets, to the file only.
+
+    `sample` is the share of the turns without trouble that it tells of.
 
     The file is readable by its owner alone. Where it can't be written, there is no log: that must
     not keep anybody from talking to the team.
@@ -88,29 +144,36 @@ def log_to(file: Path, level: str) -> None:
         )
     except OSError:
         handler = logging.NullHandler()
-    handler.setFormatter(RedactingFormatter(_FORMAT))
-    _begin(handler, level)
+    handler.setFormatter(TextFormatter())
+    _begin(handler, level, sample)
 
 
-def log_json(file: Path | None, level: str) -> None:
-    """Write the log as JSON to the file or standard error.
+def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
+    """Write the log as JSON, in a thread, to the file or standard error.
 
-    Raises OSError where the file can't be written.
+    `sample` is the share of the turns without trouble that it tells of. Raises OSError where the
+    file can't be written.
     """
     if file is None:
-        handler: logging.Handler = logging.StreamHandler(sys.stderr)
+        target: logging.Handler = logging.StreamHandler(sys.stderr)
     else:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = _LogFile(
-            file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
-        )
+        target = _LogFile(file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
+    handler = LogThread(target)
     handler.setFormatter(JsonFormatter())
-    _begin(handler, level)
+    _begin(handler, level, sample)
 
 
-def _begin(handler: logging.Handler, level: str) -> None:
+def flush_log() -> None:
+    """Write what was logged, within a few seconds."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+
+
+def _begin(handler: logging.Handler, level: str, sample: float) -> None:
     debug = level == "debug"
+    handler.addFilter(_TurnFilter(1.0 if debug else sample))
     logging.basicConfig(level="INFO" if debug else level.upper(), handlers=[handler], force=True)
     # SDKs write whatever they send and receive at this level: it is for Parley's own doings alone.
     for name in OWN:

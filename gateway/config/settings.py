@@ -242,3 +242,10 @@ class LoggingConfig(Section):
 
     If not given, it is parley.log beside the store; `parley serve` writes to standard error.
     """
+
+    sample: float = Field(default=1.0, ge=0.0, le=1.0)
+    """Share, from 0 to 1, of the turns that went well whose lines are logged.
+
+    Turns that failed, were stopped, took longer than 30 seconds or had a warning are always logged,
+    and so are all at level "debug".
+    """
