@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from gateway.base.logging import LOG_FILE, with_fields
+from gateway.base.logging import LOG_FILE
 from gateway.base.paths import store_folder
 from gateway.config.root import Config
 from gateway.errors import GatewayError, NotFound
@@ -89,4 +89,4 @@ def _told(line: str) -> str | None:
     level, logger = str(fields.pop("level", "")).upper(), fields.pop("logger", "")
     error = f"\n{fields.pop('error')}" if fields.get("error") else ""
     said = f"{fields.pop('time')} {level} {logger}  {fields.pop('message')}"
-    return f"{with_fields(said, fields)}{error}\n"
+    return " ".join([said, *(f"{name}={value}" for name, value in fields.items())]) + f"{error}\n"

@@ -1,7 +1,7 @@
 """A thread that formats and writes the log, so that nobody else has to wait for it.
 
-Lines are gathered for a moment and written together: a process that is killed loses those of its
-last `MOMENT`. Warnings and errors are written at once.
+Lines are gathered for a `MOMENT` and written together: so many are lost with a process that is
+killed. Warnings and errors are written at once.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ MOMENT = 0.1
 """Seconds for which lines are gathered."""
 ROOM = 10_000
 """Records that may wait to be written; warnings and errors have twice the room."""
-BATCH = 500
-"""Records that are written together at most."""
 PATIENCE = 3.0
 """Seconds for writing what waits: disks and pipes may stand still."""
 
-_CONSTANT = frozenset((str, int, float, bool, type(None)))
-"""Types of arguments whose text is the same later, and in another thread."""
+_CONSTANT = {str, int, float, bool, type(None)}
+_LOST = "the log was too slow: %s lines lost since the start, %s of them warnings or errors"
 
 
 class LogThread(logging.Handler):
@@ -34,13 +32,12 @@ class LogThread(logging.Handler):
     def __init__(self, target: logging.Handler) -> None:
         super().__init__()
         self._target = target
-        self._waiting = SimpleQueue[logging.LogRecord | threading.Event]()
+        self._waiting = SimpleQueue[logging.LogRecord | threading.Event | None]()
         self._hurry = threading.Event()
         self._ended = False
         self._lost: Counter[bool] = Counter()
         """Records that found no room; True: warnings and errors."""
-        self._told: Counter[bool] = Counter()
-        """Those of them that the log tells of."""
+        self._told = 0
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
 
@@ -54,7 +51,9 @@ class LogThread(logging.Handler):
             self._lost[urgent] += 1
             return
         try:
-            _settle_text(record)
+            # Other objects may change, or be of use in one thread only.
+            if type(record.args) is dict or not _CONSTANT.issuperset(map(type, record.args or ())):
+                record.msg, record.args = record.getMessage(), None
         except Exception:  # it does not fit its arguments
             self._target.handleError(record)
             return
@@ -73,11 +72,9 @@ class LogThread(logging.Handler):
     def close(self) -> None:
         """Write what waits and close the target."""
         self.acquire()
-        try:
-            self._ended = True  # whatever was logged before waits ahead of the last event
-        finally:
-            self.release()
-        self._waiting.put(threading.Event())
+        self._ended = True  # no record comes behind the mark of the end
+        self.release()
+        self._waiting.put(None)
         self._hurry.set()
         self._thread.join(PATIENCE)
         if not self._thread.is_alive():
@@ -85,48 +82,30 @@ class LogThread(logging.Handler):
         super().close()
 
     def _run(self) -> None:
-        ended = False
-        while not ended:
+        batch: list[logging.LogRecord | threading.Event | None] = []
+        while None not in batch:
             batch = [self._waiting.get()]
-            if self._waiting.qsize() < BATCH:
-                self._hurry.wait(MOMENT)
+            self._hurry.wait(MOMENT)
             self._hurry.clear()
-            batch += [self._waiting.get() for _ in range(min(BATCH, self._waiting.qsize()))]
+            batch += [self._waiting.get() for _ in range(self._waiting.qsize())]
             self._write([each for each in batch if isinstance(each, logging.LogRecord)])
             for each in batch:
                 if isinstance(each, threading.Event):
                     each.set()
-            ended = self._ended and self._waiting.empty()
 
     def _write(self, records: list[logging.LogRecord]) -> None:
+        if (lost := self._lost.total()) != self._told:
+            self._told = lost
+            records = [*records, _record(logging.WARNING, _LOST, lost, self._lost[True])]
         lines: list[str] = []
-        for record in [*records, *self._losses()]:
+        for record in records:
             try:
                 lines.append(self.format(record))
-            except Exception:  # an object that has no text
+            except Exception:  # an object without a text
                 self._target.handleError(record)
         if lines:
             self._target.handle(_record(logging.INFO, "\n".join(lines)))
 
-    def _losses(self) -> list[logging.LogRecord]:
-        """A record that tells of those that were lost since the last one."""
-        new = Counter({urgent: self._lost[urgent] - self._told[urgent] for urgent in (True, False)})
-        if not new.total():
-            return []
-        self._told += new
-        text = (
-            f"{new.total()} lines of the log were lost, {new[True]} of them warnings or errors: "
-            "they came faster than it could be written"
-        )
-        return [_record(logging.WARNING, text)]
 
-
-def _settle_text(record: logging.LogRecord) -> None:
-    """Format a text now whose arguments may change, or be of use in one thread only."""
-    given = record.args
-    if given and not (isinstance(given, tuple) and all(type(each) in _CONSTANT for each in given)):
-        record.msg, record.args = record.getMessage(), None
-
-
-def _record(level: int, text: str) -> logging.LogRecord:
-    return logging.LogRecord("gateway", level, "", 0, text, None, None)
+def _record(level: int, text: str, *arguments: object) -> logging.LogRecord:
+    return logging.LogRecord("gateway", level, "", 0, text, arguments, None)

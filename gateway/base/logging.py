@@ -10,12 +10,11 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 from gateway.base.log_thread import LogThread
@@ -34,13 +33,12 @@ OWN = ("adapters", "gateway", "teams")
 class LogContext:
     """Mark all records of this context as this turn's."""
 
-    __slots__ = ("_token", "thread", "troubled", "turn")
+    __slots__ = ("_token", "thread", "has_warned", "turn")
 
     def __init__(self, thread: str, turn: str) -> None:
         self.thread = thread
         self.turn = turn
-        self.troubled = False
-        """A warning or an error was logged."""
+        self.has_warned = False
         self._token: Token[LogContext | None] | None = None
 
     def __enter__(self) -> None:
@@ -55,52 +53,25 @@ _WORK: ContextVar[LogContext | None] = ContextVar("parley_work", default=None)
 _NO_TURN = LogContext("", "")
 
 
-class _TurnFilter(logging.Filter):
-    """Marks records with their turns; drops routine ones beyond a share.
-
-    It is asked where a record is made: the thread that writes it has no turn.
-    """
-
-    def __init__(self, share: float) -> None:
-        super().__init__()
-        self._share = share
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """False for a turn's routine line that sampling leaves out."""
-        record.work = work = _WORK.get() or _NO_TURN
-        if record.levelno >= logging.WARNING:
-            work.troubled = True
-        if work.troubled or not getattr(record, "routine", False):
-            return True
-        return crc32(work.turn.encode()) < self._share * 2**32
+def _is_kept(share: float, record: logging.LogRecord) -> bool:
+    """Mark the record with its turn; False for a routine one beyond the share."""
+    record.work = work = _WORK.get() or _NO_TURN
+    work.has_warned |= record.levelno >= logging.WARNING
+    routine = getattr(record, "routine", False) and not work.has_warned
+    return not routine or crc32(work.turn.encode()) < share * 2**32
 
 
-def _fields(record: logging.LogRecord) -> dict[str, Any]:
+def _fields(record: logging.LogRecord) -> dict[str, object]:
     """Ids and facts of a record, by name."""
     work: LogContext = getattr(record, "work", None) or _WORK.get() or _NO_TURN
-    fields: dict[str, Any] = {
+    fields = {
         "thread": getattr(record, "thread_id", work.thread),
         "turn": work.turn,
         "event": getattr(record, "event", ""),
         **getattr(record, "facts", {}),
     }
-    return {name: value for name, value in fields.items() if value not in ("", None)}
-
-
-class TextFormatter(RedactingFormatter):
-    """A record as text for people, with ids and without secrets."""
-
-    def __init__(self) -> None:
-        super().__init__(_FORMAT)
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        """The record's line; the traceback follows."""
-        return with_fields(super().formatMessage(record), _fields(record))
-
-
-def with_fields(line: str, fields: Mapping[str, Any]) -> str:
-    """The line with the fields behind it, as name=value."""
-    return " ".join([line, *(f"{name}={value}" for name, value in fields.items())])
+    told = ((name, value) for name, value in fields.items() if value not in ("", None))
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in told}
 
 
 class JsonFormatter(logging.Formatter):
@@ -121,7 +92,12 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that stops growing when the disk is full."""
+    """A log for its owner alone, which stops growing when the disk is full."""
+
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        super().__init__(file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Drop the record: a traceback would be painted over the chat."""
@@ -130,37 +106,24 @@ class _LogFile(RotatingFileHandler):
 def log_to(file: Path, level: str, sample: float = 1.0) -> None:
     """Write the log, without secrets, to the file only.
 
-    `sample` is the share of the turns without trouble that it tells of.
-
-    The file is readable by its owner alone. Where it can't be written, there is no log: that must
-    not keep anybody from talking to the team.
+    `sample` is the share of the routine turns that are logged. Where the file can't be written,
+    there is no log: that must not keep anybody from talking to the team.
     """
-    handler: logging.Handler
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = _LogFile(
-            file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
-        )
+        handler: logging.Handler = _LogFile(file)
     except OSError:
         handler = logging.NullHandler()
-    handler.setFormatter(TextFormatter())
+    handler.setFormatter(RedactingFormatter(_FORMAT))
     _begin(handler, level, sample)
 
 
 def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
     """Write the log as JSON, in a thread, to the file or standard error.
 
-    `sample` is the share of the turns without trouble that it tells of. Raises OSError where the
-    file can't be written.
+    `sample` is the share of the routine turns that are logged. Raises OSError where the file can't
+    be written.
     """
-    if file is None:
-        target: logging.Handler = logging.StreamHandler(sys.stderr)
-    else:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        target = _LogFile(file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
-    handler = LogThread(target)
+    handler = LogThread(_LogFile(file) if file else logging.StreamHandler(sys.stderr))
     handler.setFormatter(JsonFormatter())
     _begin(handler, level, sample)
 
@@ -168,12 +131,13 @@ def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
 def flush_log() -> None:
     """Write what was logged, within a few seconds."""
     for handler in logging.getLogger().handlers:
-        handler.flush()
+        if isinstance(handler, LogThread):
+            handler.flush()
 
 
 def _begin(handler: logging.Handler, level: str, sample: float) -> None:
     debug = level == "debug"
-    handler.addFilter(_TurnFilter(1.0 if debug else sample))
+    handler.addFilter(partial(_is_kept, 1.0 if debug else sample))
     logging.basicConfig(level="INFO" if debug else level.upper(), handlers=[handler], force=True)
     # SDKs write whatever they send and receive at this level: it is for Parley's own doings alone.
     for name in OWN:

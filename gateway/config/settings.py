@@ -244,8 +244,7 @@ class LoggingConfig(Section):
     """
 
     sample: float = Field(default=1.0, ge=0.0, le=1.0)
-    """Share, from 0 to 1, of the turns that went well whose lines are logged.
+    """Share, from 0 to 1, of the turns that went well that are logged at level "info".
 
-    Turns that failed, were stopped, took longer than 30 seconds or had a warning are always logged,
-    and so are all at level "debug".
+    Those that failed, were stopped, had a warning or took 30 seconds or more always are.
     """

@@ -114,9 +114,9 @@ class Lanes:
     async def _run(self, work: ClaimedTurn) -> bool:
         began = monotonic()
         with LogContext(work.lease.thread, work.lease.turn):
-            ended, more, meter = "cut short", False, None
+            meter = await self._ledger.meter(work)
+            ended, more = "cut short", False
             try:
-                meter = await self._ledger.meter(work)
                 ended, more = await self._turn(work, meter)
             finally:
                 took = monotonic() - began

@@ -1,4 +1,4 @@
-"""An error's id in logs: text and JSON, rotated files."""
+"""An id in logs: text and JSON, rotated files."""
 
 import logging
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.app.log_search import find_records
-from gateway.base.logging import JsonFormatter
+from gateway.base.logging import JsonFormatter, LogContext
 from gateway.base.redaction import RedactingFormatter
 from gateway.config.root import Config
 from gateway.errors import NotFound
@@ -49,3 +49,19 @@ def test_an_unknown_id_says_which_files_were_searched(tmp_path):
     named.write_text(TEXT.format(failure("aaaaaab", "x")))
     with pytest.raises(NotFound, match=r"Looked in [^,]*own\.log\. `parley serve` writes to"):
         find_records(settings, "aaaaaa")
+
+
+def test_a_turn_is_found_by_its_id_and_its_thread_s_with_what_it_used(tmp_path):
+    record = logging.LogRecord("gateway", logging.INFO, "", 0, "turn done", (), None)
+    record.facts = {"team": "support", "tool_calls": 2}
+    with LogContext("t1", "u1"):
+        line = JsonFormatter().format(record)
+    (tmp_path / "parley.log").write_text(f"{line}\n")
+    for ident in ("t1", "u1"):
+        said = find_records(config(tmp_path), ident)
+        assert said.endswith("turn done thread=t1 turn=u1 team=support tool_calls=2")
+
+
+def test_who_looks_for_a_turn_is_told_that_it_may_have_been_left_out(tmp_path):
+    with pytest.raises(NotFound, match=r"may be left out \(\[logging\] sample\)"):
+        find_records(config(tmp_path, logging={"sample": 0.5}), "u1")
