@@ -53,7 +53,7 @@ GENERATED = (
 
 @asynccontextmanager
 async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway on a temporary store, with its log, as in a `parley serve` process."""
+    """A gateway with store and log, as in a `parley serve` process."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
         teams = OneTeam(lambda: solo(model))
@@ -165,7 +165,10 @@ async def first_event(count: int) -> Figures:
 
 
 async def end_to_end(threads: int, live: int, logs: bool = True) -> Figures:
-    """Run five messages in each of so many threads to the end, with or without a log."""
+    """Run five messages in each of so many threads to the end.
+
+    With or without a log.
+    """
     if not logs:
         logging.disable()
     async with opened(DoNothing(), live_teams=live) as (gateway, store):

@@ -21,7 +21,7 @@ _NOT_IN_FILES = "`parley serve` writes to standard error unless [logging] names 
 
 
 def find_records(config: Config, ident: str) -> str:
-    """All records of the error, turn or thread with this id, oldest first.
+    """All records of an error, turn or thread, oldest first.
 
     Raises NotFound, which says where it looked, and GatewayError for an unreadable log.
     """

@@ -1,4 +1,4 @@
-"""A thread that formats and writes the log, so that nobody else has to wait for it.
+"""A thread that formats and writes the log: nobody waits for it.
 
 Lines are gathered for a `MOMENT` and written together: so many are lost with a process that is
 killed. Warnings and errors are written at once.

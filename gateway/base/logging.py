@@ -33,7 +33,7 @@ OWN = ("adapters", "gateway", "teams")
 class LogContext:
     """Mark all records of this context as this turn's."""
 
-    __slots__ = ("_token", "thread", "has_warned", "turn")
+    __slots__ = ("_token", "has_warned", "thread", "turn")
 
     def __init__(self, thread: str, turn: str) -> None:
         self.thread = thread
@@ -54,7 +54,7 @@ _NO_TURN = LogContext("", "")
 
 
 def _is_kept(share: float, record: logging.LogRecord) -> bool:
-    """Mark the record with its turn; False for a routine one beyond the share."""
+    """Mark the record with its turn; False for one left out."""
     record.work = work = _WORK.get() or _NO_TURN
     work.has_warned |= record.levelno >= logging.WARNING
     routine = getattr(record, "routine", False) and not work.has_warned
@@ -92,7 +92,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log for its owner alone, which stops growing when the disk is full."""
+    """A log for its owner, which a full disk ends."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def log_to(file: Path, level: str, sample: float = 1.0) -> None:
 
 
 def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
-    """Write the log as JSON, in a thread, to the file or standard error.
+    """Write the log as JSON to the file or standard error.
 
     `sample` is the share of the routine turns that are logged. Raises OSError where the file can't
     be written.

@@ -1,4 +1,4 @@
-"""`parley log`: what the log says about an error, a turn or a thread."""
+"""`parley log`: what the log says about an id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gateway.cli.group import config_option, say
 @config_option
 @click.argument("ident", metavar="ID")
 def log(config: Path | None, ident: str) -> None:
-    """Show what the log says about the error, turn or thread with this ID.
+    """Show what the log says about this error, turn or thread.
 
     Chats and commands show the id with each error, as in "(parley log 3fa9c1)". The log is the file
     of [logging], or parley.log beside the store, with its rotated files. Secrets are not in it.

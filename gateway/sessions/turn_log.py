@@ -1,4 +1,4 @@
-"""The line of a turn in the log: its end, its times and what it used."""
+"""The line of a turn in the log: end, times and use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread writes the log: nobody waits for it, and nothing is lost without a word."""
+"""A thread writes the log: nobody waits, and losses are told."""
 
 import logging
 import subprocess

@@ -1,4 +1,4 @@
-"""The log: never on the screen of a chat, its turns' lines sampled."""
+"""The log: never on a chat's screen, its turns sampled."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A turn is one line of the log, with what an operator asks about it."""
+"""A turn is one line of the log, with what operators ask."""
 
 import logging
 
