@@ -35,8 +35,7 @@ class LogThread(logging.Handler):
         self._waiting = SimpleQueue[logging.LogRecord | threading.Event | None]()
         self._hurry = threading.Event()
         self._ended = False
-        self._lost: Counter[bool] = Counter()
-        """Records that found no room; True: warnings and errors."""
+        self._lost: Counter[bool] = Counter()  # True: warnings and errors
         self._told = 0
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
         self._thread.start()
