@@ -1,7 +1,6 @@
 """A thread that formats and writes the log: nobody waits for it.
 
-Lines are gathered for a `MOMENT` and written together: so many are lost with a process that is
-killed. Warnings and errors are written at once.
+A killed process loses the lines of its last `MOMENT`; warnings and errors are written at once.
 """
 
 from __future__ import annotations
@@ -53,10 +52,9 @@ class LogThread(logging.Handler):
             # Other objects may change, or be of use in one thread only.
             if type(record.args) is dict or not _CONSTANT.issuperset(map(type, record.args or ())):
                 record.msg, record.args = record.getMessage(), None
+            self._waiting.put(record)
         except Exception:  # it does not fit its arguments
             self._target.handleError(record)
-            return
-        self._waiting.put(record)
         if urgent:
             self._hurry.set()
 
@@ -81,16 +79,18 @@ class LogThread(logging.Handler):
         super().close()
 
     def _run(self) -> None:
-        batch: list[logging.LogRecord | threading.Event | None] = []
-        while None not in batch:
+        ended = False
+        while not ended:
             batch = [self._waiting.get()]
             self._hurry.wait(MOMENT)
             self._hurry.clear()
             batch += [self._waiting.get() for _ in range(self._waiting.qsize())]
             self._write([each for each in batch if isinstance(each, logging.LogRecord)])
-            for each in batch:
-                if isinstance(each, threading.Event):
-                    each.set()
+            flushed = [each for each in batch if isinstance(each, threading.Event)]
+            ended = None in batch
+            batch.clear()  # an error's frames are not held until somebody logs again
+            for event in flushed:
+                event.set()
 
     def _write(self, records: list[logging.LogRecord]) -> None:
         if (lost := self._lost.total()) != self._told:

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,10 @@ if sys.argv[2] == "at once":
     flush_log()
     os._exit(1)
 """
+
+
+class Bug(Exception):
+    """A failure of somebody's."""
 
 
 class Gate(logging.Handler):
@@ -141,6 +146,17 @@ def test_closing_writes_what_waits_and_who_logs_later_writes(gate):
     log.info("after")
     assert gate.lines == ["before", "after"]
     log.handlers[0].close()
+
+
+def test_an_error_is_let_go_once_it_is_written(log, gate):
+    gate.open.set()
+    try:
+        raise Bug
+    except Bug as error:
+        log.exception("it failed")
+        left = weakref.ref(error)
+    flush(log)
+    assert left() is None
 
 
 @pytest.mark.parametrize("end", ["raise", "at once"])
