@@ -666,7 +666,8 @@ class Gateway:
 
 
 def _log(message: InboundMessage, receipt: Receipt) -> None:
-    LOG.info(
+    LOG.log(
+        logging.DEBUG if receipt.outcome in ("turn", "queued", "merged") else logging.INFO,
         "accepted as %s",
         receipt.outcome,
         extra={"thread_id": receipt.thread, "event": next(iter(message.dedupe), "")},

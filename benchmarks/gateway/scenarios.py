@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from benchmarks.gateway.teams import DoNothing, OneTeam, solo
 from gateway.app.serve import rare_collections
+from gateway.base.logging import LOG_FILE, flush_log, log_json
 from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
@@ -52,10 +53,11 @@ GENERATED = (
 
 @asynccontextmanager
 async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway on a temporary store, as in a `parley serve` process."""
+    """A gateway with store and log, as in a `parley serve` process."""
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
         teams = OneTeam(lambda: solo(model))
+        log_json(Path(folder, LOG_FILE), "info")
         async with Gateway(
             store,
             teams,
@@ -63,6 +65,7 @@ async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gate
         ) as gateway:
             with rare_collections():
                 yield gateway, store
+        flush_log()
 
 
 def message(thread: int, number: int) -> InboundMessage:
@@ -161,8 +164,13 @@ async def first_event(count: int) -> Figures:
     return figures
 
 
-async def end_to_end(threads: int, live: int) -> Figures:
-    """Run five messages in each of so many threads to the end."""
+async def end_to_end(threads: int, live: int, logs: bool = True) -> Figures:
+    """Run five messages in each of so many threads to the end.
+
+    With or without a log.
+    """
+    if not logs:
+        logging.disable()
     async with opened(DoNothing(), live_teams=live) as (gateway, store):
         gc.collect()
         held, cpu, start = resident(), time.process_time(), time.perf_counter()
@@ -177,6 +185,7 @@ async def end_to_end(threads: int, live: int) -> Figures:
         accepted = time.perf_counter() - start
         await rest(gateway, 5 * threads)
         seconds, count = time.perf_counter() - start, 5 * threads
+        flush_log()
         cpu = time.process_time() - cpu
         gc.collect()
         return {
@@ -295,7 +304,6 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
 
 def main() -> None:
     """Run the one that the command line names; its arguments are JSON."""
-    logging.disable(logging.WARNING)
     name, *arguments = sys.argv[1:]
     figures = asyncio.run(SCENARIOS[name](*map(json.loads, arguments)))  # pyright: ignore[reportArgumentType]
     print(json.dumps(figures))

@@ -85,8 +85,19 @@ def _first_event(count: int) -> list[Row]:
 def _end_to_end(threads: int) -> list[Row]:
     live = _measured("end_to_end", threads, threads)
     evicted = _measured("end_to_end", threads, threads // 10)
+    silent = _measured("end_to_end", threads, threads, False)
     note = "against: nine of ten teams are loaded anew"
-    return [
+    log = Row(
+        name=f"{threads:,} threads x 5 messages, CPU per message with its log",
+        unit="s",
+        cells={
+            OURS: Figures.of(live["CPU per message"]),
+            OTHER: Figures.of(silent["CPU per message"]),
+        },
+        over=[(OURS, OTHER)],
+        note="against: without a log",
+    )
+    rows = [
         Row(
             name=f"{threads:,} threads x 5 messages, {what}",
             unit="bytes" if "resident" in what else "" if "commit" in what else "s",
@@ -96,6 +107,7 @@ def _end_to_end(threads: int) -> list[Row]:
         )
         for what in live
     ]
+    return [*rows, log]
 
 
 def _trickle(seconds: float) -> list[Row]:

@@ -119,7 +119,8 @@ def address_of(platform: AdapterSettings) -> str:
 def begin_log(loaded: LoadedConfig) -> None:
     """Send this process's log where the config says, without its secrets."""
     settings = loaded.config.logging
-    log_to(settings.file or store_of(loaded).folder / LOG_FILE, settings.level)
+    file = settings.file or store_of(loaded).folder / LOG_FILE
+    log_to(file, settings.level, settings.sample)
 
 
 def begin_json_log(loaded: LoadedConfig) -> None:
@@ -131,7 +132,7 @@ def begin_json_log(loaded: LoadedConfig) -> None:
     """
     settings = loaded.config.logging
     try:
-        log_json(settings.file, settings.level)
+        log_json(settings.file, settings.level, settings.sample)
     except OSError as error:
         raise GatewayError(
             f"The log {str(settings.file)!r} can't be written: {error.strerror}."

@@ -1,4 +1,4 @@
-"""Search for an error's id in the log files, rotated ones included."""
+"""Search for an id in the log files, rotated ones included."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from gateway.errors import GatewayError, NotFound
 _ROTATED = re.compile(r"\.(\d+)")
 _BEGINS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
 """The beginning of a record for people; what does not begin so goes on with the one above."""
+_SAMPLED = "Turns that went well may be left out ([logging] sample). "
 _NOT_IN_FILES = "`parley serve` writes to standard error unless [logging] names a file: look there."
 
 
-def find_error(config: Config, incident: str) -> str:
-    """All records of the error with this id, oldest first.
+def find_records(config: Config, ident: str) -> str:
+    """All records of an error, turn or thread, oldest first.
 
     Raises NotFound, which says where it looked, and GatewayError for an unreadable log.
     """
     files = [each for base in _bases(config) for each in _with_rotated(base)]
-    records = [each for file in files for each in _records_about(file, incident)]
+    records = [each for file in files for each in _records_about(file, ident)]
     if records:
         return "\n\n".join(records)
     looked = ", ".join(map(str, files or _bases(config)))
     where = f"Looked in {looked}" if files else f"There is no log yet: {looked}"
-    raise NotFound(f"The log has no error {incident!r}. {where}. {_NOT_IN_FILES}")
+    sampled = _SAMPLED if config.logging.sample < 1 else ""
+    raise NotFound(f"The log has nothing about {ident!r}. {where}. {sampled}{_NOT_IN_FILES}")
 
 
 def _bases(config: Config) -> list[Path]:
@@ -50,8 +52,8 @@ def _with_rotated(file: Path) -> list[Path]:
     return [*older, file] if file.exists() else older
 
 
-def _records_about(file: Path, incident: str) -> Iterator[str]:
-    named = re.compile(rf"\b{re.escape(incident)}\b")
+def _records_about(file: Path, ident: str) -> Iterator[str]:
+    named = re.compile(rf"\b{re.escape(ident)}\b")
     try:
         with file.open(encoding="utf-8", errors="replace") as lines:
             for record in _records(lines):
@@ -84,6 +86,7 @@ def _told(line: str) -> str | None:
     if not isinstance(read, dict) or not {"time", "message"} <= read.keys():
         return None
     fields = cast("dict[str, Any]", read)
-    level, logger = str(fields.get("level", "")).upper(), fields.get("logger", "")
-    error = f"\n{fields['error']}" if fields.get("error") else ""
-    return f"{fields['time']} {level} {logger}  {fields['message']}{error}\n"
+    level, logger = str(fields.pop("level", "")).upper(), fields.pop("logger", "")
+    error = f"\n{fields.pop('error')}" if fields.get("error") else ""
+    said = f"{fields.pop('time')} {level} {logger}  {fields.pop('message')}"
+    return " ".join([said, *(f"{name}={value}" for name, value in fields.items())]) + f"{error}\n"

@@ -30,6 +30,7 @@ from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
 from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
+from gateway.base.logging import flush_log
 from gateway.config.root import Config
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
@@ -330,6 +331,11 @@ def _is_open(terminals: Iterable[int]) -> bool:
     return all(map(os.isatty, terminals))
 
 
+def _end_at_once() -> None:
+    flush_log()
+    os._exit(ExitCode.FAILED)
+
+
 class _End:
     """Reason and speed of this task's end.
 
@@ -340,7 +346,7 @@ class _End:
         task = asyncio.current_task()
         assert task is not None
         self._task = task
-        self._at_once = threading.Timer(NOW, os._exit, [ExitCode.FAILED])
+        self._at_once = threading.Timer(NOW, _end_at_once)
         self._at_once.daemon = True
         self.wanted = False
         self.signals = 0

@@ -12,9 +12,12 @@ import os
 import sys
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from zlib import crc32
 
+from gateway.base.log_thread import LogThread
 from gateway.base.redaction import REDACTION, RedactingFormatter
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 
@@ -26,24 +29,49 @@ LOG_FILE = "parley.log"
 OWN = ("adapters", "gateway", "teams")
 """The loggers of Parley itself."""
 
-_WORK: ContextVar[tuple[str, str]] = ContextVar("parley_work", default=("", ""))
-
 
 class LogContext:
     """Mark all records of this context as this turn's."""
 
-    __slots__ = ("_token", "_work")
+    __slots__ = ("_token", "has_warned", "thread", "turn")
 
     def __init__(self, thread: str, turn: str) -> None:
-        self._work = thread, turn
-        self._token: Token[tuple[str, str]] | None = None
+        self.thread = thread
+        self.turn = turn
+        self.has_warned = False
+        self._token: Token[LogContext | None] | None = None
 
     def __enter__(self) -> None:
-        self._token = _WORK.set(self._work)
+        self._token = _WORK.set(self)
 
     def __exit__(self, *_: object) -> None:
         assert self._token is not None
         _WORK.reset(self._token)
+
+
+_WORK: ContextVar[LogContext | None] = ContextVar("parley_work", default=None)
+_NO_TURN = LogContext("", "")
+
+
+def _is_kept(share: float, record: logging.LogRecord) -> bool:
+    """Mark the record with its turn; False for one left out."""
+    record.work = work = _WORK.get() or _NO_TURN
+    work.has_warned |= record.levelno >= logging.WARNING
+    routine = getattr(record, "routine", False) and not work.has_warned
+    return not routine or crc32(work.turn.encode()) < share * 2**32
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """Ids and facts of a record, by name."""
+    work: LogContext = getattr(record, "work", None) or _WORK.get() or _NO_TURN
+    fields = {
+        "thread": getattr(record, "thread_id", work.thread),
+        "turn": work.turn,
+        "event": getattr(record, "event", ""),
+        **getattr(record, "facts", {}),
+    }
+    told = ((name, value) for name, value in fields.items() if value not in ("", None))
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in told}
 
 
 class JsonFormatter(logging.Formatter):
@@ -51,66 +79,65 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The record as a line."""
-        thread, turn = _WORK.get()
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": REDACTION.all(record.getMessage()),
-            "thread": getattr(record, "thread_id", thread),
-            "turn": turn,
-            "event": getattr(record, "event", ""),
+            **_fields(record),
         }
         if record.exc_info:
             line["error"] = REDACTION.all(self.formatException(record.exc_info))
-        return json.dumps({key: value for key, value in line.items() if value}, ensure_ascii=False)
+        return json.dumps(line, ensure_ascii=False)
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that stops growing when the disk is full."""
+    """A log for its owner, which a full disk ends."""
+
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        super().__init__(file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Drop the record: a traceback would be painted over the chat."""
 
 
-def log_to(file: Path, level: str) -> None:
+def log_to(file: Path, level: str, sample: float = 1.0) -> None:
     """Write the log, without secrets, to the file only.
 
-    The file is readable by its owner alone. Where it can't be written, there is no log: that must
-    not keep anybody from talking to the team.
+    `sample` is the share of the routine turns that are logged. Where the file can't be written,
+    there is no log: that must not keep anybody from talking to the team.
     """
-    handler: logging.Handler
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = _LogFile(
-            file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
-        )
+        handler: logging.Handler = _LogFile(file)
     except OSError:
         handler = logging.NullHandler()
     handler.setFormatter(RedactingFormatter(_FORMAT))
-    _begin(handler, level)
+    _begin(handler, level, sample)
 
 
-def log_json(file: Path | None, level: str) -> None:
+def log_json(file: Path | None, level: str, sample: float = 1.0) -> None:
     """Write the log as JSON to the file or standard error.
 
-    Raises OSError where the file can't be written.
+    `sample` is the share of the routine turns that are logged. Raises OSError where the file can't
+    be written.
     """
-    if file is None:
-        handler: logging.Handler = logging.StreamHandler(sys.stderr)
-    else:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler = _LogFile(
-            file, maxBytes=_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
-        )
+    handler = LogThread(_LogFile(file) if file else logging.StreamHandler(sys.stderr))
     handler.setFormatter(JsonFormatter())
-    _begin(handler, level)
+    _begin(handler, level, sample)
 
 
-def _begin(handler: logging.Handler, level: str) -> None:
+def flush_log() -> None:
+    """Write what was logged, within a few seconds."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, LogThread):
+            handler.flush()
+
+
+def _begin(handler: logging.Handler, level: str, sample: float) -> None:
     debug = level == "debug"
+    handler.addFilter(partial(_is_kept, 1.0 if debug else sample))
     logging.basicConfig(level="INFO" if debug else level.upper(), handlers=[handler], force=True)
     # SDKs write whatever they send and receive at this level: it is for Parley's own doings alone.
     for name in OWN:

@@ -195,6 +195,9 @@ class Meter:
         self._asked: dict[ModelRequest, float] = {}
         self._failed: set[str] = set()
         """Models whose last request failed."""
+        self.tokens_in = self.tokens_out = self.model_calls = self.tool_calls = 0
+        self.first_text: float | None = None
+        """Seconds until the turn showed its first text."""
 
     @property
     def vitals(self) -> Metrics:
@@ -227,6 +230,7 @@ class Meter:
             self._failed.remove(model)
             self.vitals.model_retries[model] += 1
         self._asked[request] = monotonic()
+        self.model_calls += 1
 
     def _check(self) -> None:
         now = self._ledger.clock()
@@ -282,6 +286,8 @@ class Meter:
             completion_tokens=written,
             cost=cost,
         )
+        self.tokens_in += read
+        self.tokens_out += written
         self._note(use)
         now = self._ledger.clock()
         for held in self._held:

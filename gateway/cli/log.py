@@ -1,4 +1,4 @@
-"""`parley log`: what stands behind the id of an error."""
+"""`parley log`: what the log says about an id."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gateway.cli.group import config_option, say
 
 @click.command()
 @config_option
-@click.argument("incident", metavar="ID")
-def log(config: Path | None, incident: str) -> None:
-    """Show what the log says about the error with this ID.
+@click.argument("ident", metavar="ID")
+def log(config: Path | None, ident: str) -> None:
+    """Show what the log says about this error, turn or thread.
 
     Chats and commands show the id with each error, as in "(parley log 3fa9c1)". The log is the file
     of [logging], or parley.log beside the store, with its rotated files. Secrets are not in it.
@@ -22,7 +22,7 @@ def log(config: Path | None, incident: str) -> None:
     """
     # Imported here, as start-up counts.
     from gateway.app.load import load_config
-    from gateway.app.log_search import find_error
+    from gateway.app.log_search import find_records
 
     loaded = load_config(config, references=False, secrets=False)
-    say(find_error(loaded.config, incident))
+    say(find_records(loaded.config, ident))

@@ -242,3 +242,9 @@ class LoggingConfig(Section):
 
     If not given, it is parley.log beside the store; `parley serve` writes to standard error.
     """
+
+    sample: float = Field(default=1.0, ge=0.0, le=1.0)
+    """Share, from 0 to 1, of the turns that went well that are logged at level "info".
+
+    Those that failed, were stopped, had a warning or took 30 seconds or more always are.
+    """

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from gateway.base.logging import LogContext
 from gateway.base.metrics import Metrics
-from gateway.budgets.ledger import Ledger
+from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
 from gateway.errors import GatewayError, LeaseLost, TeamUnusable
 from gateway.factory.memory import TurnMemory
@@ -20,6 +20,7 @@ from gateway.sessions.event_bus import EventBus
 from gateway.sessions.idle_teams import IdleTeams
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
 from gateway.sessions.turn import Turn
+from gateway.sessions.turn_log import log_turn
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
@@ -133,20 +134,19 @@ class Lanes:
     async def _run(self, work: ClaimedTurn) -> bool:
         began = monotonic()
         with LogContext(work.lease.thread, work.lease.turn):
-            LOG.info("turn %s", "goes on" if work.resumed else "begins")
+            meter = await self._ledger.meter(work)
             ended, more = "cut short", False
             try:
-                ended, more = await self._turn(work)
+                ended, more = await self._turn(work, meter)
             finally:
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
-                LOG.info("turn %s after %.3f s", ended, took)
+                log_turn(work, meter, ended, took)
         return more
 
-    async def _turn(self, work: ClaimedTurn) -> tuple[str, bool]:
+    async def _turn(self, work: ClaimedTurn, meter: Meter) -> tuple[str, bool]:
         """End of the turn; True if the thread has more."""
         thread = work.thread
-        meter = await self._ledger.meter(work)
         log = TurnWriter(self._store, self._bus, work.lease, meter)
         log.show(work.events)
         model = await self._model(work, log)

@@ -184,6 +184,7 @@ class ToolGate:
     def _count(self, call: ToolCall, outcome: str) -> None:
         tool = call.full_name if call.known else ""
         self._log.meter.vitals.tools[tool, outcome] += 1
+        self._log.meter.tool_calls += 1
 
     async def _unknown(self, call: ToolCall) -> ToolResult:
         self._count(call, "unknown")

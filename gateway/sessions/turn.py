@@ -297,6 +297,7 @@ class Turn:
             self._unsaid = False
             seconds = monotonic() - self._began
             self._log.meter.vitals.first_text.labels(self._work.thread.team).observe(seconds)
+            self._log.meter.first_text = seconds
         self._log.show(deltas)
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))

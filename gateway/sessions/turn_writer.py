@@ -137,10 +137,10 @@ class TurnWriter:
     def show(self, events: Iterable[SessionEvent]) -> None:
         """Show what needs no commit, or has it."""
         events = tuple(events)
-        if LOG.isEnabledFor(logging.INFO):
+        if LOG.isEnabledFor(logging.DEBUG):
             for event in events:
                 if event.seq:
-                    LOG.info("%s", event.kind, extra={"event": f"{self.thread}:{event.seq}"})
+                    LOG.debug("%s", event.kind, extra={"event": f"{self.thread}:{event.seq}"})
         self._bus.publish(self.thread, events)
 
 

@@ -273,7 +273,8 @@ def lines(monkeypatch, caplog):
     return lines.lines
 
 
-async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines):
+async def test_the_log_has_the_ids_of_a_turn_and_not_its_words(tmp_path, lines, caplog):
+    caplog.set_level(logging.DEBUG, "gateway")
     async with watched(tmp_path) as (gateway, _):
         thread = (await gateway.create_thread(title=SECRET)).id
         events = await turn(gateway, thread, f"say {SECRET}")
