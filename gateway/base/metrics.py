@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from time import monotonic
 
@@ -23,6 +24,22 @@ _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 """Bounds in seconds for what this machine does alone."""
 _SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
 """Bounds in seconds for what models, tools and platforms take part in."""
+
+
+@dataclass(slots=True)
+class BackupFigures:
+    """Figures of the scheduled backups."""
+
+    every: float
+    """Seconds from one to the next."""
+    at: float = 0.0
+    """When the last good one was begun; seconds since the epoch, 0 for never."""
+    size: int = 0
+    """Its bytes."""
+    seconds: float | None = None
+    """Duration of the last one in this process."""
+    trouble: str = ""
+    """A sentence for operators, or ""."""
 
 
 class Metrics:
@@ -65,6 +82,10 @@ class Metrics:
         """Times that the event loop stood still."""
         self.stalled_seconds = 0.0
         """Seconds that it stood still together."""
+        self.backup: BackupFigures | None = None
+        """The scheduled backups; None without any."""
+        self.backup_failures = 0
+        """Backups that were due and failed."""
         self.lacks: list[str] = []
         """Sentences about what this process has to do without."""
         self.first_text = _histogram(

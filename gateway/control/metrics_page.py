@@ -56,6 +56,7 @@ class _Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from _counters(self._vitals)
         yield from _gauges(self._vitals, self._status)
+        yield from _backups(self._vitals)
         yield from _disk(self._store, self._log)
 
 
@@ -117,6 +118,20 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge("adapter_connected", "1 while it is connected.", connected, "adapter")
     ages = {name: age for name, (_, age) in frames.items() if age is not None}
     yield _gauge("adapter_last_frame_age_seconds", "Seconds since its last frame.", ages, "adapter")
+
+
+def _backups(vitals: Metrics) -> Iterator[Metric]:
+    """Figures of scheduled backups; without any, no figures."""
+    made = vitals.backup
+    figures = {
+        ("interval_seconds", "Seconds from one backup to the next."): made and made.every,
+        ("timestamp_seconds", "Time of the last good backup; 0 for none."): made and made.at,
+        ("bytes", "Its size."): made and made.size,
+        ("duration_seconds", "Seconds that the last one took."): made and made.seconds,
+    }
+    for (name, text), figure in figures.items():
+        yield _gauge(f"backup_{name}", text, {} if figure is None else figure)
+    yield _counter("backup_failures", "Backups that failed.", vitals.backup_failures)
 
 
 def _disk(store: Path, log: Path | None) -> Iterator[Metric]:

@@ -37,10 +37,10 @@ Ended: TypeAlias = Callable[[], bool]
 
 
 async def write_backup(source: Path, target: Path) -> None:
-    """Copy the database as it is at one moment, and check the copy by opening it.
+    """Copy the database as of one moment, and check the copy.
 
-    `target` is replaced whole or not at all. A caller that is cancelled leaves at once, and the
-    copy is given up at its next step.
+    The copy is opened as for a restore. `target` is replaced by a good one or not at all. A caller
+    that is cancelled leaves at once, and the copy is given up at its next step.
 
     Raises StoreUnwritable, StoreFull, StoreCorrupt, or NotFound if there is no database.
     """
@@ -57,7 +57,7 @@ def part_of(target: Path) -> Path:
 
 
 def lacking_space(source: Path, folder: Path) -> str:
-    """Why a copy of the database does not fit in the folder, or "".
+    """Reason why a copy does not fit in the folder, or "".
 
     A tenth more has to be free: what else is on that disk goes on, be it the store. Raises OSError.
     """
@@ -110,7 +110,7 @@ def _belongs_to(target: Path, source: Path) -> bool:
 
 
 def _copy(source: Path, part: Path, ended: Ended) -> tuple[int, int]:
-    """Copy the database in steps; the figures that the copy must have, too."""
+    """Copy the database in steps; the figures of a whole copy."""
     written = os.open(part, os.O_RDONLY)
 
     def step(*_: int) -> None:
@@ -153,7 +153,10 @@ def _verify(part: Path, source: Path, figures: tuple[int, int], ended: Ended) ->
 
 
 def _figures(raw: sqlite3.Connection, path: Path, what: str = "backup") -> tuple[int, int]:
-    """Numbers of pages and threads. Raises StoreCorrupt for what is no store."""
+    """Numbers of pages and threads.
+
+    Raises StoreCorrupt for a file that is no store.
+    """
     if not known_version(raw.execute(VERSION).fetchone(), path, newest_version(), what=what):
         raise StoreCorrupt(f"The {what} {str(path)!r} has no tables: there is nothing to back up.")
     (pages,) = raw.execute("PRAGMA page_count").fetchone()

@@ -1,4 +1,4 @@
-"""Restore of the database: a backup is checked whole, then put in its place."""
+"""Restore: a backup is checked whole, then replaces the database."""
 
 from __future__ import annotations
 
@@ -173,7 +173,10 @@ def _log(store: Path) -> Path:
 
 
 def sync(path: Path) -> None:
-    """Put a file, or a folder's list of files, on disk. Raises OSError."""
+    """Put a file or the list of a folder on disk.
+
+    Raises OSError.
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
