@@ -166,7 +166,7 @@ def _backup(made: BackupFigures | None, zone: str) -> str:
     if made is None:
         return ""
     if not made.at:
-        return "No backup yet.\n"
+        return "No good backup is in the folder of [backup].\n"
     return f"Last backup: {local_time(made.at, zone):%Y-%m-%d %H:%M}, {made.size / 1e6:,.1f} MB.\n"
 
 

@@ -81,7 +81,7 @@ class Backups:
         now, store = self._clock.time(), self._store.path
         folder = BackupFolder(settings.folder, store)
         await self._rotate(folder, settings.keep, figures, now)
-        if now - figures.at < figures.every:
+        if figures.at and now - figures.at < figures.every:
             return
         if problem := await asyncio.to_thread(folder_problem, settings.folder, store):
             raise GatewayError(problem)
@@ -115,7 +115,7 @@ class Backups:
                 why = describe(error)
         LOG.error("no backup was made: %s", why, exc_info=None if why == str(error) else error)
         self._vitals.remark("backup", why)
-        figures.trouble = f"No backup was made when one was due ({type(error).__name__})."
+        figures.trouble = "No backup was made when one was due. `parley status` says why."
 
 
 @asynccontextmanager

@@ -142,13 +142,13 @@ def _verify(part: Path, source: Path, figures: tuple[int, int], ended: Ended) ->
         copy.set_progress_handler(ended, LOOK)
         try:
             check_copy(copy, part)
-            found = "" if _figures(copy, part) == figures else "it has not all of the store"
+            found = "" if _figures(copy, part) == figures else "it has not all of the store."
         except (BackupCorrupt, sqlite3.DatabaseError) as error:
-            found = str(error)
+            found = " ".join(str(error).split())
     if found:
         raise StoreCorrupt(
-            f"The copy of the store {str(source)!r} is not kept, because it is damaged: {found}. "
-            "`parley store check` says whether the store is, too; if not, the disk of the copy is."
+            f"The copy of the store {str(source)!r} was not good, and is not kept: {found} "
+            "`parley store check` says whether the store itself is damaged."
         )
 
 
