@@ -71,7 +71,9 @@ class _Checker:
         for name, knowledge in self._config.knowledge.items():
             shown = knowledge.folder and knowledge.folder.resolve()
             if shown and any(each.is_relative_to(shown) for each in kept):
-                text = "found the folder of the store, whose threads agents would be shown"
+                text = (
+                    "found a folder of the store or its backups: agents would be shown its threads"
+                )
                 yield Problem(path=("knowledge", name, "folder"), text=text)
 
     def _routes(self) -> Iterator[Problem]:

@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from time import monotonic
 
 from gateway.base.clock import HOUR, Clock, WallClock, sleep
 from gateway.base.describe import describe
 from gateway.base.metrics import BackupFigures, Metrics
 from gateway.config.settings import BackupConfig
-from gateway.errors import GatewayError, StoreFull
+from gateway.errors import GatewayError, StoreFull, log_incident
 from gateway.store.sqlite.backup_folder import BackupFolder, folder_problem, folder_warning
 from gateway.store.sqlite.store import SqliteStore
 
@@ -43,6 +44,7 @@ class Backups:
         self._vitals = vitals
         self._clock = clock or WallClock()
         self._used: BackupConfig | None = None
+        self._folder: BackupFolder | None = None
         self._wait = 0
         """Looks that are left until the next try."""
 
@@ -55,9 +57,8 @@ class Backups:
     async def look(self) -> None:
         """Make a backup if one is due; delete those beyond `keep`."""
         if (settings := self._settings()) != self._used:
-            self._used, self._wait, self._vitals.backup = settings, 0, None
-            if settings is not None:
-                await self._begin(settings)
+            self._used, self._wait, self._folder = settings, 0, None
+            self._vitals.backup = settings and BackupFigures(settings.every_hours * HOUR)
         if settings is None or (figures := self._vitals.backup) is None:
             return
         if self._wait:
@@ -71,19 +72,14 @@ class Backups:
         else:
             figures.trouble = ""
 
-    async def _begin(self, settings: BackupConfig) -> None:
-        self._vitals.backup = BackupFigures(settings.every_hours * HOUR)
-        warning = await asyncio.to_thread(folder_warning, settings.folder, self._store.path)
-        if warning:
-            LOG.warning("backups: %s", warning)
-
     async def _round(self, settings: BackupConfig, figures: BackupFigures) -> None:
-        now, store = self._clock.time(), self._store.path
-        folder = BackupFolder(settings.folder, store)
+        if (folder := self._folder) is None:
+            folder = self._folder = await asyncio.to_thread(self._open, settings.folder)
+        now = self._clock.time()
         await self._rotate(folder, settings.keep, figures, now)
         if figures.at and now - figures.at < figures.every:
             return
-        if problem := await asyncio.to_thread(folder_problem, settings.folder, store):
+        if problem := await asyncio.to_thread(folder_problem, settings.folder, self._store.path):
             raise GatewayError(problem)
         await asyncio.to_thread(folder.clear)
         began = monotonic()
@@ -91,6 +87,11 @@ class Backups:
         figures.seconds = monotonic() - began
         await self._rotate(folder, settings.keep, figures, now)
         LOG.info("backed up the store to %s in %.1f s", path, figures.seconds)
+
+    def _open(self, folder: Path) -> BackupFolder:
+        if warning := folder_warning(folder, self._store.path):
+            LOG.warning("backups: %s", warning)
+        return BackupFolder(folder, self._store.path)
 
     async def _rotate(
         self, folder: BackupFolder, keep: int, figures: BackupFigures, now: float
@@ -107,13 +108,12 @@ class Backups:
                 why = "the disk is full; make space there, or keep fewer"
             case TimeoutError():
                 why = "it took longer than `every_hours`"
-            case OSError():
-                why = error.strerror or describe(error)
-            case GatewayError():
-                why = str(error)
-            case _:
+            case GatewayError() | OSError():
                 why = describe(error)
-        LOG.error("no backup was made: %s", why, exc_info=None if why == str(error) else error)
+            case _:
+                incident = log_incident(error, "a backup")
+                why = f"{describe(error)} (parley log {incident})"
+        LOG.error("no backup was made: %s", why)
         self._vitals.remark("backup", why)
         figures.trouble = "No backup was made when one was due. `parley status` says why."
 

@@ -21,7 +21,7 @@ from gateway.app.operator import owner_status
 from gateway.app.serve import until_signal
 from gateway.base.clock import HOUR
 from gateway.base.exit_codes import ExitCode
-from gateway.base.metrics import Metrics
+from gateway.base.metrics import BackupFigures, Metrics
 from gateway.config.settings import BackupConfig
 from gateway.control.metrics_page import metrics_page
 from gateway.control.socket_server import serve_control
@@ -55,6 +55,11 @@ class Machine:
         self.vitals = Metrics()
         self.backups = Backups(self.store, lambda: self.settings, self.vitals, self.clock)
 
+    @property
+    def figures(self) -> BackupFigures:
+        assert self.vitals.backup is not None
+        return self.vitals.backup
+
     def files(self) -> list[str]:
         return sorted(path.name[16:-4] for path in self.folder.glob("*"))
 
@@ -79,8 +84,7 @@ async def test_a_backup_is_made_when_it_is_due_and_the_oldest_goes(machine):
     assert await machine.days(0.5, 0.49) == ["20270115T080000"]
     assert await machine.days(0.01) == ["20270115T080000", "20270116T080000"]
     assert await machine.days(1, 1, 1) == ["20270117T080000", "20270118T080000", "20270119T080000"]
-    figures = machine.vitals.backup
-    assert figures is not None
+    figures = machine.figures
     assert (figures.at, figures.trouble) == (machine.clock.time(), "")
     assert figures.size == next(machine.folder.iterdir()).stat().st_size
 
@@ -93,7 +97,7 @@ async def test_a_restart_makes_none_too_many_and_makes_up_a_missed_one_once(mach
     machine.starts()
     assert machine.vitals.backup is None
     assert await machine.days(30, 0.5) == ["20270115T080000", "20270214T151200"]
-    assert machine.vitals.backup.at == machine.clock.time() - DAY / 2
+    assert machine.figures.at == machine.clock.time() - DAY / 2
 
 
 async def test_a_backup_that_fails_leaves_the_good_ones_and_is_tried_again_in_a_while(
@@ -104,14 +108,14 @@ async def test_a_backup_that_fails_leaves_the_good_ones_and_is_tried_again_in_a_
     machine.folder.rename(away := machine.folder.with_name("away"))
     await machine.days(1)
     assert machine.vitals.backup_failures == 1
-    assert machine.vitals.backup.trouble.startswith("No backup was made when one was due.")
+    assert machine.figures.trouble.startswith("No backup was made when one was due.")
     assert "there is no folder" in next(iter(machine.vitals.remarks))
     assert "mount its disk" in caplog.text
     away.rename(machine.folder)
     for _ in range(RETRY):
         assert await machine.days(LOOK / DAY) == good
     assert await machine.days(LOOK / DAY) == [*good[1:], "20270118T081600"]
-    assert (machine.vitals.backup.trouble, machine.vitals.backup_failures) == ("", 1)
+    assert (machine.figures.trouble, machine.vitals.backup_failures) == ("", 1)
 
 
 async def test_other_settings_hold_from_the_next_look_on(machine, tmp_path):
@@ -136,6 +140,7 @@ async def test_other_settings_hold_from_the_next_look_on(machine, tmp_path):
 async def test_a_clock_that_is_set_makes_no_storm_and_deletes_no_good_one(machine):
     await machine.days(0, 1)
     machine.clock = VirtualClock(60.0)  # it has lost its battery
+    files: list[str] = []
     for _ in range(3):
         machine.starts()
         files = await machine.days(0)
