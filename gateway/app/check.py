@@ -116,13 +116,11 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 
 def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
     """The folder of scheduled backups, and what is wrong with it."""
-    if (backup := loaded.config.backup) is None:
-        return
-    store = store_of(loaded).path
-    problem = folder_problem(backup.folder, store)
-    warning = "" if problem else folder_warning(backup.folder, store)
-    text = problem or (warning and f"warning: {warning}") or str(backup.folder)
-    yield Finding(kind="backup", name="backup.folder", good=not problem, text=text)
+    if (backup := loaded.config.backup) is not None:
+        folder, store = backup.folder, store_of(loaded).path
+        problem = folder_problem(folder, store)
+        text = problem or folder_warning(folder, store) or str(folder)
+        yield Finding(kind="backup", name="backup.folder", good=not problem, text=text)
 
 
 async def _check_health(loaded: LoadedConfig) -> list[Finding]:

@@ -165,9 +165,8 @@ def _backup(made: BackupFigures | None, zone: str) -> str:
     """A line about the last scheduled backup, if there are any."""
     if made is None:
         return ""
-    if not made.at:
-        return "No good backup is in the folder of [backup].\n"
-    return f"Last backup: {local_time(made.at, zone):%Y-%m-%d %H:%M}, {made.size / 1e6:,.1f} MB.\n"
+    told = f"{local_time(made.at, zone):%Y-%m-%d %H:%M}, {made.size / 1e6:,.1f} MB"
+    return f"Last backup: {told if made.at else 'none in the folder'}.\n"
 
 
 def _counts(counts: Counts) -> str:

@@ -37,7 +37,7 @@ from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.runtime.backups import Backups, making
+from gateway.runtime.backups import Backups
 from gateway.runtime.loop_watch import watch_loop
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of
@@ -209,7 +209,8 @@ async def open_service(
                 await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
             if backups:
                 made = Backups(store, lambda: reloader.loaded.config.backup, gateway.vitals)
-                await stack.enter_async_context(making(made))
+                group = await stack.enter_async_context(asyncio.TaskGroup())
+                stack.callback(group.create_task(made.run(), name="backups").cancel)
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
             import_later_modules()
             teams.knowledge.refresh()

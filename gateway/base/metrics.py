@@ -28,18 +28,17 @@ _SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
 
 @dataclass(slots=True)
 class BackupFigures:
-    """Figures of the scheduled backups."""
+    """Scheduled backups, one in `every` so many seconds.
+
+    The last good one was begun `at` (seconds since the epoch; 0 for none) and has `size` bytes; the
+    last one of this process took `seconds`. `trouble` is a sentence for operators, or "".
+    """
 
     every: float
-    """Seconds from one to the next."""
     at: float = 0.0
-    """When the last good one was begun; seconds since the epoch, 0 for never."""
     size: int = 0
-    """Its bytes."""
     seconds: float | None = None
-    """Duration of the last one in this process."""
     trouble: str = ""
-    """A sentence for operators, or ""."""
 
 
 class Metrics:

@@ -24,6 +24,12 @@ PART_RESULTS = get_args(PartResult)
 """Told from the beginning: an alert sees a count only where it knows the one before."""
 NO_TOOL = "unknown"
 """The label of calls of tools that no agent has: their names are the model's."""
+_BACKUP = (
+    ("interval_seconds", "every", "Seconds from one backup to the next."),
+    ("timestamp_seconds", "at", "Time of the last good backup; 0 for none."),
+    ("bytes", "size", "Its size."),
+    ("duration_seconds", "seconds", "Seconds that the last one took."),
+)
 
 _Values = (
     float
@@ -121,15 +127,8 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
 
 
 def _backups(vitals: Metrics) -> Iterator[Metric]:
-    """Figures of scheduled backups; without any, no figures."""
-    made = vitals.backup
-    figures = {
-        ("interval_seconds", "Seconds from one backup to the next."): made and made.every,
-        ("timestamp_seconds", "Time of the last good backup; 0 for none."): made and made.at,
-        ("bytes", "Its size."): made and made.size,
-        ("duration_seconds", "Seconds that the last one took."): made and made.seconds,
-    }
-    for (name, text), figure in figures.items():
+    for name, field, text in _BACKUP:
+        figure = getattr(vitals.backup, field, None)  # there may be none
         yield _gauge(f"backup_{name}", text, {} if figure is None else figure)
     yield _counter("backup_failures", "Backups that failed.", vitals.backup_failures)
 

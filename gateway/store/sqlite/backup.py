@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TypeAlias
 
 from gateway.base.describe import describe
 from gateway.errors import (
@@ -23,17 +22,15 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.sqlite.lock import NAME as LOCK
-from gateway.store.sqlite.migrate import VERSION, known_version
-from gateway.store.sqlite.restore import check_copy, newest_version, staged_path, sync
+from gateway.store.sqlite.opening import STEPS
+from gateway.store.sqlite.restore import check_copy, staged_path, sync
 from gateway.store.sqlite.writer import translate
 
 STEP = 1024
 """Pages that are copied between two syncs: a commit may have to wait for one."""
-LOOK = 100_000
-"""Steps of SQLite between two looks at whether the check is still wanted."""
 
-Ended: TypeAlias = Callable[[], bool]
-"""True once nobody waits for the copy any more."""
+COUNTS = "SELECT page_count, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_page_count"
+"""Pages and tables: a whole copy has as many."""
 
 
 async def write_backup(source: Path, target: Path) -> None:
@@ -51,24 +48,18 @@ async def write_backup(source: Path, target: Path) -> None:
         ended.set()
 
 
-def part_of(target: Path) -> Path:
-    """Path of a backup that is being written."""
-    return target.with_name(f".{target.name}.{os.getpid()}.part")
-
-
 def lacking_space(source: Path, folder: Path) -> str:
     """Reason why a copy does not fit in the folder, or "".
 
-    A tenth more has to be free: what else is on that disk goes on, be it the store. Raises OSError.
+    A tenth more has to be free, for what else is on that disk. Raises OSError.
     """
-    size = source.stat().st_size * 11 // 10
-    disk = shutil.disk_usage(folder)
+    size, disk = source.stat().st_size * 1.1, shutil.disk_usage(folder)
     if disk.free >= size or not disk.total:  # some disks of other machines do not tell
         return ""
     return f"it needs {size / 1e6:,.0f} MB of space, and {disk.free / 1e6:,.0f} MB are free there"
 
 
-def _write(source: Path, target: Path, ended: Ended) -> None:
+def _write(source: Path, target: Path, ended: Callable[[], bool]) -> None:
     if not source.exists():
         raise NotFound(f"There is no store at {str(source.parent)!r} yet.")
     if not source.stat().st_size:  # it must not replace an earlier backup
@@ -77,14 +68,14 @@ def _write(source: Path, target: Path, ended: Ended) -> None:
         raise _unwritable(target, "it is a folder")
     if _belongs_to(target, source):
         raise _unwritable(target, "the store uses this file. Name another file")
-    part = part_of(target)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         if reason := lacking_space(source, target.parent):
             raise _unwritable(target, reason)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        figures = _copy(source, part, ended)
+        counts = _copy(source, part, ended)
         sync(part)
-        _verify(part, source, figures, ended)
+        _verify(part, source, counts, ended)
         part.replace(target)
         sync(target.parent)
     except sqlite3.Error as error:
@@ -109,8 +100,7 @@ def _belongs_to(target: Path, source: Path) -> bool:
     return target.parent == store.parent and target.name in names
 
 
-def _copy(source: Path, part: Path, ended: Ended) -> tuple[int, int]:
-    """Copy the database in steps; the figures of a whole copy."""
+def _copy(source: Path, part: Path, ended: Callable[[], bool]) -> tuple[int, int]:
     written = os.open(part, os.O_RDONLY)
 
     def step(*_: int) -> None:
@@ -126,39 +116,28 @@ def _copy(source: Path, part: Path, ended: Ended) -> tuple[int, int]:
             old.execute("PRAGMA query_only = ON")
             # It holds the moment: without it, the copy would begin anew after each commit.
             old.execute("BEGIN")
-            figures = _figures(old, source, what="store")
+            counts = old.execute(COUNTS).fetchone()
             new.execute("PRAGMA synchronous = OFF")  # each step is synced here
             old.backup(new, pages=STEP, progress=step)
             new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-            return figures
+            return counts
     finally:
         os.close(written)
 
 
-def _verify(part: Path, source: Path, figures: tuple[int, int], ended: Ended) -> None:
+def _verify(part: Path, source: Path, counts: tuple[int, int], ended: Callable[[], bool]) -> None:
     """Open the copy and check it as a restore does. Raises StoreCorrupt."""
     uri = f"{part.absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as copy:
-        copy.set_progress_handler(ended, LOOK)
+        copy.set_progress_handler(ended, STEPS)
         try:
             check_copy(copy, part)
-            found = "" if _figures(copy, part) == figures else "it has not all of the store."
+            if copy.execute(COUNTS).fetchone() == counts:
+                return
+            found = "it has not all of the store."
         except (BackupCorrupt, sqlite3.DatabaseError) as error:
             found = " ".join(str(error).split())
-    if found:
-        raise StoreCorrupt(
-            f"The copy of the store {str(source)!r} was not good, and is not kept: {found} "
-            "`parley store check` says whether the store itself is damaged."
-        )
-
-
-def _figures(raw: sqlite3.Connection, path: Path, what: str = "backup") -> tuple[int, int]:
-    """Numbers of pages and threads.
-
-    Raises StoreCorrupt for a file that is no store.
-    """
-    if not known_version(raw.execute(VERSION).fetchone(), path, newest_version(), what=what):
-        raise StoreCorrupt(f"The {what} {str(path)!r} has no tables: there is nothing to back up.")
-    (pages,) = raw.execute("PRAGMA page_count").fetchone()
-    (threads,) = raw.execute("SELECT COUNT(*) FROM threads").fetchone()
-    return pages, threads
+    raise StoreCorrupt(
+        f"The copy of the store {str(source)!r} was not good, and is not kept: {found} "
+        "`parley store check` says whether the store itself is damaged."
+    )

@@ -114,11 +114,6 @@ def _copy_checked(backup: Path, staged: Path) -> None:
         check_copy(copy, backup)
 
 
-def newest_version() -> int:
-    """The version of stores that this Parley makes."""
-    return max(migrations(), default=BASE)
-
-
 def check_copy(copy: sqlite3.Connection, backup: Path) -> None:
     """Check a copy of a backup whole.
 
@@ -126,8 +121,8 @@ def check_copy(copy: sqlite3.Connection, backup: Path) -> None:
     """
     if not backup.stat().st_size:
         raise BackupCorrupt(f"The file {str(backup)!r} is empty.")
-    row = copy.execute(VERSION).fetchone()
-    if not known_version(row, backup, newest_version(), what="backup"):
+    row, newest = copy.execute(VERSION).fetchone(), max(migrations(), default=BASE)
+    if not known_version(row, backup, newest, what="backup"):
         raise BackupCorrupt(f"The backup {str(backup)!r} has no tables.")
     if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
         raise BackupCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")

@@ -150,8 +150,8 @@ async def test_a_place_that_can_not_be_written_to_fails_the_check(tmp_path, sett
 @pytest.mark.parametrize(
     ("mode", "good", "said"),
     [
-        (0o700, True, "warning: {} is on the same disk as the store"),
-        (0o777, True, "warning: others than Parley's user can write in {}"),
+        (0o700, True, "warning: {} is on the store's disk"),
+        (0o777, True, "warning: others than Parley's user can delete backups in {}"),
         (None, False, "there is no folder {}; mount its disk, or create it"),
     ],
 )

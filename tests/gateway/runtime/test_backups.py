@@ -1,4 +1,4 @@
-"""Scheduled backups: when they are made, what stays of them, what is told."""
+"""Scheduled backups: their times, their rotation, and what is told."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gateway.config.settings import BackupConfig
 from gateway.control.metrics_page import metrics_page
 from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
-from gateway.runtime.backups import LOOK, RETRY, Backups, making
+from gateway.runtime.backups import LOOK, RETRY, Backups
 from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.sqlite_layer import OK, dynamic, watched
 from tests.chaos.test_disk import BROKEN, FULL, FailingDisk
@@ -152,11 +152,13 @@ async def test_a_clock_that_is_set_makes_no_storm_and_deletes_no_good_one(machin
 
 
 async def test_a_look_follows_each_minute_until_the_end(machine):
-    async with making(machine.backups):
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(machine.backups.run())
         for expected in (1, 2):
             while len(machine.files()) < expected:
                 machine.clock.advance(HOUR)
                 await asyncio.sleep(0.001)
+        task.cancel()
 
 
 @pytest.mark.chaos
@@ -308,7 +310,7 @@ async def test_the_metrics_tell_of_backups_and_nothing_where_there_are_none(mach
             machine.clock.advance(DAY)
             await machine.backups.look()
             _, text = await owner_status(machine.store)
-        assert "No good backup is in the folder of [backup].\n" in text
+        assert "Last backup: none in the folder.\n" in text
         assert "Degraded: No backup was made when one was due." in text
         assert "backup: there is no folder" in text
         assert (await told())["failures_total"] == 1

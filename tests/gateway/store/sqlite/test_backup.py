@@ -1,4 +1,4 @@
-"""Backups of a store in use: of one moment, whole and checked, or not there."""
+"""Backups of a store in use: whole and checked, or not there."""
 
 from __future__ import annotations
 
