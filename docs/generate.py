@@ -81,6 +81,7 @@ from gateway.config.root import Config
 from gateway.config.routes import Route, RouteLimits
 from gateway.config.settings import (
     Attachments,
+    BackupConfig,
     HealthConfig,
     LimitsConfig,
     LoggingConfig,
@@ -188,6 +189,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[adapters.slack]`", [slack.Config]),
     ("`[adapters.discord]`", [discord.Config]),
     ("`[store]`", [StoreConfig]),
+    ("`[backup]`", [BackupConfig]),
     ("`[terminal]`", [TerminalConfig]),
     ("`[health]`", [HealthConfig]),
     ("`[network]`", [NetworkConfig]),
@@ -196,7 +198,7 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
 SUBTABLES = {
     *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
-    "knowledge",
+    *("knowledge", "backup"),
 }
 
 

@@ -652,6 +652,7 @@ class Gateway:
             ignored=dict(self.vitals.ignored),
             substitutions=self.vitals.answers_of_others,
             remarks=self.vitals.remarks,
+            backup=self.vitals.backup,
             troubles=await self.troubles(),
         )
 
@@ -661,6 +662,7 @@ class Gateway:
             await store_trouble(self._store),
             self._trust.doubt,
             self._life.retention.trouble,
+            self.vitals.backup.trouble if self.vitals.backup else "",
         )
         return (*filter(None, found), *self.vitals.lacks)
 

@@ -150,13 +150,15 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
     Where routes let others in, so may a thread that this process goes on with: then no team has
     more than is harmless for them.
     """
-    secret = (store, loaded.source.absolute()) if loaded.source else (store,)
+    backup = loaded.config.backup
+    secret = [store, *([loaded.source.absolute()] if loaded.source else [])]
+    secret += [backup.folder] if backup else []
     local = not loaded.config.routes
     return TeamFactory(
         loaded.config,
         loaded.imports,
         start_folder=Path.cwd(),
-        forbidden=secret,
+        forbidden=tuple(secret),
         local=local,
         knowledge_folder=store / "knowledge",
     )

@@ -55,6 +55,7 @@ from gateway.references.routes import hidden_routes
 from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
+from gateway.store.sqlite.backup_folder import folder_problem, folder_warning
 from teams.base import Team
 from teams.documents import can_read_documents
 from teams.memory.knowledge import KnowledgeMemory
@@ -94,6 +95,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
             Finding(kind="place", name=name, good=False, text=text)
             for name, text in unusable_places(loaded.config)
         ]
+        findings += _check_backup(loaded)
         findings += _check_routes(loaded)
     finally:
         await teams.aclose()
@@ -110,6 +112,15 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
                     settings.name, settings.check, settings.config, loaded
                 )
     return findings
+
+
+def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
+    """The folder of scheduled backups, and what is wrong with it."""
+    if (backup := loaded.config.backup) is not None:
+        folder, store = backup.folder, store_of(loaded).path
+        problem = folder_problem(folder, store)
+        text = problem or folder_warning(folder, store) or str(folder)
+        yield Finding(kind="backup", name="backup.folder", good=not problem, text=text)
 
 
 async def _check_health(loaded: LoadedConfig) -> list[Finding]:

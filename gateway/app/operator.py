@@ -10,6 +10,7 @@ from pathlib import Path
 from gateway.access.pairing import TypedCode
 from gateway.app.threads import age, owner_of
 from gateway.base.calendar import local_time
+from gateway.base.metrics import BackupFigures
 from gateway.control.socket_client import SocketClient
 from gateway.errors import GatewayError
 from gateway.missed import MissedCounts
@@ -147,8 +148,8 @@ async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{number(status.running, 'turn')} running.\n"
-        f"{_platforms(status.platforms, zone)}{troubles}{_counts(status.counts)}"
-        f"{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
+        f"{_platforms(status.platforms, zone)}{troubles}{_backup(status.backup, zone)}"
+        f"{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )
 
 
@@ -158,6 +159,14 @@ def _platforms(platforms: Mapping[str, PlatformStatus], zone: str) -> str:
         f"{name}: {each.state} since {local_time(each.since, zone):%Y-%m-%d %H:%M:%S}.\n"
         for name, each in sorted(platforms.items())
     )
+
+
+def _backup(made: BackupFigures | None, zone: str) -> str:
+    """A line about the last scheduled backup, if there are any."""
+    if made is None:
+        return ""
+    told = f"{local_time(made.at, zone):%Y-%m-%d %H:%M}, {made.size / 1e6:,.1f} MB"
+    return f"Last backup: {told if made.at else 'none in the folder'}.\n"
 
 
 def _counts(counts: Counts) -> str:

@@ -38,6 +38,7 @@ from gateway.errors import GatewayError, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
+from gateway.runtime.backups import Backups
 from gateway.runtime.loop_watch import watch_loop
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of
@@ -183,11 +184,12 @@ async def open_service(
     restore: Restore | None = None,
     *,
     watch: bool = False,
+    backups: bool = False,
 ) -> AsyncGenerator[tuple[Gateway, Sequence[Adapter], Reload]]:
     """The config's gateway, its adapters (not yet running), and its reloader.
 
     `restore` has a backup put in the place of the store; with `watch` a changed config is taken by
-    itself. Raises GatewayError.
+    itself, and with `backups` those of the config are made. Raises GatewayError.
     """
     config = loaded.config
     teams = team_factory(loaded, store.folder)
@@ -206,6 +208,10 @@ async def open_service(
         async with gateway, serve_control(gateway, process), AsyncExitStack() as stack:
             if watch:
                 await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
+            if backups:
+                made = Backups(store, lambda: reloader.loaded.config.backup, gateway.vitals)
+                group = await stack.enter_async_context(asyncio.TaskGroup())
+                stack.callback(group.create_task(made.run(), name="backups").cancel)
             adapters = [settings.adapter() for settings in loaded.adapters.values()]
             import_later_modules()
             teams.knowledge.refresh()
@@ -298,7 +304,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
         end.for_restore()
 
     try:
-        opened = open_service(loaded, store, restore, watch=watch)
+        opened = open_service(loaded, store, restore, watch=watch, backups=True)
         async with opened as (gateway, adapters, reload):
             end.hurry = gateway.hurry
             LOG.info("serving %s", ", ".join(adapter.name for adapter in adapters))

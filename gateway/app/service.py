@@ -65,7 +65,7 @@ class Service:
         """The command that rules it."""
         return "systemctl" if self.machine else "systemctl --user"
 
-    def unit(self, store: Path) -> str:
+    def unit(self, store: Path, backups: Path | None = None) -> str:
         """The unit's text. Raises ServiceError where it could not run."""
         text = _deployed("systemd/parley.service")
         lines = text[text.index("[Unit]") :].splitlines()
@@ -77,7 +77,8 @@ class Service:
         }
         if not self.machine:
             return _for_user(lines, own)
-        for each in (self.program, self.config, store):
+        written = [store, *filter(None, [backups])]
+        for each in (self.program, self.config, *written):
             if any(each.is_relative_to(hidden) for hidden in _HIDDEN):
                 raise ServiceError(
                     f"{each} is in somebody's home, which the machine's service can't see. Install "
@@ -85,8 +86,10 @@ class Service:
                     "/etc/parley, or leave out --system for a service of your own."
                 )
         own["Environment"] += " XDG_DATA_HOME=/var/lib"
-        if not store.is_relative_to("/var/lib/parley"):
-            own["WorkingDirectory"] += f"\nReadWritePaths={_quoted(str(store))}"
+        for each in written:
+            if not each.is_relative_to("/var/lib/parley"):
+                maybe = "-" if each == backups else ""  # its disk may be away
+                own["WorkingDirectory"] += f"\nReadWritePaths={_quoted(f'{maybe}{each}')}"
         return _with(lines, own)
 
 
@@ -103,7 +106,8 @@ def make_service(config: Path | None, *, machine: bool) -> tuple[Service, str]:
     service = Service(loaded.source.absolute(), machine, program)
     usual = Path("/var/lib/parley") if machine else store_folder()
     store = loaded.config.store.folder or usual
-    return service, service.unit(store)
+    backup = loaded.config.backup
+    return service, service.unit(store, backup.folder if backup else None)
 
 
 def install_service(service: Service, unit: str) -> str:

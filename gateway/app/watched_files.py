@@ -14,7 +14,7 @@ LARGEST = 16_000_000
 """Bytes from which on a file is not read: its size and time tell whether it has changed."""
 
 _IMPORT_PATH = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_][\w.]*")
-_STATE = frozenset(("logging", "store"))
+_STATE = frozenset(("backup", "logging", "store"))
 """Tables with places that Parley writes to itself."""
 
 

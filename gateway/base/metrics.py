@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from time import monotonic
 
@@ -23,6 +24,21 @@ _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 """Bounds in seconds for what this machine does alone."""
 _SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640)
 """Bounds in seconds for what models, tools and platforms take part in."""
+
+
+@dataclass(slots=True)
+class BackupFigures:
+    """Scheduled backups, one in `every` so many seconds.
+
+    The last good one was begun `at` (seconds since the epoch; 0 for none) and has `size` bytes; the
+    last one of this process took `seconds`. `trouble` is a sentence for operators, or "".
+    """
+
+    every: float
+    at: float = 0.0
+    size: int = 0
+    seconds: float | None = None
+    trouble: str = ""
 
 
 class Metrics:
@@ -65,6 +81,10 @@ class Metrics:
         """Times that the event loop stood still."""
         self.stalled_seconds = 0.0
         """Seconds that it stood still together."""
+        self.backup: BackupFigures | None = None
+        """The scheduled backups; None without any."""
+        self.backup_failures = 0
+        """Backups that were due and failed."""
         self.lacks: list[str] = []
         """Sentences about what this process has to do without."""
         self.first_text = _histogram(

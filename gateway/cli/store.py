@@ -23,7 +23,7 @@ def backup(config: Path | None, path: Path) -> None:
     """Copy the store to PATH, whether Parley runs or not.
 
     The copy is one database file that only you can read; it replaces an
-    older file at PATH once it is complete.
+    older file at PATH once it is complete and was checked.
     """
     from gateway.app import operator
 

@@ -21,7 +21,7 @@ BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
 BUILT_IN_ADDRESS = "https://api.openai.com/v1"
 
 FOLDERS = {"work_dir", "bind_dir", "output_dir", "virtual_env", "cwd", "mount", "roots"}
-STATE = {("store", "folder"), ("logging", "file")}
+STATE = {("store", "folder"), ("backup", "folder"), ("logging", "file")}
 """Places that Parley writes to itself: inside the config's own folder they are no power."""
 
 _VARIABLE = re.compile(r"\$?\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

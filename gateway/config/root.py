@@ -14,6 +14,7 @@ from gateway.config.policies import Policies
 from gateway.config.routes import Route
 from gateway.config.settings import (
     Attachments,
+    BackupConfig,
     HealthConfig,
     LimitsConfig,
     LoggingConfig,
@@ -82,6 +83,9 @@ class Config(Section):
 
     store: StoreConfig = StoreConfig()
     """Place of the threads."""
+
+    backup: BackupConfig | None = None
+    """Scheduled backups; none if not given."""
 
     terminal: TerminalConfig = TerminalConfig()
     """Look of the terminal."""

@@ -1,4 +1,4 @@
-"""`[limits]`, `[store]`, `[terminal]`, `[network]`, `[logging]`: bounds and places."""
+"""`[limits]`, `[store]`, `[backup]`, `[terminal]`, `[network]`, `[logging]`: bounds and places."""
 
 from __future__ import annotations
 
@@ -157,6 +157,25 @@ class StoreConfig(Section):
             if not good:
                 raise ValueError("expected keys as `parley secrets key` prints them, ID:KEY")
         return keys
+
+
+class BackupConfig(Section):
+    """Backups that `parley serve` makes by itself.
+
+    Each is checked by opening it before it counts.
+    """
+
+    folder: ConfigPath
+    """Folder of the backups, best on another disk; it has to be there.
+
+    Stores may share one: each deletes only its own backups, and nothing else.
+    """
+
+    every_hours: float = Field(default=24.0, ge=0.25, allow_inf_nan=False)
+    """Hours from the begin of one backup to the next."""
+
+    keep: int = Field(default=7, ge=1)
+    """Number of good backups that are kept; then the oldest is deleted for a new one."""
 
 
 class TerminalConfig(Section):

@@ -24,6 +24,12 @@ PART_RESULTS = get_args(PartResult)
 """Told from the beginning: an alert sees a count only where it knows the one before."""
 NO_TOOL = "unknown"
 """The label of calls of tools that no agent has: their names are the model's."""
+_BACKUP = (
+    ("interval_seconds", "every", "Seconds from one backup to the next."),
+    ("timestamp_seconds", "at", "Time of the last good backup; 0 for none."),
+    ("bytes", "size", "Its size."),
+    ("duration_seconds", "seconds", "Seconds that the last one took."),
+)
 
 _Values = (
     float
@@ -56,6 +62,7 @@ class _Figures(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from _counters(self._vitals)
         yield from _gauges(self._vitals, self._status)
+        yield from _backups(self._vitals)
         yield from _disk(self._store, self._log)
 
 
@@ -117,6 +124,13 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge("adapter_connected", "1 while it is connected.", connected, "adapter")
     ages = {name: age for name, (_, age) in frames.items() if age is not None}
     yield _gauge("adapter_last_frame_age_seconds", "Seconds since its last frame.", ages, "adapter")
+
+
+def _backups(vitals: Metrics) -> Iterator[Metric]:
+    for name, field, text in _BACKUP:
+        figure = getattr(vitals.backup, field, None)  # there may be none
+        yield _gauge(f"backup_{name}", text, {} if figure is None else figure)
+    yield _counter("backup_failures", "Backups that failed.", vitals.backup_failures)
 
 
 def _disk(store: Path, log: Path | None) -> Iterator[Metric]:

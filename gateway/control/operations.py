@@ -15,6 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from gateway.base.metrics import BackupFigures
 from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
@@ -158,6 +159,7 @@ STATUS = JsonCodec(
         counts=Counts(**status["counts"]),
         missed=MissedCounts(**status["missed"]),
         platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
+        backup=status["backup"] and BackupFigures(**status["backup"]),
     ),
 )
 

@@ -66,10 +66,14 @@ class _Checker:
         yield from cycles(config.teams)
 
     def _knowledge(self) -> Iterator[Problem]:
-        store = (self._config.store.folder or store_folder()).resolve()
+        store, backup = self._config.store.folder or store_folder(), self._config.backup
+        kept = [store.resolve(), *([backup.folder.resolve()] if backup else [])]
         for name, knowledge in self._config.knowledge.items():
-            if knowledge.folder and store.is_relative_to(knowledge.folder.resolve()):
-                text = "found the folder of the store, whose threads agents would be shown"
+            shown = knowledge.folder and knowledge.folder.resolve()
+            if shown and any(each.is_relative_to(shown) for each in kept):
+                text = (
+                    "found a folder of the store or its backups: agents would be shown its threads"
+                )
                 yield Problem(path=("knowledge", name, "folder"), text=text)
 
     def _routes(self) -> Iterator[Problem]:

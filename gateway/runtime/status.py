@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gateway.base.connections import Life
+from gateway.base.metrics import BackupFigures
 from gateway.missed import MissedCounts
 from gateway.store.records import Counts
 
@@ -40,5 +41,7 @@ class Status:
     """Answers since the start of models in the place of others, as "ONE for OTHER"."""
     remarks: Mapping[str, float] = field(default_factory=dict[str, float])
     """Refusals of platforms and models, with their age in seconds."""
+    backup: BackupFigures | None = None
+    """The scheduled backups, if there are any."""
     troubles: Sequence[str] = ()
     """Sentences about what does not work as it should."""

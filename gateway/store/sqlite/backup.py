@@ -1,228 +1,143 @@
-"""Backups of the database: writing one during use, and restoring one."""
+"""Backups of the database, written during use and checked by opening them."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
+import shutil
 import sqlite3
-from collections.abc import Collection
-from contextlib import closing, suppress
+import threading
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from gateway.base.describe import describe
-from gateway.errors import BackupCorrupt, NotFound, StoreCorrupt, StoreFull, StoreUnwritable
+from gateway.errors import (
+    BackupCorrupt,
+    GatewayError,
+    NotFound,
+    StoreCorrupt,
+    StoreFull,
+    StoreUnwritable,
+)
 from gateway.store.sqlite.lock import NAME as LOCK
-from gateway.store.sqlite.migrate import BASE, VERSION, known_version, migrations
-from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
-from gateway.store.units.losses import mark_restored
+from gateway.store.sqlite.opening import STEPS
+from gateway.store.sqlite.restore import check_copy, staged_path, sync
+from gateway.store.sqlite.writer import translate
 
-LOG = logging.getLogger("gateway.store")
+STEP = 1024
+"""Pages that are copied between two syncs: a commit may have to wait for one."""
+
+COUNTS = "SELECT page_count, (SELECT COUNT(*) FROM sqlite_master) FROM pragma_page_count"
+"""Pages and tables: a whole copy has as many."""
 
 
 async def write_backup(source: Path, target: Path) -> None:
-    """Copy the database as it is at one moment.
+    """Copy the database as of one moment, and check the copy.
 
-    `target` is replaced whole or not at all.
+    The copy is opened as for a restore. `target` is replaced by a good one or not at all. A caller
+    that is cancelled leaves at once, and the copy is given up at its next step.
 
     Raises StoreUnwritable, StoreFull, StoreCorrupt, or NotFound if there is no database.
     """
-    await asyncio.to_thread(_write, source, target)
+    ended = threading.Event()
+    try:
+        await asyncio.to_thread(_write, source, target, ended.is_set)
+    finally:
+        ended.set()
 
 
-def _write(source: Path, target: Path) -> None:
+def lacking_space(source: Path, folder: Path) -> str:
+    """Reason why a copy does not fit in the folder, or "".
+
+    A tenth more has to be free, for what else is on that disk. Raises OSError.
+    """
+    size, disk = source.stat().st_size * 1.1, shutil.disk_usage(folder)
+    if disk.free >= size or not disk.total:  # some disks of other machines do not tell
+        return ""
+    return f"it needs {size / 1e6:,.0f} MB of space, and {disk.free / 1e6:,.0f} MB are free there"
+
+
+def _write(source: Path, target: Path, ended: Callable[[], bool]) -> None:
     if not source.exists():
         raise NotFound(f"There is no store at {str(source.parent)!r} yet.")
     if not source.stat().st_size:  # it must not replace an earlier backup
         raise StoreCorrupt(f"The store {str(source)!r} is empty: there is nothing to back up.")
     if target.is_dir():
-        raise StoreUnwritable(f"The backup {str(target)!r} can't be written: it is a folder.")
+        raise _unwritable(target, "it is a folder")
     if _belongs_to(target, source):
-        raise StoreUnwritable(
-            f"The backup {str(target)!r} can't be written: the store uses this file. "
-            "Name another file."
-        )
+        raise _unwritable(target, "the store uses this file. Name another file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        if reason := lacking_space(source, target.parent):
+            raise _unwritable(target, reason)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _copy(source, part)
-        _sync(part)
+        counts = _copy(source, part, ended)
+        sync(part)
+        _verify(part, source, counts, ended)
         part.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     except sqlite3.Error as error:
         raise translate(error, source) from error
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise StoreFull from error
-        raise StoreUnwritable(
-            f"The backup {str(target)!r} can't be written: {error.strerror}."
-        ) from error
+        raise _unwritable(target, error.strerror or describe(error)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _unwritable(target: Path, why: str) -> StoreUnwritable:
+    return StoreUnwritable(f"The backup {str(target)!r} can't be written: {why}.")
 
 
 def _belongs_to(target: Path, source: Path) -> bool:
     """True for the database, its logs and the lock."""
     store, target = source.resolve(), target.resolve()
     logs = {f"{store.name}-{log}" for log in ("wal", "shm", "journal")}
-    names = {store.name, LOCK, *logs, _staged(store).name}
+    names = {store.name, LOCK, *logs, staged_path(store).name}
     return target.parent == store.parent and target.name in names
 
 
-def _copy(source: Path, part: Path) -> None:
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(part)) as new:
-        old.execute("PRAGMA query_only = ON")
-        # In one step: one that lets writers in between would begin anew after each of them.
-        old.backup(new)
-        new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+def _copy(source: Path, part: Path, ended: Callable[[], bool]) -> tuple[int, int]:
+    written = os.open(part, os.O_RDONLY)
 
+    def step(*_: int) -> None:
+        if ended():
+            raise GatewayError("The backup was given up before it was complete.")
+        os.fsync(written)  # of all at the end, other writers to the disk would wait for long
 
-async def stage(backup: Path, store: Path) -> None:
-    """Copy a backup beside the store and check it whole.
-
-    Raises NotFound, BackupCorrupt, StoreTooNew, StoreTooOld, StoreFull or StoreUnwritable.
-    """
-    await asyncio.to_thread(_stage, backup, store)
-
-
-async def put_staged(store: Path, *, commits: int) -> None:
-    """Replace the store by the staged backup; the old store is kept.
-
-    Nobody may have it open. It is known to have had so many `commits`.
-
-    Whenever the process or the machine ends, the one or the other is there whole, and only the
-    backup says that it was restored. Raises StoreError or StoreFull.
-    """
-    await asyncio.to_thread(_put, store, commits)
-
-
-def delete_from_copy(copy: Path, threads: Collection[str]) -> None:
-    """Delete threads from a copy of the store, or else the copy."""
     try:
-        with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
-            prepare(raw, "foreign_keys = ON", "secure_delete = ON")
-            raw.execute("BEGIN IMMEDIATE")
-            for statement in _DELETE:  # in the tables that the oldest format has
-                raw.executemany(statement, [{"thread": thread} for thread in threads])
-            raw.execute("COMMIT")
-    except sqlite3.Error as error:
-        LOG.warning(
-            "the copy %s is deleted, because threads can't be deleted in it: %s",
-            copy,
-            describe(error),
-        )
-        copy.unlink(missing_ok=True)
-
-
-_DELETE = (
-    "DELETE FROM marks WHERE conversation = (SELECT key FROM threads WHERE id = :thread)",
-    "DELETE FROM usage WHERE thread = :thread",
-    "DELETE FROM threads WHERE id = :thread",
-)
-
-
-def kept(store: Path) -> Path:
-    """Path of the store that a backup replaced."""
-    return store.with_suffix(".before-restore.db")
-
-
-def _staged(store: Path) -> Path:
-    return store.with_suffix(".restore.db")
-
-
-def _stage(backup: Path, store: Path) -> None:
-    if not backup.is_file():
-        raise NotFound(f"There is no backup at {str(backup)!r}.")
-    staged = _staged(store)
-    try:
-        os.close(os.open(staged, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
-        _copy_checked(backup, staged)
-        _sync(staged)
-    except BaseException as error:
-        staged.unlink(missing_ok=True)
-        raise _said(error, backup, store) from error
-
-
-def _said(error: BaseException, backup: Path, store: Path) -> BaseException:
-    match error:
-        case OSError(errno=errno.ENOSPC):
-            return StoreFull()
-        case OSError():
-            return StoreUnwritable(
-                f"The backup can't be copied to {str(store.parent)!r}: {error.strerror}."
-            )
-        case sqlite3.OperationalError():
-            return translate(error)
-        case sqlite3.DatabaseError():
-            return BackupCorrupt(f"The backup {str(backup)!r} is damaged: {error}.")
-        case _:
-            return error
-
-
-def _copy_checked(backup: Path, staged: Path) -> None:
-    source_uri = f"{backup.absolute().as_uri()}?mode=ro"
-    with (
-        closing(sqlite3.connect(source_uri, uri=True)) as source,
-        closing(sqlite3.connect(staged)) as copy,
-    ):
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")
-        _check(copy, backup)
-
-
-def _check(copy: sqlite3.Connection, backup: Path) -> None:
-    if not backup.stat().st_size:
-        raise BackupCorrupt(f"The file {str(backup)!r} is empty.")
-    row, newest = copy.execute(VERSION).fetchone(), max(migrations(), default=BASE)
-    if not known_version(row, backup, newest, what="backup"):
-        raise BackupCorrupt(f"The backup {str(backup)!r} has no tables.")
-    if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise BackupCorrupt(f"The backup {str(backup)!r} is damaged: {found}.")
-
-
-def _put(store: Path, commits: int) -> None:
-    try:
-        _mark(_staged(store), commits)
-        if store.exists():
-            _keep(store)
-        _staged(store).replace(store)
-        _sync(store.parent)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"The store {str(store)!r} can't be replaced: {error.strerror}."
-        ) from error
-
-
-def _mark(staged: Path, commits: int) -> None:
-    # In the backup itself: it takes the store's place and says so in one step.
-    try:
-        with closing(sqlite3.connect(staged)) as raw, raw:
-            mark_restored(SqliteConnection(raw), commits)
-    except sqlite3.Error as error:
-        raise translate(error, staged) from error
-
-
-def _keep(store: Path) -> None:
-    # One that is too damaged to take its log in is kept as it is, with its log.
-    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(store)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
-    copy = kept(store)
-    for path in (copy, _log(copy)):
-        path.unlink(missing_ok=True)
-    copy.hardlink_to(store)
-    if _log(store).exists():
-        _log(store).replace(_log(copy))
-    store.with_name(f"{store.name}-shm").unlink(missing_ok=True)
-
-
-def _log(store: Path) -> Path:
-    return store.with_name(f"{store.name}-wal")
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
+        with (
+            closing(sqlite3.connect(source, isolation_level=None)) as old,
+            closing(sqlite3.connect(part)) as new,
+        ):
+            old.execute("PRAGMA query_only = ON")
+            # It holds the moment: without it, the copy would begin anew after each commit.
+            old.execute("BEGIN")
+            counts = old.execute(COUNTS).fetchone()
+            new.execute("PRAGMA synchronous = OFF")  # each step is synced here
+            old.backup(new, pages=STEP, progress=step)
+            new.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+            return counts
     finally:
-        os.close(handle)
+        os.close(written)
+
+
+def _verify(part: Path, source: Path, counts: tuple[int, int], ended: Callable[[], bool]) -> None:
+    """Open the copy and check it as a restore does. Raises StoreCorrupt."""
+    uri = f"{part.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as copy:
+        copy.set_progress_handler(ended, STEPS)
+        try:
+            check_copy(copy, part)
+            if copy.execute(COUNTS).fetchone() == counts:
+                return
+            found = "it has not all of the store."
+        except (BackupCorrupt, sqlite3.DatabaseError) as error:
+            found = " ".join(str(error).split())
+    raise StoreCorrupt(
+        f"The copy of the store {str(source)!r} was not good, and is not kept: {found} "
+        "`parley store check` says whether the store itself is damaged."
+    )

@@ -34,7 +34,7 @@ from gateway.errors import (
 from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row, Unit
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
-from gateway.store.sqlite.backup import delete_from_copy, kept, put_staged, stage, write_backup
+from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
@@ -49,6 +49,7 @@ from gateway.store.sqlite.migrate import (
 )
 from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
+from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.units.counts import COUNTING_VIEWS
 from gateway.store.units.threads import thread_ids

@@ -147,6 +147,25 @@ async def test_a_place_that_can_not_be_written_to_fails_the_check(tmp_path, sett
     assert [each.name for each in tmp_path.iterdir()] == ["config.toml"]
 
 
+@pytest.mark.parametrize(
+    ("mode", "good", "said"),
+    [
+        (0o700, True, "warning: {} is on the store's disk"),
+        (0o777, True, "warning: others than Parley's user can delete backups in {}"),
+        (None, False, "there is no folder {}; mount its disk, or create it"),
+    ],
+)
+async def test_the_folder_of_the_backups_is_checked(tmp_path, mode, good, said):
+    folder = tmp_path / "backups"
+    if mode is not None:
+        folder.mkdir()
+        folder.chmod(mode)
+    findings = await offline(tmp_path, 'store.folder = "store"\nbackup.folder = "backups"')
+    [(_, name, found, text)] = [each for each in findings if each[0] == "backup"]
+    assert (name, found) == ("backup.folder", good)
+    assert text.startswith(said.format(folder))
+
+
 async def test_a_tool_server_whose_program_is_missing_fails_the_check(tmp_path):
     (tmp_path / "here.sh").touch(mode=0o700)
     findings = await offline(

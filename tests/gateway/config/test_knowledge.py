@@ -56,6 +56,15 @@ def test_a_found_config_is_asked_about_its_folder_and_its_servers():
     assert Power("address", "https://example.com/page") in powers
     assert Power("address", "https://vectors.example") in powers
     assert Power("variable", "VECTORS_KEY") in powers
+    elsewhere = powers_of({"backup": {"folder": "/mnt/backups"}})
+    assert elsewhere == [Power("folder", "/mnt/backups")]
+    assert powers_of({"backup": {"folder": "backups"}}) == []
+
+
+def test_a_folder_of_backups_is_no_knowledge(tmp_path):
+    config = f'{CONFIG}\n[backup]\nfolder = "docs/backups"\n'
+    with pytest.raises(ConfigError, match="agents would be shown its threads"):
+        load_config(write(tmp_path, config))
 
 
 @pytest.mark.parametrize(
