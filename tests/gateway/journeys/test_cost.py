@@ -64,7 +64,7 @@ def checkpoints(folder) -> int:
 
 
 async def commits(store: SqliteStore) -> int:
-    """Their number with one more, behind which all that were seen are counted."""
+    """Their number, with one more that lies behind all others."""
     await store.probe()
     return store.commits
 
