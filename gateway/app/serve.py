@@ -9,7 +9,13 @@ import os
 import signal
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +37,7 @@ from gateway.app.reload import Reloader
 from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
+from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, causes
@@ -66,8 +73,9 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        while (ended := _serve(loaded, watch=watch)) is None:
-            loaded = _reread(loaded)
+        with _tracing(loaded.config.tracing):
+            while (ended := _serve(loaded, watch=watch)) is None:
+                loaded = _reread(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
         if errors.split(GatewayError)[1] is not None:
@@ -75,6 +83,16 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
         known = next(error for error in causes(errors) if isinstance(error, GatewayError))
         raise known from errors
     return ended
+
+
+def _tracing(config: TracingConfig | None) -> AbstractContextManager[None]:
+    if config is None:
+        return nullcontext()
+    try:
+        from gateway.app.tracing import exporting  # an extra
+    except ImportError as error:
+        raise ServeError(NEEDS_EXTRA) from error
+    return exporting(config)
 
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from time import time_ns
 from typing import Any
 
 from gateway.access.authority import Admission, Denial, Verdict, judge
@@ -19,6 +21,7 @@ from gateway.errors import GatewayError, NotFound
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
+from gateway.sessions.tracing import TRACES
 from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
@@ -63,8 +66,9 @@ class Intake:
 
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
+        follow_up = partial(self._traced, time_ns()) if TRACES.on else self._accepted
         message = await self._with_documents(message)
-        accepted = await self._store.accept(self._judged(message), self._accepted)
+        accepted = await self._store.accept(self._judged(message), follow_up)
         return await self._elsewhere(accepted, message.author)
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
@@ -172,6 +176,13 @@ class Intake:
             )
             for info in infos
         )
+
+    def _traced(self, began: int, accepted: AcceptedMessage) -> None:
+        """Follow up a message that took since `began`, in nanoseconds."""
+        if accepted.decision is not None and accepted.outcome in ("queued", "answer"):
+            turns = [event.turn for event in accepted.events if accepted.outcome == "answer"]
+            TRACES.accepted(accepted.lane, accepted.inbox, began, turn=next(iter(turns), ""))
+        self._accepted(accepted)
 
     def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:
         for each in accepted:

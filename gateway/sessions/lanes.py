@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 from typing import TypeGuard
 
 from gateway.base.logging import LogContext
@@ -19,6 +19,7 @@ from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
+from gateway.sessions.tracing import TurnTrace
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
@@ -90,6 +91,7 @@ class Lanes:
 
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
+        claim_at = time_ns()
         try:
             work = await self._store.begin(
                 thread, self._boot, words=MISSING, quiet=self.terms.quiet
@@ -97,7 +99,7 @@ class Lanes:
             if isinstance(work, TurnDelay):
                 self._dispatcher.put_off(thread, work.seconds)
                 return False
-            more = work is not None and await self._run(work)
+            more = work is not None and await self._run(work, claim_at)
         except LeaseLost:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
             return False
@@ -110,14 +112,16 @@ class Lanes:
         self._delays.pop(thread, None)
         return more
 
-    async def _run(self, work: ClaimedTurn) -> bool:
+    async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:
         began = monotonic()
-        with LogContext(work.lease.thread, work.lease.turn):
+        trace = TurnTrace(work, claim_at)
+        with LogContext(work.lease.thread, work.lease.turn), trace:
             LOG.info("turn %s", "goes on" if work.resumed else "begins")
-            ended, more = "cut short", False
+            more = False
             try:
-                ended, more = await self._turn(work)
+                trace.ended, more = await self._turn(work)
             finally:
+                ended = trace.ended
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
                 LOG.info("turn %s after %.3f s", ended, took)

@@ -31,6 +31,7 @@ from gateway.sessions.output_files import OutputFiles
 from gateway.sessions.server_questions import elicit, judge_within
 from gateway.sessions.steering import Steering, SteeringWatch
 from gateway.sessions.tool_gate import ToolGate
+from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
@@ -433,6 +434,7 @@ class Turn:
             local=self._work.thread.key.is_local,
             operator=self._terms.is_operator(self._work.asker),
         )
+        TRACES.fail(error.__cause__ or error, failure.incident)
         calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
             replace(

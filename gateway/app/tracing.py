@@ -1,0 +1,120 @@
+"""Export of traces over OTLP/HTTP. Importing this needs the extra `otel`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from threading import Thread
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http import trace_exporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+
+from gateway.app.findings import Finding
+from gateway.config.tracing import PATH, TracingConfig
+from gateway.sessions.tracing import ROOT, TRACES
+from teams import __version__
+
+LOG = logging.getLogger("gateway")
+LAST = 3.0
+"""Seconds at the end for what was not sent yet."""
+PROBE = 5.0
+"""Seconds in which the collector has to answer a check."""
+
+
+@contextmanager
+def exporting(config: TracingConfig) -> Generator[None]:
+    """Trace turns within the context; only its end waits for the collector, and not for long."""
+    sample = config.sample
+    provider = TracerProvider(
+        sampler=None if sample is None else ParentBased(TraceIdRatioBased(sample)),
+        resource=_resource(config.service_name),
+        shutdown_on_exit=False,
+        id_generator=_TurnIds(),
+        span_limits=SpanLimits(max_events=0),  # texts of errors are for the log
+    )
+    provider.add_span_processor(BatchSpanProcessor(_Exporter(config)))
+    trace.set_tracer_provider(provider)  # there the engine's spans find it
+    TRACES.begin(provider)
+    try:
+        yield
+    finally:
+        TRACES.begin(None)
+        last = Thread(target=provider.shutdown, name="last traces", daemon=True)
+        last.start()
+        last.join(LAST)
+
+
+async def probe(config: TracingConfig) -> Finding:
+    """Send the collector an empty request."""
+    exporter = _Exporter(config, timeout=PROBE)
+    good = await asyncio.to_thread(exporter.export, ()) is SpanExportResult.SUCCESS
+    text = "the collector answers" if good else exporter.reason
+    return Finding(kind="traces", name=config.endpoint or "collector", good=good, text=text)
+
+
+def _resource(name: str | None) -> Resource:
+    found = Resource.create({"service.version": __version__})
+    if name is None and not str(found.attributes["service.name"]).startswith("unknown_service"):
+        return found
+    return found.merge(Resource({"service.name": name or "parley"}))
+
+
+class _TurnIds(RandomIdGenerator):
+    """Random ids, but for the roots of turns."""
+
+    def generate_trace_id(self) -> int:
+        """The id of a trace that begins."""
+        ids = ROOT.get()
+        return super().generate_trace_id() if ids is None else ids[0]
+
+    def generate_span_id(self) -> int:
+        """The id of a span."""
+        ids = ROOT.get()
+        return super().generate_span_id() if ids is None else ids[1]
+
+
+class _Exporter(SpanExporter, logging.Filter):
+    """Exporter that tells once that the collector fails, and once that it answers again."""
+
+    def __init__(self, config: TracingConfig, *, timeout: float | None = None) -> None:
+        super().__init__()
+        endpoint = config.endpoint and config.endpoint.rstrip("/").removesuffix(PATH) + PATH
+        headers = {name: value.get_secret_value() for name, value in config.headers.items()}
+        self._inner = trace_exporter.OTLPSpanExporter(
+            endpoint=endpoint, headers=headers or None, timeout=timeout
+        )
+        self._failing = False
+        self.reason = ""
+        """Why the last request failed."""
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each batch
+        own = logging.getLogger(trace_exporter.__name__)
+        own.setLevel(logging.WARNING)
+        own.addFilter(self)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep the exporter's first word on a failure, and log none."""
+        self.reason = self.reason or record.getMessage()
+        return False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send spans, by their own thread."""
+        self.reason = ""
+        result = self._inner.export(spans)
+        failing = result is not SpanExportResult.SUCCESS
+        if failing and not self._failing:
+            LOG.warning("traces are dropped until the collector answers: %s", self.reason)
+        elif self._failing and not failing:
+            LOG.info("traces are sent again")
+        self._failing = failing
+        return result
+
+    def shutdown(self) -> None:
+        """Give up what is being sent."""
+        self._inner.shutdown()
