@@ -9,13 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import (
-    AbstractContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-)
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -73,7 +67,9 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        with _tracing(loaded.config.tracing):
+        with ExitStack() as stack:
+            if loaded.config.tracing is not None:
+                _trace(stack, loaded.config.tracing)
             while (ended := _serve(loaded, watch=watch)) is None:
                 loaded = _reread(loaded)
     except ExceptionGroup as errors:
@@ -85,14 +81,12 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     return ended
 
 
-def _tracing(config: TracingConfig | None) -> AbstractContextManager[None]:
-    if config is None:
-        return nullcontext()
+def _trace(stack: ExitStack, config: TracingConfig) -> None:
     try:
         from gateway.app.tracing import exporting  # an extra
     except ImportError as error:
         raise ServeError(NEEDS_EXTRA) from error
-    return exporting(config)
+    stack.enter_context(exporting(config))
 
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:

@@ -10,16 +10,15 @@ from threading import Thread
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from gateway.app.findings import Finding
 from gateway.config.tracing import PATH, TracingConfig
 from gateway.sessions.tracing import ROOT, TRACES
-from teams import __version__
 
 LOG = logging.getLogger("gateway")
 LAST = 3.0
@@ -31,21 +30,21 @@ PROBE = 5.0
 @contextmanager
 def exporting(config: TracingConfig) -> Generator[None]:
     """Trace turns within the context; only its end waits for the collector, and not for long."""
-    sample = config.sample
+    named = OTELResourceDetector().detect().attributes.get("service.name", "parley")
     provider = TracerProvider(
-        sampler=None if sample is None else ParentBased(TraceIdRatioBased(sample)),
-        resource=_resource(config.service_name),
+        sampler=None if config.sample is None else ParentBased(TraceIdRatioBased(config.sample)),
+        resource=Resource.create({"service.name": config.service_name or named}),
         shutdown_on_exit=False,
         id_generator=_TurnIds(),
         span_limits=SpanLimits(max_events=0),  # texts of errors are for the log
     )
     provider.add_span_processor(BatchSpanProcessor(_Exporter(config)))
     trace.set_tracer_provider(provider)  # there the engine's spans find it
-    TRACES.begin(provider)
+    TRACES.provider = provider
     try:
         yield
     finally:
-        TRACES.begin(None)
+        TRACES.provider = None
         last = Thread(target=provider.shutdown, name="last traces", daemon=True)
         last.start()
         last.join(LAST)
@@ -59,54 +58,42 @@ async def probe(config: TracingConfig) -> Finding:
     return Finding(kind="traces", name=config.endpoint or "collector", good=good, text=text)
 
 
-def _resource(name: str | None) -> Resource:
-    found = Resource.create({"service.version": __version__})
-    if name is None and not str(found.attributes["service.name"]).startswith("unknown_service"):
-        return found
-    return found.merge(Resource({"service.name": name or "parley"}))
-
-
 class _TurnIds(RandomIdGenerator):
     """Random ids, but for the roots of turns."""
 
     def generate_trace_id(self) -> int:
         """The id of a trace that begins."""
-        ids = ROOT.get()
-        return super().generate_trace_id() if ids is None else ids[0]
+        return super().generate_trace_id() if (ids := ROOT.get()) is None else ids[0]
 
     def generate_span_id(self) -> int:
         """The id of a span."""
-        ids = ROOT.get()
-        return super().generate_span_id() if ids is None else ids[1]
+        return super().generate_span_id() if (ids := ROOT.get()) is None else ids[1]
 
 
-class _Exporter(SpanExporter, logging.Filter):
+class _Exporter(trace_exporter.OTLPSpanExporter):
     """Exporter that tells once that the collector fails, and once that it answers again."""
 
     def __init__(self, config: TracingConfig, *, timeout: float | None = None) -> None:
-        super().__init__()
         endpoint = config.endpoint and config.endpoint.rstrip("/").removesuffix(PATH) + PATH
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
-        self._inner = trace_exporter.OTLPSpanExporter(
-            endpoint=endpoint, headers=headers or None, timeout=timeout
-        )
+        super().__init__(endpoint=endpoint, headers=headers or None, timeout=timeout)
         self._failing = False
         self.reason = ""
         """Why the last request failed."""
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each batch
         own = logging.getLogger(trace_exporter.__name__)
         own.setLevel(logging.WARNING)
-        own.addFilter(self)
+        own.addFilter(self._keep_reason)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Keep the exporter's first word on a failure, and log none."""
+    def _keep_reason(self, record: logging.LogRecord) -> bool:
+        """Keep the first word on a failure, and log none."""
         self.reason = self.reason or record.getMessage()
         return False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send spans, by their own thread."""
+        """Send spans, in a thread of their own."""
         self.reason = ""
-        result = self._inner.export(spans)
+        result = super().export(spans)
         failing = result is not SpanExportResult.SUCCESS
         if failing and not self._failing:
             LOG.warning("traces are dropped until the collector answers: %s", self.reason)
@@ -114,7 +101,3 @@ class _Exporter(SpanExporter, logging.Filter):
             LOG.info("traces are sent again")
         self._failing = failing
         return result
-
-    def shutdown(self) -> None:
-        """Give up what is being sent."""
-        self._inner.shutdown()

@@ -85,7 +85,7 @@ class Writer:
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
         self._backoff = Backoff(clock)
-        self._trace = DeliveryTrace(place.thread, surface.platform) if TRACES.on else None
+        self._trace = DeliveryTrace(place.thread, surface.platform) if TRACES.provider else None
         self._done: dict[str, object] = {}
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()

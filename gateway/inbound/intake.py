@@ -66,7 +66,7 @@ class Intake:
 
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
-        follow_up = partial(self._traced, time_ns()) if TRACES.on else self._accepted
+        follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
         message = await self._with_documents(message)
         accepted = await self._store.accept(self._judged(message), follow_up)
         return await self._elsewhere(accepted, message.author)
@@ -178,10 +178,8 @@ class Intake:
         )
 
     def _traced(self, began: int, accepted: AcceptedMessage) -> None:
-        """Follow up a message that took since `began`, in nanoseconds."""
-        if accepted.decision is not None and accepted.outcome in ("queued", "answer"):
-            turns = [event.turn for event in accepted.events if accepted.outcome == "answer"]
-            TRACES.accepted(accepted.lane, accepted.inbox, began, turn=next(iter(turns), ""))
+        if isinstance(accepted.decision, QueueEntry):
+            TRACES.note_accepted(accepted.lane, accepted.inbox, began)
         self._accepted(accepted)
 
     def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:

@@ -19,7 +19,7 @@ from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
-from gateway.sessions.tracing import TurnTrace
+from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
@@ -114,16 +114,16 @@ class Lanes:
 
     async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:
         began = monotonic()
-        trace = TurnTrace(work, claim_at)
-        with LogContext(work.lease.thread, work.lease.turn), trace:
+        context = LogContext(work.lease.thread, work.lease.turn)
+        with context, TRACES.run(work, claim_at):
             LOG.info("turn %s", "goes on" if work.resumed else "begins")
-            more = False
+            ended, more = "cut short", False
             try:
-                trace.ended, more = await self._turn(work)
+                ended, more = await self._turn(work)
             finally:
-                ended = trace.ended
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
+                TRACES.note({"parley.outcome": ended})
                 LOG.info("turn %s after %.3f s", ended, took)
         return more
 

@@ -434,7 +434,8 @@ class Turn:
             local=self._work.thread.key.is_local,
             operator=self._terms.is_operator(self._work.asker),
         )
-        TRACES.fail(error.__cause__ or error, failure.incident)
+        kind = type(error.__cause__ or error).__qualname__
+        TRACES.note({"error.type": kind, "parley.incident": failure.incident})
         calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
             replace(

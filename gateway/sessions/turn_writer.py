@@ -12,7 +12,6 @@ from gateway.budgets.ledger import Meter
 from gateway.errors import GatewayError, LeaseLost
 from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
-from gateway.sessions.tracing import TRACES
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Request
 from gateway.store.turn_records import Lease, QueuedMessage, StoredUpdate, TurnUpdate
@@ -122,7 +121,6 @@ class TurnWriter:
         if self._put_off or self._writing:
             await self.write(TurnUpdate())
         joined = await self._store.join(self.lease)
-        TRACES.take_up(self.thread, self.turn, [each.inbox for each in joined.messages])
         self.show(joined.events)
         return joined.messages
 
