@@ -40,11 +40,11 @@ def exporting(config: TracingConfig) -> Generator[None]:
     )
     provider.add_span_processor(BatchSpanProcessor(_Exporter(config)))
     trace.set_tracer_provider(provider)  # there the engine's spans find it
-    TRACES.provider = provider
+    TRACES.use(provider)
     try:
         yield
     finally:
-        TRACES.provider = None
+        TRACES.use(None)
         last = Thread(target=provider.shutdown, name="last traces", daemon=True)
         last.start()
         last.join(LAST)
@@ -81,9 +81,8 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
         self.reason = ""
         """Why the last request failed."""
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each batch
-        own = logging.getLogger(trace_exporter.__name__)
-        own.setLevel(logging.WARNING)
-        own.addFilter(self._keep_reason)
+        self._log = logging.getLogger(trace_exporter.__name__)
+        self._log.setLevel(logging.WARNING)
 
     def _keep_reason(self, record: logging.LogRecord) -> bool:
         """Keep the first word on a failure, and log none."""
@@ -93,7 +92,9 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send spans, in a thread of their own."""
         self.reason = ""
+        self._log.addFilter(self._keep_reason)
         result = super().export(spans)
+        self._log.removeFilter(self._keep_reason)
         failing = result is not SpanExportResult.SUCCESS
         if failing and not self._failing:
             LOG.warning("traces are dropped until the collector answers: %s", self.reason)

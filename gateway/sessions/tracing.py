@@ -41,6 +41,11 @@ class Traces:
         """Where spans go, None for nowhere. Its roots have the ids of `ROOT`."""
         self._accepted: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
 
+    def use(self, provider: TracerProvider | None) -> None:
+        """Send spans there from now on."""
+        self.provider = provider
+        self._accepted.clear()
+
     def note_accepted(self, thread: str, inbox: int, began: int) -> None:
         """Remember a message that was accepted just now: its turn is not known yet."""
         self._accepted[thread, inbox] = began, time_ns()

@@ -38,6 +38,10 @@ class Received:
         return {each.key: _value(each.value) for each in self.span.attributes}
 
     @property
+    def is_root(self) -> bool:
+        return not self.span.parent_span_id
+
+    @property
     def failed(self) -> bool:
         return self.span.status.code == Status.STATUS_CODE_ERROR
 
@@ -73,7 +77,7 @@ class Collector:
                         Received(span, named["service.name"], of_scope.scope.name)
                         for span in of_scope.spans
                     ]
-        return sorted(found, key=lambda each: each.span.start_time_unix_nano)
+        return sorted(found, key=lambda each: (each.span.start_time_unix_nano, not each.is_root))
 
     def named(self, name: str) -> list[Received]:
         return [each for each in self.spans if each.name == name]
