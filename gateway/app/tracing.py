@@ -52,10 +52,9 @@ def exporting(config: TracingConfig) -> Generator[None]:
 
 async def probe(config: TracingConfig) -> Finding:
     """Send the collector an empty request."""
-    exporter = _Exporter(config, timeout=PROBE)
-    good = await asyncio.to_thread(exporter.export, ()) is SpanExportResult.SUCCESS
-    text = "the collector answers" if good else exporter.reason
-    return Finding(kind="traces", name=config.endpoint or "collector", good=good, text=text)
+    failure = await asyncio.to_thread(_Exporter(config, timeout=PROBE).attempt, ())
+    name, text = config.endpoint or "collector", failure or "the collector answers"
+    return Finding(kind="traces", name=name, good=not failure, text=text)
 
 
 class _TurnIds(RandomIdGenerator):
@@ -78,27 +77,30 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
         super().__init__(endpoint=endpoint, headers=headers or None, timeout=timeout)
         self._failing = False
-        self.reason = ""
-        """Why the last request failed."""
+        self._reason = ""
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each batch
         self._log = logging.getLogger(trace_exporter.__name__)
         self._log.setLevel(logging.WARNING)
 
-    def _keep_reason(self, record: logging.LogRecord) -> bool:
-        """Keep the first word on a failure, and log none."""
-        self.reason = self.reason or record.getMessage()
-        return False
-
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send spans, in a thread of their own."""
-        self.reason = ""
+        failure = self.attempt(spans)
+        if failure and not self._failing:
+            LOG.warning("traces are dropped until the collector answers: %s", failure)
+        elif self._failing and not failure:
+            LOG.info("traces are sent again")
+        self._failing = bool(failure)
+        return SpanExportResult.FAILURE if failure else SpanExportResult.SUCCESS
+
+    def attempt(self, spans: Sequence[ReadableSpan]) -> str:
+        """Why spans could not be sent; "" if they were."""
+        self._reason = ""
         self._log.addFilter(self._keep_reason)
         result = super().export(spans)
         self._log.removeFilter(self._keep_reason)
-        failing = result is not SpanExportResult.SUCCESS
-        if failing and not self._failing:
-            LOG.warning("traces are dropped until the collector answers: %s", self.reason)
-        elif self._failing and not failing:
-            LOG.info("traces are sent again")
-        self._failing = failing
-        return result
+        return "" if result is SpanExportResult.SUCCESS else self._reason or "no answer"
+
+    def _keep_reason(self, record: logging.LogRecord) -> bool:
+        """Keep the first word on a failure, and log none."""
+        self._reason = self._reason or record.getMessage()
+        return False

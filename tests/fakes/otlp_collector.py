@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from google.protobuf.message import Message
@@ -62,6 +62,7 @@ class Collector:
     answer: int = 200
     bodies: list[bytes] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    received: Event = field(default_factory=Event)
 
     @property
     def spans(self) -> list[Received]:
@@ -104,6 +105,7 @@ def collecting() -> Generator[Collector]:
             collector.headers.append({key.lower(): value for key, value in self.headers.items()})
             if collector.answer == 200 and self.path == "/v1/traces":
                 collector.bodies.append(body)
+                collector.received.set()
             self.send_response(collector.answer if self.path == "/v1/traces" else 404)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import os
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +31,7 @@ from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.delivery.delivered import ANN, HERE, all_told, say, served
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, solo
 
+ROOT = Path(__file__).resolve().parents[3]
 PARTS = ["accept", "wait", "claim", "run", "deliver"]
 
 
@@ -299,3 +303,43 @@ async def test_a_collector_that_is_gone_holds_nobody_and_is_told_once(
     assert len(told) == 1
     assert told[0].startswith("traces are dropped until the collector answers: ")
     assert not [each for each in caplog.records if each.name.startswith("opentelemetry")]
+
+
+async def start(folder: Path, collector: Collector, part: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.gateway.journeys.traces_child"),
+        *(str(folder), collector.url, part),
+        cwd=ROOT,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PYTHONPATH": str(ROOT),
+            "OTEL_BSP_SCHEDULE_DELAY": "50",
+        },
+    )
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(60)
+async def test_a_turn_of_three_processes_of_which_two_are_killed_is_one_trace(
+    tmp_path: Path, collector: Collector
+) -> None:
+    async with asyncio.timeout(50):
+        accepting = await start(tmp_path, collector, "accept")
+        assert await accepting.wait() == -signal.SIGKILL
+        assert collector.spans == []
+        running = await start(tmp_path, collector, "run")
+        assert await asyncio.to_thread(collector.received.wait, 20)
+        assert [each.name for each in collector.spans] == ["accept", "wait", "claim"]
+        running.kill()
+        await running.wait()
+        assert collector.named("run") == []
+        assert await (await start(tmp_path, collector, "deliver")).wait() == 0
+    assert len(collector.traces()) == 1
+    assert [*dict.fromkeys(parts(collector))] == PARTS
+    run, root = only(collector, "run"), only(collector, "turn")
+    assert run.attributes["parley.resumed"] is True
+    assert root.attributes["parley.outcome"] == "done"
+    first, second = collector.named("claim")
+    assert root.span.start_time_unix_nano <= first.span.start_time_unix_nano
+    assert first.span.end_time_unix_nano < second.span.start_time_unix_nano
