@@ -21,7 +21,7 @@ from gateway.config.tracing import PATH, TracingConfig
 from gateway.sessions.tracing import ROOT, TRACES
 
 LOG = logging.getLogger("gateway")
-LAST = 3.0
+LAST = 1.0
 """Seconds at the end for what was not sent yet."""
 PROBE = 5.0
 """Seconds in which the collector has to answer a check."""
@@ -29,7 +29,7 @@ PROBE = 5.0
 
 @contextmanager
 def exporting(config: TracingConfig) -> Generator[None]:
-    """Trace turns within the context; only its end waits for the collector, and not for long."""
+    """Trace turns within the context; only its end may wait shortly."""
     named = OTELResourceDetector().detect().attributes.get("service.name", "parley")
     provider = TracerProvider(
         sampler=None if config.sample is None else ParentBased(TraceIdRatioBased(config.sample)),
@@ -70,7 +70,7 @@ class _TurnIds(RandomIdGenerator):
 
 
 class _Exporter(trace_exporter.OTLPSpanExporter):
-    """Exporter that tells once that the collector fails, and once that it answers again."""
+    """Exporter that tells once when the collector fails, and when it returns."""
 
     def __init__(self, config: TracingConfig, *, timeout: float | None = None) -> None:
         endpoint = config.endpoint and config.endpoint.rstrip("/").removesuffix(PATH) + PATH

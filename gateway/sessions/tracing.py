@@ -47,7 +47,7 @@ class Traces:
         self._accepted.clear()
 
     def note_accepted(self, thread: str, inbox: int, began: int) -> None:
-        """Remember a message that was accepted just now: its turn is not known yet."""
+        """Remember a message just accepted, until its turn is known."""
         self._accepted[thread, inbox] = began, time_ns()
         if len(self._accepted) > MOST_ACCEPTED:
             self._accepted.popitem(last=False)
@@ -62,7 +62,7 @@ class Traces:
     def start(
         self, turn: str, name: str, at: int, attributes: Attributes, *, root: bool = False
     ) -> Span:
-        """A span below a turn's root, sampled as that is, or the root."""
+        """A span below a turn's root, sampled alike, or the root."""
         from opentelemetry import trace
         from opentelemetry.context import Context
 
@@ -127,7 +127,7 @@ class Traces:
 
 
 class DeliveryTrace:
-    """Delivery of one thread: a span for each turn, until all is told."""
+    """Delivery of one thread: a span for each of its turns."""
 
     def __init__(self, thread: str, platform: str) -> None:
         self._thread = thread
@@ -141,7 +141,7 @@ class DeliveryTrace:
             self._turns.append((seq, turn))
 
     def count(self, seq: int, name: str, amount: float) -> None:
-        """Count a call for the item at this seq, or what came of it."""
+        """Count a call for the item at this seq, or its result."""
         turn = next(turn for since, turn in reversed(self._turns) if since <= seq)
         if not turn:
             return

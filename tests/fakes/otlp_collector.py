@@ -19,7 +19,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 @dataclass(frozen=True)
 class Received:
-    """A span as it was sent, with the resource that it came from."""
+    """A span as it was sent, and its service."""
 
     span: Any
     service: str

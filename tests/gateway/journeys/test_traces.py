@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,15 +49,15 @@ def no_provider(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def traced(collector: Collector, **more: Any) -> Iterator[None]:
-    """A process that traces: at its end it has sent everything, and it forgets everything."""
+def traced(collector: Collector, **more: Any) -> Generator[None]:
+    """A process that traces: all is sent and forgotten at its end."""
     with exporting(TracingConfig(endpoint=collector.url, **more)):
         yield
     trace._TRACER_PROVIDER, trace._TRACER_PROVIDER_SET_ONCE = None, Once()
 
 
 def parts(collector: Collector) -> list[str]:
-    """The gateway's spans below the root, in the order in which they began."""
+    """The gateway's spans below the root, as they began."""
     return [each.name for each in collector.spans if each.name in PARTS]
 
 
