@@ -269,10 +269,11 @@ async def test_waits_and_failures_of_the_platform_are_counted_in_the_delivery(
 async def test_turns_in_a_row_are_delivered_in_their_own_traces(
     tmp_path: Path, collector: Collector
 ) -> None:
-    shared = model("One.", "Two.")
+    board, shared = Board(), model("One.", "Two.")
     with traced(collector):
-        async with served(tmp_path, Surface(Board()), lambda: solo(shared)) as gateway:
+        async with served(tmp_path, Surface(board), lambda: solo(shared)) as gateway:
             await asyncio.gather(say(gateway, "first"), say(gateway, "second"))
+            await board.until(lambda b: len(b.posted) == 2)
             await all_told(gateway)
     assert len(collector.traces()) == 2
     for trace_id in collector.traces():
@@ -293,9 +294,9 @@ async def test_a_collector_that_is_gone_holds_nobody_and_is_told_once(
     loop = asyncio.get_running_loop()
     with caplog.at_level(logging.INFO), traced(gone):
         async with served(tmp_path, Surface(board), lambda: solo(shared)) as gateway:
-            for _ in range(3):
+            for number in (1, 2, 3):
                 await say(gateway, "hi")
-                await all_told(gateway)
+                await board.until(lambda b, posts=number: len(b.posted) == posts)
             began = loop.time()
     assert loop.time() - began < 5
     assert len(board.posted) == 3
