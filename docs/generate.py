@@ -103,6 +103,7 @@ from gateway.config.teams import (
     SelectorTeam,
     SwarmTeam,
 )
+from gateway.config.tracing import TracingConfig
 
 NONE = type(None)
 DOCS = Path(__file__).resolve().parent
@@ -194,11 +195,12 @@ TABLES: list[tuple[str, list[type[Section]]]] = [
     ("`[health]`", [HealthConfig]),
     ("`[network]`", [NetworkConfig]),
     ("`[logging]`", [LoggingConfig]),
+    ("`[tracing]`", [TracingConfig]),
 ]
 SUBTABLES = {
     *("models", "teams", "mcp", "adapters", "routes", "policies", "limits", "store", "terminal"),
     *("health", "network", "logging", "tools", "http", "budgets", "prices", "attachments"),
-    *("knowledge", "backup"),
+    *("knowledge", "backup", "tracing"),
 }
 
 

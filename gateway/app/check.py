@@ -44,6 +44,7 @@ from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
+from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.content.documents import EXTRA
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
@@ -103,6 +104,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     findings += await _check_health(loaded)
     findings += unpriced_models(loaded.config)
+    if loaded.config.tracing is not None:
+        findings += await _check_tracing(loaded.config.tracing, offline=offline)
     if not offline:
         findings += await probe_models(loaded)
         findings += await probe_servers(loaded.config)
@@ -134,6 +137,14 @@ async def _check_health(loaded: LoadedConfig) -> list[Finding]:
         text = f"warning: {error}"
         return [Finding(kind="health", name=str(health.port), good=True, text=text)]
     return []
+
+
+async def _check_tracing(config: TracingConfig, *, offline: bool) -> list[Finding]:
+    try:
+        from gateway.app.tracing import probe  # an extra
+    except ImportError:
+        return [Finding(kind="traces", name="extra", good=False, text=NEEDS_EXTRA)]
+    return [] if offline else [await probe(config)]
 
 
 async def _check_adapter(

@@ -10,7 +10,10 @@ from pydantic import SecretStr
 
 from gateway.config.root import Config
 
-AT_START = ("adapters", "health", "logging", "network", "store.folder", "store.keys", "terminal")
+AT_START = (
+    *("adapters", "health", "logging", "network", "store.folder", "store.keys", "terminal"),
+    "tracing",
+)
 """Settings that are looked at once, when a process begins."""
 
 _MISSING = object()

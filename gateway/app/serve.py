@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -32,6 +32,7 @@ from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
 from gateway.config.root import Config
+from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, causes
@@ -68,8 +69,11 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     check_servable(loaded)
     begin_json_log(loaded)
     try:
-        while (ended := _serve(loaded, watch=watch)) is None:
-            loaded = _reread(loaded)
+        with ExitStack() as stack:
+            if loaded.config.tracing is not None:
+                _trace(stack, loaded.config.tracing)
+            while (ended := _serve(loaded, watch=watch)) is None:
+                loaded = _reread(loaded)
     except ExceptionGroup as errors:
         # Adapters end together; what one of them says in a sentence is told as that.
         if errors.split(GatewayError)[1] is not None:
@@ -77,6 +81,14 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
         known = next(error for error in causes(errors) if isinstance(error, GatewayError))
         raise known from errors
     return ended
+
+
+def _trace(stack: ExitStack, config: TracingConfig) -> None:
+    try:
+        from gateway.app.tracing import exporting  # an extra
+    except ImportError as error:
+        raise ServeError(NEEDS_EXTRA) from error
+    stack.enter_context(exporting(config))
 
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:

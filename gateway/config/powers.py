@@ -61,6 +61,8 @@ def _of_table(path: KeyPath, table: Mapping[str, Any]) -> Iterator[Power]:
     match path:
         case ("adapters", str(platform)):
             yield Power("address", f"the platform {platform}")
+        case ("tracing",) if "endpoint" not in table:
+            yield Power("address", "the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
         case ("teams" | "mcp", *_):
             if command := _words(table.get("command")):
                 yield Power("command", " ".join([*command, *_words(table.get("args"))]))

@@ -24,6 +24,7 @@ from gateway.config.settings import (
 )
 from gateway.config.table import Section
 from gateway.config.teams import DemoTeam, TeamConfig
+from gateway.config.tracing import TracingConfig
 
 OPENAI_MODEL = "gpt-4.1-mini"
 
@@ -98,6 +99,9 @@ class Config(Section):
 
     logging: LoggingConfig = LoggingConfig()
     """Level and place of the log."""
+
+    tracing: TracingConfig | None = None
+    """Place of traces."""
 
     def team_name(self, name: str = "") -> str:
         """The name, or that of the default team."""

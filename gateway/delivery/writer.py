@@ -41,6 +41,7 @@ from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
 from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
+from gateway.sessions.tracing import TRACES, DeliveryTrace
 from gateway.surface import (
     CallRejected,
     Card,
@@ -94,6 +95,7 @@ class Writer:
         self._sender = Sender(self._outbox, surface, clock)
         self._busy = BusyIndicator(surface, clock)
         self._backoff = Backoff(clock)
+        self._trace = DeliveryTrace(place.thread, surface.platform) if TRACES.provider else None
         self._done: dict[str, object] = {}
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
@@ -107,6 +109,8 @@ class Writer:
         except* (NotFound, GatewayClosed):
             LOG.debug("thread %s: it ends, or the gateway does", self._home.thread)
         finally:
+            if self._trace is not None:
+                self._trace.end()
             await self._busy.end()
 
     async def _run(self) -> None:
@@ -150,6 +154,8 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(event)
+                    if self._trace is not None and (event.turn or self._view.resting):
+                        self._trace.note(event.seq, event.turn)
                     self._changed.set()
                     if event.kind != "text_delta":
                         self._urgent.set()
@@ -194,6 +200,8 @@ class Writer:
         if self._is_complete() and view.busy in ("waiting", "idle"):
             await self._busy.rest(self._place(None, view.asker), view.busy)
         resting, seq = self._is_complete(), view.seq
+        if resting and self._trace is not None:
+            self._trace.end()
         told = view.forget_before(
             next((item.seq for item in view.items if self._is_incomplete(item)), None)
         )
@@ -256,6 +264,7 @@ class Writer:
     async def _perform(self, step: Step) -> None:
         """Do it if it still comes next once the surface is ready."""
         item = step.item
+        self._trace_call(step, "calls")
         place = self._place(place_of(item), item.asker)
         if step.row is None and item.seq <= self._doubtful:
             await self._keep(self._doubtful_row(step))  # and it is looked up
@@ -355,10 +364,12 @@ class Writer:
         self._posted.put(row)
         match outcome:
             case SendSuccess():
+                self._trace_call(step, "edits" if step.is_edit else "posts")
                 if not step.is_edit:
                     self._count(row, "unsure" if row.unsure else "posted")
                 await self._succeeded(step, row)
             case SendFailure(gone=gone, obstacle=obstacle):
+                self._trace_call(step, "failed")
                 self._count(row, "failed")
                 if gone and place_of(step.item) is None:
                     await self._tell_asker(step.item.asker, obstacle)
@@ -368,12 +379,17 @@ class Writer:
                     self._count(row, "failed")
                     await self._give_up("the platform could not be reached")
             case SendRetry(delay=delay):
+                self._trace_call(step, "wait_seconds", delay or 0.0)
                 self._host.count_wait(self._surface.platform, delay or 0.0)
                 await self._backoff.wait_as_asked(delay or 0.0)
 
     def _count(self, row: OutboxRow, result: PartResult) -> None:
         seconds = max(0.0, self._clock.time() - row.first_at)
         self._host.count_part(self._surface.platform, result, seconds)
+
+    def _trace_call(self, step: Step, name: str, amount: float = 1) -> None:
+        if self._trace is not None:
+            self._trace.count(step.item.seq, name, amount)
 
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
         self._backoff.reset()

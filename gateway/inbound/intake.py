@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from time import time_ns
 from typing import Any
 
 from gateway.access.authority import Admission, Denial, Verdict, judge
@@ -19,6 +21,7 @@ from gateway.errors import GatewayError, NotFound
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
+from gateway.sessions.tracing import TRACES
 from gateway.store.decisions import (
     AcceptedMessage,
     CommandReply,
@@ -63,13 +66,14 @@ class Intake:
 
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
+        follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
         message = await self._with_documents(message)
         verdict = judge(message, self._using.access).verdict
         judged = self._judged(message, verdict)
         with self._dispatcher.room(message.author.id, _once_let_in(verdict).limits) as free:
             if free and judged.kind == "message":
                 judged = replace(judged, claim=self._sessions.claim)
-            accepted = await self._store.accept(judged, self._accepted)
+            accepted = await self._store.accept(judged, follow_up)
         return await self._elsewhere(accepted, message.author)
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
@@ -180,6 +184,11 @@ class Intake:
             )
             for info in infos
         )
+
+    def _traced(self, began: int, accepted: AcceptedMessage) -> None:
+        if isinstance(accepted.decision, QueueEntry):
+            TRACES.note_accepted(accepted.lane, accepted.inbox, began)
+        self._accepted(accepted)
 
     def _follow_up(self, accepted: Sequence[AcceptedMessage]) -> None:
         for each in accepted:

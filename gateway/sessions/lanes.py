@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 from typing import TypeGuard
 
 from gateway.base.logging import LogContext
@@ -19,6 +19,7 @@ from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.idle_teams import IdleTeams
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
+from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn import Turn
 from gateway.sessions.turn_log import log_turn
 from gateway.sessions.turn_settings import TurnSettings
@@ -113,12 +114,13 @@ class Lanes:
 
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
+        claim_at = time_ns()
         try:
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
                 self._dispatcher.put_off(thread, work.seconds)
                 return False
-            more = work is not None and await self._run(work)
+            more = work is not None and await self._run(work, claim_at)
         except LeaseLost:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
             return False
@@ -131,9 +133,10 @@ class Lanes:
         self._delays.pop(thread, None)
         return more
 
-    async def _run(self, work: ClaimedTurn) -> bool:
+    async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:
         began = monotonic()
-        with LogContext(work.lease.thread, work.lease.turn):
+        context = LogContext(work.lease.thread, work.lease.turn)
+        with context, TRACES.run(work, claim_at):
             meter = await self._ledger.meter(work)
             ended, more = "cut short", False
             try:
@@ -141,6 +144,7 @@ class Lanes:
             finally:
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
+                TRACES.note({"parley.outcome": ended})
                 log_turn(work, meter, ended, took)
         return more
 

@@ -31,6 +31,7 @@ from gateway.sessions.output_files import OutputFiles
 from gateway.sessions.server_questions import elicit, judge_within
 from gateway.sessions.steering import Steering, SteeringWatch
 from gateway.sessions.tool_gate import ToolGate
+from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
@@ -443,6 +444,8 @@ class Turn:
             local=self._work.thread.key.is_local,
             operator=self._terms.is_operator(self._work.asker),
         )
+        kind = type(error.__cause__ or error).__qualname__
+        TRACES.note({"error.type": kind, "parley.incident": failure.incident})
         calls, notice = self._abandon(stopped=False), self._notice(failure.text)
         self._unwritten.append(
             replace(

@@ -67,6 +67,10 @@ class ClaimedTurn:
     thread: Thread
     messages: tuple[QueuedMessage, ...]
     resumed: bool
+    asked_at: float
+    """When its first message was accepted, in seconds since the epoch."""
+    parked_at: float | None
+    """When its newest question to people was asked, if it waited for them."""
     delivered: bool
     stop: bool
     shared: bool

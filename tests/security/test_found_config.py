@@ -250,6 +250,9 @@ def test_the_config_of_the_project_and_the_starter_ask_nothing(name: str):
         ("[[teams.t.agents.a.mcp]]\nurl = 'http://x'", "address", "http://x"),
         ("[adapters.slack]", "address", "the platform slack"),
         ("[logging]\nfile = '~/.bashrc'", "folder", "~/.bashrc"),
+        ("[tracing]", "address", "the collector of OTEL_EXPORTER_OTLP_ENDPOINT"),
+        ("[tracing]\nendpoint = 'http://x'", "address", "http://x"),
+        ("[tracing]\nendpoint = 'x'\nheaders = { a = '${KEY}' }", "variable", "KEY"),
         ("[store]\nfolder = '../x'", "folder", "../x"),
     ],
 )

@@ -211,6 +211,7 @@ def _resume(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
     messages = _messages_of(connection, thread.id, turn.id)
+    asked_at = first_asked_at(connection, turn.id) or now
     if stands.stop:
         connection.execute(
             "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working'"
@@ -218,16 +219,16 @@ def _resume(
             {"boot": boot, "thread": thread.id},
         )
         thread = replace(thread, last_seq=thread.last_seq - 1)
-        return _work(connection, turn, thread, stands, messages, (), now)
+        return _work(connection, turn, thread, stands, messages, (), now, asked_at)
     started = TurnStarted(
         thread=thread.id,
         turn=turn.id,
         resumed=True,
         asker=turn.author,
-        asked_at=first_asked_at(connection, turn.id) or now,
+        asked_at=asked_at,
     )
     events = _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events, now)
+    return _work(connection, turn, thread, stands, messages, events, now, asked_at)
 
 
 def _start(
@@ -255,7 +256,7 @@ def _start(
     if late:
         thread = replace(thread, last_seq=late[-1].seq + 1)
     events = late + _tell_of(connection, thread, started, boot, now)
-    return _work(connection, turn, thread, stands, messages, events, now)
+    return _work(connection, turn, thread, stands, messages, events, now, asked_at)
 
 
 def _tell_of(
@@ -331,6 +332,7 @@ def _work(
     messages: tuple[QueuedMessage, ...],
     events: tuple[SessionEvent, ...],
     now: float,
+    asked_at: float,
 ) -> ClaimedTurn:
     of_thread = {"thread": thread.id}
     untrusted = stands.untrusted_at
@@ -340,11 +342,14 @@ def _work(
     people = [asker, *others]
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
+    asked = [row["asked_at"] for row in requests if row["turn"] == turn.id]
     return ClaimedTurn(
         lease=Lease(thread=thread.id, turn=turn.id, epoch=thread.epoch),
         thread=thread,
         messages=messages,
         resumed=turn.resumed,
+        asked_at=asked_at,
+        parked_at=max(asked, default=None) if stands.status == "waiting" else None,
         delivered=bool(stands.delivered and turn.resumed),
         saved=bool(stands.saved),
         stop=bool(stands.stop and turn.resumed),
