@@ -33,6 +33,7 @@ from gateway.store.units import (
     turns,
     usage,
 )
+from gateway.store.units import audit as audit_units
 from gateway.store.units import clock as clock_units
 from gateway.store.units import counts as count_units
 from gateway.store.units import events as event_units
@@ -123,6 +124,7 @@ class ReadOperations(ABC):
     open_messages = _reads(rows.open_messages)
     request = _reads(event_units.request)
     audit = _reads(event_units.audit)
+    audit_entries = _reads(audit_units.audit_entries)
     checkpoints = _reads(event_units.checkpoints)
     old_states = _reads(event_units.old_states)
     people = _reads(people_units.people)
@@ -161,7 +163,7 @@ class WriteOperations(ReadOperations):
         `person`: a person was deleted, who may have written in others, too.
         """
 
-    create_thread = _writes_at(rows.create_thread)
+    create_thread = _writes_at(thread_units.add_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
     mark = _writes(adapters.mark)
     add_gaps = _writes(gaps.add_gaps)
@@ -169,7 +171,7 @@ class WriteOperations(ReadOperations):
     keep_time = _writes(clock_units.keep_time)
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
-    unpair = _writes(people_units.unpair)
+    unpair = _writes_at(people_units.unpair)
     withdraw = _writes_at(queue.withdraw)
     recover = _writes_at(recovery.recover)
     begin = _writes_at(claims.begin)
@@ -185,7 +187,9 @@ class WriteOperations(ReadOperations):
     give_up = _writes(outbox.give_up)
     clear_gone = _writes(outbox.clear_gone)
     put_tokens = _writes_at(adapters.put_tokens)
-    delete_token = _writes(adapters.delete_token)
+    delete_token = _writes_at(adapters.delete_token)
+    note_operator = _writes_at(audit_units.note_operator)
+    drop_audit = _writes(audit_units.drop_audit)
 
     async def accept(
         self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
@@ -218,12 +222,16 @@ class WriteOperations(ReadOperations):
 
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""
-        await self.write(lambda connection: deletion.delete_thread(connection, thread))
+        now = self.clock()
+        await self.write(lambda connection: deletion.delete_thread(connection, now, thread))
         await self.clear([thread])
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person; see SessionStore."""
-        removed = await self.write(lambda connection: deletion.delete_person(connection, person))
+        now = self.clock()
+        removed = await self.write(
+            lambda connection: deletion.delete_person(connection, now, person)
+        )
         await self.clear(removed, person=True)
         return removed
 
@@ -231,8 +239,11 @@ class WriteOperations(ReadOperations):
         self, before: float, *, share: float = 1.0, next_at: float = 0.0
     ) -> ExpiredThreads:
         """Remove threads that were last used before this time; see SessionStore."""
+        now = self.clock()
         expired = await self.write(
-            lambda connection: deletion.expire(connection, before, share, next_at=next_at)
+            lambda connection: deletion.expire(
+                connection, now, before, share=share, next_at=next_at
+            )
         )
         if expired.threads:
             await self.clear(expired.threads)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +26,8 @@ from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
+    AuditAction,
+    AuditEntry,
     AuditRow,
     Checkpoint,
     Counts,
@@ -121,6 +124,21 @@ class SessionReader(Protocol):
 
     async def threads_of(self, person: str) -> list[Thread]:
         """The threads in which this person has written, asked or answered."""
+        ...
+
+    async def audit_entries(
+        self,
+        *,
+        after: int = 0,
+        since: float = 0.0,
+        until: float = inf,
+        limit: int = 500,
+        longest: int = 4000,
+    ) -> list[AuditEntry]:
+        """The audit of all threads: the first rows after a position, of these times.
+
+        Texts are cut at so many characters.
+        """
         ...
 
     async def audit(self, thread: str) -> list[AuditRow]:
@@ -272,6 +290,16 @@ class SessionStore(SessionReader, Outbox, Protocol):
         At most this share of all threads is removed, or a few where there are few. If some are
         left, the same commit begins a pause until `next_at`.
         """
+        ...
+
+    async def note_operator(
+        self, action: AuditAction, *, thread: str = "", object: str = "", outcome: str = ""
+    ) -> None:
+        """Add to the audit what the operator did, beyond the store."""
+        ...
+
+    async def drop_audit(self, before: float) -> int:
+        """Drop rows of the audit from before this time, so many at once."""
         ...
 
     async def keep_time(self, known: KnownTime) -> None:

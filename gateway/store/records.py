@@ -25,6 +25,52 @@ CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "se
 LossCause: TypeAlias = Literal["restored", "damaged"]
 """A backup took the store's place; the store's newest commits are gone."""
 MemoScope: TypeAlias = Literal["thread", "person", "team", "workspace"]
+RequestAction: TypeAlias = Literal["asked", "supported", "answered", "expired", "closed", "revoked"]
+"""Actions on requests and grants, as rows of the audit have them: `sessions audit` shows these."""
+AuditAction: TypeAlias = Literal[
+    "access.granted",
+    "config.reloaded",
+    "gateway.started",
+    "grant.given",
+    "grant.revoked",
+    "memory.deleted",
+    "message.edited",
+    "message.promoted",
+    "message.rated",
+    "message.refused",
+    "message.repeated",
+    "message.withdrawn",
+    "pairing.code_given",
+    "pairing.code_refused",
+    "pairing.let_in",
+    "pairing.removed",
+    "person.deleted",
+    "request.answered",
+    "request.asked",
+    "request.closed",
+    "request.expired",
+    "request.supported",
+    "store.backed_up",
+    "store.damaged",
+    "store.restored",
+    "thread.created",
+    "thread.deleted",
+    "thread.exported",
+    "thread.left",
+    "thread.mode_changed",
+    "thread.model_changed",
+    "thread.muted",
+    "thread.renamed",
+    "thread.team_changed",
+    "thread.unmuted",
+    "token.deleted",
+    "token.stored",
+    "tool.finished",
+    "tool.refused",
+    "tool.started",
+    "turn.retried",
+    "turn.stopped",
+]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 
@@ -141,6 +187,8 @@ class CallRow:
     arguments_hash: str
     status: CallStatus
     result: str | None = None
+    outcome: str = ""
+    """For the audit: why it runs, or how it ended. Not in the journal."""
 
 
 @value
@@ -275,6 +323,8 @@ class Situation:
     """Waiting messages in their order; only read for a command."""
     repeated: bool = False
     """Its author's app sent it before, under another id."""
+    known: bool = False
+    """Its author has written in the thread before."""
     grants: tuple[Grant, ...] = ()
     """Tools granted for the rest of the thread; only read for a command."""
 
@@ -302,6 +352,31 @@ class AuditRow:
     tool: str
     arguments_hash: str
     outcome: str
+    place: str
+
+
+@value
+class AuditEntry:
+    """Something that was done, by a person, an agent on their behalf, or the gateway.
+
+    `outcome` is a word or a name, `note` a person's on a denial. `arguments` and `note` are "" once
+    the thread is deleted, `person` is "deleted" for somebody who was deleted.
+    """
+
+    position: int
+    at: float
+    thread: str
+    turn: str
+    person: str
+    agent: str
+    action: AuditAction
+    object: str
+    outcome: str
+    request: str
+    call: str
+    arguments: str
+    arguments_hash: str
+    note: str
     place: str
 
 

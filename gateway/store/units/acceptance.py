@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from typing import Unpack
 
 from gateway.conversation import AWAITED_SECONDS, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, QueueEntry
-from gateway.store.records import InboxOutcome, Situation, lane_groups_of
+from gateway.store.records import AuditAction, InboxOutcome, Situation, lane_groups_of
 from gateway.store.rulebook import Fact, JudgedMessage
 from gateway.store.units import out_of_order
+from gateway.store.units.audit import AuditColumns, note
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
@@ -73,6 +75,8 @@ class Acceptance:
                 "UPDATE threads SET title = :title WHERE id = :thread",
                 {"title": title, "thread": thread.id},
             )
+        if not self.met.known:
+            self.note("access.granted", thread=thread.id, object=thread.team, outcome=decision.rule)
         inbox = self.insert(thread.id, "queued")
         if edit is not None:
             out_of_order.note_edit(self.connection, inbox, edit)
@@ -128,7 +132,14 @@ class Acceptance:
                 " WHERE id = :turn",
                 {"reason": reason, "turn": turn},
             )
+            self.note("turn.stopped", thread=thread, turn=turn, outcome=reason)
         return turn
+
+    def note(self, action: AuditAction, **more: Unpack[AuditColumns]) -> None:
+        """Add to the audit that the message's author did this."""
+        who, place = self.message.author.id, str(self.message.key)
+        columns: AuditColumns = {"person": who, "place": place, **more}
+        note(self.connection, self.now, action, **columns)
 
     def accepted(
         self,

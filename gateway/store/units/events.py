@@ -158,7 +158,8 @@ def request(connection: Connection, request: str) -> Request:
 def audit(connection: Connection, thread: str) -> list[AuditRow]:
     """Decisions about the thread's requests and grants, with their people, in order."""
     rows = connection.fetch(
-        "SELECT * FROM audit WHERE thread = :thread ORDER BY id", {"thread": thread}
+        "SELECT * FROM audit WHERE thread = :thread AND what NOT LIKE '%.%' ORDER BY id",
+        {"thread": thread},
     )
     return [
         AuditRow(

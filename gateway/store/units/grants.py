@@ -7,9 +7,17 @@ from collections.abc import Collection, Mapping
 from gateway.conversation import Author, ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
+from gateway.store.units.audit import note
 
 
-def grant(connection: Connection, request: Request, scope: str, by: Author, now: float) -> None:
+def grant(
+    connection: Connection,
+    request: Request,
+    scope: str,
+    by: Author,
+    place: ConversationKey,
+    now: float,
+) -> None:
     """Let a request's tool run for its asker, with these arguments."""
     connection.execute(
         "INSERT INTO grants (thread, tool, person, scope, granted_by, granted_at)"
@@ -24,6 +32,18 @@ def grant(connection: Connection, request: Request, scope: str, by: Author, now:
             "granted_by": by.id,
             "now": now,
         },
+    )
+    note(
+        connection,
+        now,
+        "grant.given",
+        thread=request.thread,
+        turn=request.turn,
+        person=by.id,
+        tool=request.tool,
+        outcome=scope.partition(":")[0] or "any",
+        arguments_hash=request.arguments_hash,
+        place=str(place),
     )
 
 
@@ -96,15 +116,14 @@ def revoke(
         {"thread": thread, "tool": tool, "anybody": anybody, "author": author.id},
     )
     if revoked:
-        connection.execute(
-            "INSERT INTO audit (thread, at, person, what, tool, outcome, place)"
-            " VALUES (:thread, :now, :author, 'revoked', :tool, 'asked for again', :place)",
-            {
-                "thread": thread,
-                "now": now,
-                "author": author.id,
-                "tool": tool,
-                "place": str(place),
-            },
+        note(
+            connection,
+            now,
+            "revoked",
+            thread=thread,
+            person=author.id,
+            tool=tool,
+            outcome="asked for again",
+            place=str(place),
         )
     return revoked > 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gateway.conversation import LOCAL_OPERATOR
 from gateway.events import MessageWithdrawn, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.records import WaitingMessage
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 
@@ -34,7 +36,7 @@ def author_of_waiting(connection: Connection, thread: str, inbox: int) -> str | 
 
 
 def withdraw(
-    connection: Connection, now: float, thread: str, inbox: int
+    connection: Connection, now: float, thread: str, inbox: int, *, by: str = LOCAL_OPERATOR.id
 ) -> tuple[str, list[SessionEvent]] | None:
     """Withdraw a waiting message: its text and the events it adds."""
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
@@ -46,6 +48,7 @@ def withdraw(
         {"inbox": inbox},
     )
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
+    note(connection, now, "message.withdrawn", thread=thread, person=by, object=str(inbox))
     event = MessageWithdrawn(thread=thread, inbox=inbox)
     return row["text"], list(add_events(connection, thread, [event], now))
 

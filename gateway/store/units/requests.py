@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
@@ -12,7 +12,9 @@ from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
-from gateway.store.records import Request, RequestState
+from gateway.store.records import Request, RequestAction, RequestState
+from gateway.store.units import audit
+from gateway.store.units.audit import AuditColumns
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
@@ -28,16 +30,10 @@ _ASK = """
      :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :quorum, :asked_at,
      :expires_at, :due_at, :taken)
 """
-_AUDIT = """
-    INSERT INTO audit (thread, at, person, what, request, kind, tool, arguments_hash, outcome,
-     place)
-    VALUES (:thread, :now, :person, :what, :request, :kind, :tool, :arguments_hash, :outcome,
-     :place)
-"""
 
 
-def ask(connection: Connection, request: Request, now: float) -> None:
-    """Note a new request."""
+def ask(connection: Connection, request: Request, now: float, *, shown: int = 0) -> None:
+    """Note a new request; the event `shown` has the call's arguments."""
     diff = request.diff
     parameters: dict[str, Any] = {
         "id": request.id,
@@ -63,7 +59,7 @@ def ask(connection: Connection, request: Request, now: float) -> None:
         "taken": request.awaited,
     }
     connection.execute(_ASK, parameters)
-    note(connection, request, "asked", now)
+    note(connection, request, "asked", now, agent="".join(request.agent[-1:]), shown=shown)
 
 
 def resolve(
@@ -77,9 +73,9 @@ def resolve(
     request = existing_request(connection, decision.request)
     settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
     if decision.grant is not None:
-        grant(connection, request, decision.grant, author, now)
+        grant(connection, request, decision.grant, author, place, now)
     outcome = decision.outcome if request.kind == "approval" else ""
-    note(connection, request, "answered", now, person=author.id, outcome=outcome, place=place)
+    note(connection, request, "answered", now, person=author.id, outcome=outcome, place=str(place))
     event = resolved(request, decision.outcome, author.name)
     return request, add_events(connection, request.thread, [event], now)
 
@@ -108,7 +104,7 @@ def support(
         },
     )
     outcome = f"approved, {decision.approved} of {decision.quorum}"
-    note(connection, request, "supported", now, person=author.id, outcome=outcome, place=place)
+    note(connection, request, "supported", now, person=author.id, outcome=outcome, place=str(place))
     event = InputSupported(
         thread=request.thread,
         turn=request.turn,
@@ -198,29 +194,23 @@ def settle(
 def note(
     connection: Connection,
     request: Request,
-    what: str,
+    what: RequestAction,
     now: float,
-    *,
-    person: str = "",
-    outcome: str = "",
-    place: ConversationKey | None = None,
+    /,
+    **columns: Unpack[AuditColumns],
 ) -> None:
     """Add to the audit of a request."""
-    connection.execute(
-        _AUDIT,
-        {
-            "thread": request.thread,
-            "now": now,
-            "person": person,
-            "what": what,
-            "request": request.id,
-            "kind": request.kind,
-            "tool": request.tool,
-            "arguments_hash": request.arguments_hash,
-            "outcome": outcome,
-            "place": str(place or ""),
-        },
-    )
+    of_request: AuditColumns = {
+        "thread": request.thread,
+        "turn": request.turn,
+        "request": request.id,
+        "kind": request.kind,
+        "tool": request.tool,
+        "call": request.call,
+        "arguments_hash": request.arguments_hash,
+        **columns,
+    }
+    audit.note(connection, now, what, **of_request)
 
 
 def resolved(request: Request, outcome: str, by: str = "") -> InputResolved:

@@ -9,6 +9,7 @@ from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.turn_records import Lease, Succession
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
 from gateway.store.units.rows import first
@@ -34,6 +35,8 @@ def succeed(
     )
     if not changed:
         raise LeaseLost(lease.thread)
+    if succession.notice:
+        _note_change(connection, now, lease, succession)
     events: list[SessionEvent] = []
     if succession.own_models:
         connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})
@@ -50,6 +53,18 @@ def succeed(
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
     return add_events(connection, lease.thread, events, now)
+
+
+def _note_change(connection: Connection, now: float, lease: Lease, succession: Succession) -> None:
+    note(
+        connection,
+        now,
+        "thread.model_changed" if succession.own_models else "thread.team_changed",
+        thread=lease.thread,
+        turn=lease.turn,
+        object="" if succession.own_models else succession.definition,
+        outcome="replaced" if succession.replaces else "",
+    )
 
 
 def withdraw_questions(

@@ -7,18 +7,35 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
+from gateway.conversation import (
+    LOCAL_OPERATOR,
+    ConversationKey,
+    Place,
+    RecentMessage,
+    place_mark,
+)
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
+from gateway.store.decisions import NewThread
 from gateway.store.records import Thread, Wait
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
+from gateway.store.units.rows import (
+    THREADS,
+    create_thread,
+    find_thread,
+    first,
+    listed,
+    scalar,
+    thread_of,
+)
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
     UNION SELECT thread FROM turns WHERE author = :person
     UNION SELECT thread FROM requests WHERE answered_by = :person
-    UNION SELECT thread FROM audit WHERE person = :person
+    UNION SELECT thread FROM audit WHERE person = :person AND what NOT LIKE '%.%'
+     AND thread IN (SELECT id FROM threads)
 """
 """In which a person has written, asked or answered."""
 
@@ -46,8 +63,19 @@ def rename_thread(
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
     )
+    note(connection, now, "thread.renamed", thread=thread, person=LOCAL_OPERATOR.id)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed], now))
+
+
+def add_thread(
+    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
+) -> Thread:
+    """Make a thread for the operator."""
+    made = create_thread(connection, now, new, key=key, title=title)
+    by = LOCAL_OPERATOR.id
+    note(connection, now, "thread.created", thread=new.id, person=by, object=new.team)
+    return made
 
 
 LATELY = 5_000
