@@ -168,12 +168,12 @@ def _entry(row: Row) -> AuditEntry:
 
 
 _FORGET = """
-    UPDATE audit SET place = '', outcome = CASE WHEN request = '' THEN outcome
+    UPDATE audit SET place = '', arguments_hash = '', outcome = CASE WHEN request = '' THEN outcome
      WHEN what = 'answered' THEN COALESCE((SELECT answer_kind FROM requests
       WHERE id = audit.request), '') ELSE '' END
 """
 TELLS_OF_GONE = """
-    WHERE place <> '' AND thread <> '' AND thread NOT IN (SELECT id FROM threads)
+    WHERE place || arguments_hash <> '' AND thread <> '' AND thread NOT IN (SELECT id FROM threads)
 """
 """Condition of rows that should have been forgotten with their thread."""
 FORGET_GONE = f"{_FORGET} {TELLS_OF_GONE}"
