@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError
 from gateway.store.protocols import SessionReader
-from gateway.store.records import AuditEntry
+from gateway.store.records import AuditRow
 from gateway.store.units.audit import DELETED_PERSON
 
 PAGE = 500
@@ -20,9 +20,7 @@ PAGE = 500
 POLL = 1.0
 """Seconds between two looks for new rows."""
 LONGEST = 2000
-"""Characters of arguments, and of a note, in a line."""
-SLACK = 2000
-"""Characters read beyond those, so that no secret is cut before it is found."""
+"""Characters of a text in a line; twice as many are searched for secrets."""
 
 
 async def audit_lines(
@@ -37,58 +35,54 @@ async def audit_lines(
     """The audit after a position, in its order; with `follow`, for ever."""
     left = inf if limit is None else limit
     while left > 0:
-        entries = await store.audit_entries(
-            after=after,
-            since=since,
-            until=until,
-            limit=int(min(left, PAGE)),
-            longest=LONGEST + SLACK,
+        most = int(min(left, PAGE))
+        rows = await store.whole_audit(
+            after=after, since=since, until=until, limit=most, longest=2 * LONGEST
         )
-        for entry in entries:
-            yield audit_line(entry)
-            after = entry.position
-        left -= len(entries)
-        if entries:
-            continue
-        if not follow:
-            return
-        await asyncio.sleep(POLL)
+        for row in rows:
+            yield audit_line(row)
+            after = row.position
+        left -= len(rows)
+        if not rows:
+            if not follow:
+                return
+            await asyncio.sleep(POLL)
 
 
-def audit_line(entry: AuditEntry) -> str:
-    """A row as JSON, without secrets and most of what is empty."""
-    kind, actor = _actor(entry)
-    line = {
-        "position": entry.position,
-        "time": datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="milliseconds"),
-        "thread": entry.thread,
-        "turn": entry.turn,
+def audit_line(row: AuditRow) -> str:
+    """A row as JSON, without secrets; some of what is empty is left out."""
+    group = "" if "." in row.what else "grant." if row.what == "revoked" else "request."
+    kind, actor = _actor(row)
+    told = {
+        "position": row.position,
+        "time": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds"),
+        "thread": row.thread,
+        "turn": row.turn,
         "actor_kind": kind,
         "actor": actor,
-        "action": entry.action,
-        "object": entry.object,
-        "outcome": _told(entry.outcome),
+        "action": group + row.what,
+        "object": row.object or row.tool or row.kind,
+        "outcome": row.answer or _told(row.outcome),
     }
     further = {
-        "on_behalf_of": entry.person if entry.agent else "",
-        "note": _told(entry.note),
-        "arguments": _told(entry.arguments),
-        "arguments_hash": entry.arguments_hash,
-        "request": entry.request,
-        "call": entry.call,
-        "place": entry.place,
+        "on_behalf_of": row.person if row.agent else "",
+        "note": _told(row.outcome) if row.answer else "",
+        "arguments": _told(row.arguments),
+        "arguments_hash": row.arguments_hash,
+        "request": row.request,
+        "call": row.call,
+        "place": row.place,
     }
-    return json.dumps(
-        line | {name: text for name, text in further.items() if text}, ensure_ascii=False
-    )
+    told |= {name: text for name, text in further.items() if text}
+    return json.dumps(told, ensure_ascii=False)
 
 
-def _actor(entry: AuditEntry) -> tuple[str, str]:
-    if entry.agent:
-        return "agent", entry.agent
-    if not entry.person:
+def _actor(row: AuditRow) -> tuple[str, str]:
+    if row.agent:
+        return "agent", row.agent
+    if not row.person:
         return "gateway", ""
-    return ("deleted person", "") if entry.person == DELETED_PERSON else ("person", entry.person)
+    return ("deleted person", "") if row.person == DELETED_PERSON else ("person", row.person)
 
 
 def _told(text: str) -> str:
@@ -97,14 +91,12 @@ def _told(text: str) -> str:
 
 
 def moment(text: str, zone: str) -> float:
-    """Seconds since the epoch of an ISO date or time, in the zone if it names none.
+    """Seconds since the epoch of an ISO time, in the zone if it names none.
 
     Raises GatewayError.
     """
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise GatewayError(
-            f"{text!r} is no date or time, such as 2026-07-01 or 2026-07-01T17:30+02:00."
-        ) from None
+        raise GatewayError(f"{text!r} is no time such as 2026-07-01T17:30+02:00.") from None
     return (at if at.tzinfo or not zone else at.replace(tzinfo=ZoneInfo(zone))).timestamp()

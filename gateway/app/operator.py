@@ -72,7 +72,7 @@ async def backup(store: SqliteStore, path: Path) -> None:
     await store.backup(path)
     if await store.is_current():  # a backup upgrades nothing
         async with store.own():
-            await store.note_operator("store.backed_up", object=str(path))
+            await store.note("store.backed_up", object=str(path))
 
 
 async def note_export(store: SqliteStore, thread: str) -> None:
@@ -84,7 +84,7 @@ async def note_export(store: SqliteStore, thread: str) -> None:
         await owner.note_export(thread)
     elif await store.is_current():
         async with store.own():
-            await store.note_operator("thread.exported", thread=thread)
+            await store.note("thread.exported", thread=thread)
 
 
 async def restore(store: SqliteStore, path: Path) -> str:

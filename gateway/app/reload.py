@@ -108,7 +108,7 @@ class Reloader:
     async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
         access, limits = access_of(loaded.config), limits_of(loaded.config)
         changed, later = changed_settings(self._loaded.config, loaded.config)
-        await self._gateway.store.note_operator(
+        await self._gateway.store.note(
             "config.reloaded",
             object=str(loaded.source or ""),
             outcome=REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES]),

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from math import inf
 from pathlib import Path
 
 import click
 
 from gateway.cli.group import config_option, configured_store, say_json
 
+_NUMBER = click.IntRange(0)
+
 
 @click.command()
 @config_option
-@click.option(
-    "--after",
-    type=click.IntRange(0),
-    default=0,
-    metavar="POSITION",
-    help="Only what comes after this position.",
-)
-@click.option("--since", metavar="TIME", help="Only what was done at this time or later.")
-@click.option("--until", metavar="TIME", help="Only what was done before this time.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most N lines.")
+@click.option("--after", default=0, type=_NUMBER, metavar="POSITION", help="Begin behind this one.")
+@click.option("--since", metavar="TIME", help="Begin with what was done at this time.")
+@click.option("--until", metavar="TIME", help="End with what was done before this time.")
+@click.option("--limit", type=_NUMBER, metavar="N", help="At most N lines.")
 @click.option("--follow", is_flag=True, help="Go on with what is done from now on.")
 def audit(
-    config: Path | None,
-    after: int,
-    since: str | None,
-    until: str | None,
-    limit: int | None,
-    follow: bool,
+    config: Path | None, after: int, limit: int | None, follow: bool, **times: str | None
 ) -> None:
     """Write who did what in all threads, as lines of JSON.
 
@@ -41,20 +31,11 @@ def audit(
     """
     from gateway.app.audit import audit_lines, moment
 
-    if follow and until:
-        raise click.UsageError("--follow has no end: give it without --until.")
-
     async def write() -> None:
         store, settings = configured_store(config)
         zone = settings.policies.timezone
-        lines = audit_lines(
-            store,
-            after=after,
-            since=moment(since, zone) if since else 0.0,
-            until=moment(until, zone) if until else inf,
-            limit=limit,
-            follow=follow,
-        )
+        bounds = {name: moment(text, zone) for name, text in times.items() if text}
+        lines = audit_lines(store, after=after, limit=limit, follow=follow, **bounds)
         async with aclosing(lines):
             async for line in lines:
                 say_json(line)

@@ -123,8 +123,8 @@ class ReadOperations(ABC):
     events = _reads(event_units.events)
     open_messages = _reads(rows.open_messages)
     request = _reads(event_units.request)
-    audit = _reads(event_units.audit)
-    audit_entries = _reads(audit_units.audit_entries)
+    audit = _reads(audit_units.audit)
+    whole_audit = _reads(audit_units.whole_audit)
     checkpoints = _reads(event_units.checkpoints)
     old_states = _reads(event_units.old_states)
     people = _reads(people_units.people)
@@ -172,7 +172,7 @@ class WriteOperations(ReadOperations):
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
     unpair = _writes_at(people_units.unpair)
-    withdraw = _writes_at(queue.withdraw)
+    withdraw = _writes_at(queue.withdraw_here)
     recover = _writes_at(recovery.recover)
     begin = _writes_at(claims.begin)
     join = _writes_at(joining.join)
@@ -188,7 +188,7 @@ class WriteOperations(ReadOperations):
     clear_gone = _writes(outbox.clear_gone)
     put_tokens = _writes_at(adapters.put_tokens)
     delete_token = _writes_at(adapters.delete_token)
-    note_operator = _writes_at(audit_units.note_operator)
+    note = _writes_at(audit_units.note)
     drop_audit = _writes(audit_units.drop_audit)
 
     async def accept(
@@ -241,9 +241,7 @@ class WriteOperations(ReadOperations):
         """Remove threads that were last used before this time; see SessionStore."""
         now = self.clock()
         expired = await self.write(
-            lambda connection: deletion.expire(
-                connection, now, before, share=share, next_at=next_at
-            )
+            lambda connection: deletion.expire(connection, now, before, share, next_at=next_at)
         )
         if expired.threads:
             await self.clear(expired.threads)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -26,8 +25,6 @@ from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
-    AuditAction,
-    AuditEntry,
     AuditRow,
     Checkpoint,
     Counts,
@@ -126,18 +123,12 @@ class SessionReader(Protocol):
         """The threads in which this person has written, asked or answered."""
         ...
 
-    async def audit_entries(
-        self,
-        *,
-        after: int = 0,
-        since: float = 0.0,
-        until: float = inf,
-        limit: int = 500,
-        longest: int = 4000,
-    ) -> list[AuditEntry]:
-        """The audit of all threads: the first rows after a position, of these times.
+    async def whole_audit(
+        self, *, after: int, since: float, until: float, limit: int, longest: int
+    ) -> list[AuditRow]:
+        """The first rows of all threads after a position, of these times.
 
-        Texts are cut at so many characters.
+        `longest`: characters of arguments.
         """
         ...
 
@@ -292,13 +283,11 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
-    async def note_operator(
-        self, action: AuditAction, *, thread: str = "", object: str = "", outcome: str = ""
-    ) -> None:
+    async def note(self, what: str, **columns: str | int) -> None:
         """Add to the audit what the operator did, beyond the store."""
         ...
 
-    async def drop_audit(self, before: float) -> int:
+    async def drop_audit(self, before: float) -> None:
         """Drop rows of the audit from before this time, so many at once."""
         ...
 

@@ -25,52 +25,6 @@ CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "se
 LossCause: TypeAlias = Literal["restored", "damaged"]
 """A backup took the store's place; the store's newest commits are gone."""
 MemoScope: TypeAlias = Literal["thread", "person", "team", "workspace"]
-RequestAction: TypeAlias = Literal["asked", "supported", "answered", "expired", "closed", "revoked"]
-"""Actions on requests and grants, as rows of the audit have them: `sessions audit` shows these."""
-AuditAction: TypeAlias = Literal[
-    "access.granted",
-    "config.reloaded",
-    "gateway.started",
-    "grant.given",
-    "grant.revoked",
-    "memory.deleted",
-    "message.edited",
-    "message.promoted",
-    "message.rated",
-    "message.refused",
-    "message.repeated",
-    "message.withdrawn",
-    "pairing.code_given",
-    "pairing.code_refused",
-    "pairing.let_in",
-    "pairing.removed",
-    "person.deleted",
-    "request.answered",
-    "request.asked",
-    "request.closed",
-    "request.expired",
-    "request.supported",
-    "store.backed_up",
-    "store.damaged",
-    "store.restored",
-    "thread.created",
-    "thread.deleted",
-    "thread.exported",
-    "thread.left",
-    "thread.mode_changed",
-    "thread.model_changed",
-    "thread.muted",
-    "thread.renamed",
-    "thread.team_changed",
-    "thread.unmuted",
-    "token.deleted",
-    "token.stored",
-    "tool.finished",
-    "tool.refused",
-    "tool.started",
-    "turn.retried",
-    "turn.stopped",
-]
 RequestState: TypeAlias = Literal["open", "answered", "expired", "closed"]
 
 
@@ -336,12 +290,13 @@ class Situation:
 
 @value
 class AuditRow:
-    """A decision about a request or a grant.
+    """Something that a person did, an agent on their behalf, or the gateway.
 
-    `person` is "" for the gateway.
+    `person` is "" for the gateway, "deleted" for somebody who was deleted.
 
-    `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
-    never what somebody answered in words. `place` is the ConversationKey it was decided from.
+    Of requests and grants, `what` is asked, supported, answered, expired, closed or revoked, else
+    an action such as "tool.started". `outcome` is for people, and never what somebody answered in
+    words; `answer` is the kind of an answer. `place` is the ConversationKey it was done from.
     """
 
     at: float
@@ -353,31 +308,14 @@ class AuditRow:
     arguments_hash: str
     outcome: str
     place: str
-
-
-@value
-class AuditEntry:
-    """Something that was done, by a person, an agent on their behalf, or the gateway.
-
-    `outcome` is a word or a name, `note` a person's on a denial. `arguments` and `note` are "" once
-    the thread is deleted, `person` is "deleted" for somebody who was deleted.
-    """
-
-    position: int
-    at: float
-    thread: str
-    turn: str
-    person: str
-    agent: str
-    action: AuditAction
-    object: str
-    outcome: str
-    request: str
-    call: str
-    arguments: str
-    arguments_hash: str
-    note: str
-    place: str
+    position: int = 0
+    thread: str = ""
+    turn: str = ""
+    agent: str = ""
+    object: str = ""
+    call: str = ""
+    answer: str = ""
+    arguments: str = field(default="", repr=False)
 
 
 @value

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from typing import Unpack
 
 from gateway.conversation import AWAITED_SECONDS, InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, QueueEntry
-from gateway.store.records import AuditAction, InboxOutcome, Situation, lane_groups_of
+from gateway.store.records import InboxOutcome, Situation, lane_groups_of
 from gateway.store.rulebook import Fact, JudgedMessage
 from gateway.store.units import out_of_order
-from gateway.store.units.audit import AuditColumns, note
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
@@ -135,11 +134,13 @@ class Acceptance:
             self.note("turn.stopped", thread=thread, turn=turn, outcome=reason)
         return turn
 
-    def note(self, action: AuditAction, **more: Unpack[AuditColumns]) -> None:
+    def note(self, what: str, **columns: str | int) -> None:
         """Add to the audit that the message's author did this."""
-        who, place = self.message.author.id, str(self.message.key)
-        columns: AuditColumns = {"person": who, "place": place, **more}
-        note(self.connection, self.now, action, **columns)
+        by: dict[str, str | int] = {
+            "person": self.message.author.id,
+            "place": str(self.message.key),
+        }
+        note(self.connection, self.now, what, **(by | columns))
 
     def accepted(
         self,

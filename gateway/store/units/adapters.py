@@ -57,12 +57,12 @@ def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedT
         [{"name": each.name, "key": each.key, "value": each.value, "now": now} for each in tokens],
     )
     for each in tokens:
-        note(connection, now, "token.stored", object=each.name, outcome=each.key)
+        note(connection, now, "token.stored", person="", object=each.name, outcome=each.key)
 
 
 def delete_token(connection: Connection, now: float, name: str) -> bool:
     """Forget a token; False if there was none."""
     found = connection.execute("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
     if found:
-        note(connection, now, "token.deleted", object=name)
+        note(connection, now, "token.deleted", person="", object=name)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.conversation import LOCAL_OPERATOR, ConversationKey
+from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
@@ -11,6 +11,8 @@ from gateway.store.units.adapters import mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.threads import THREADS_OF
 
+RETENTION = {"person": "", "outcome": "retention"}
+"""How the audit has what is deleted by itself."""
 FEW = 5
 """Threads that may always expire at once."""
 
@@ -29,25 +31,19 @@ _EXPIRED = f"""
 
 
 def delete_thread(
-    connection: Connection,
-    now: float,
-    thread: str,
-    *,
-    goes_on: bool = False,
-    by: str = LOCAL_OPERATOR.id,
-    reason: str = "",
+    connection: Connection, now: float, thread: str, *, goes_on: bool = False, **noted: str
 ) -> None:
     """Remove a thread and every row that hangs on it. Raises NotFound.
 
-    `goes_on`: another thread takes its conversation over, with what adapters keep of that. `by` is
-    the person who did it, "" for the gateway.
+    `goes_on`: another thread takes its conversation over, with what adapters keep of that. The
+    audit has it as `noted`.
     """
     row = first(connection, "SELECT key FROM threads WHERE id = :thread", {"thread": thread})
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
     out_of_order.remember_thread(connection, thread)
     audit.forget_thread(connection, thread)
-    audit.note(connection, now, "thread.deleted", thread=thread, person=by, outcome=reason)
+    audit.note(connection, now, "thread.deleted", thread=thread, **noted)
     connection.execute("DELETE FROM threads WHERE id = :thread", {"thread": thread})
     usage.forget_thread(connection, thread)
     if not goes_on:
@@ -72,7 +68,7 @@ def delete_person(connection: Connection, now: float, person: str) -> list[str]:
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:
-        delete_thread(connection, now, thread, reason="person deleted")
+        delete_thread(connection, now, thread, outcome="person deleted")
     out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",
@@ -86,17 +82,12 @@ def delete_person(connection: Connection, now: float, person: str) -> list[str]:
         connection.execute(statement, of_person)
     usage.forget_person(connection, person)
     audit.forget_person(connection, person)
-    audit.note(connection, now, "person.deleted", person=LOCAL_OPERATOR.id)
+    audit.note(connection, now, "person.deleted")
     return threads
 
 
 def expire(
-    connection: Connection,
-    now: float,
-    before: float,
-    *,
-    share: float = 1.0,
-    next_at: float = 0.0,
+    connection: Connection, now: float, before: float, share: float = 1.0, *, next_at: float = 0.0
 ) -> ExpiredThreads:
     """Remove threads unused since `before` with nothing to do, and orphaned rows.
 
@@ -115,11 +106,11 @@ def expire(
         left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
     threads = tuple(row["id"] for row in rows)
     for thread in threads:
-        delete_thread(connection, now, thread, by="", reason="retention")
+        delete_thread(connection, now, thread, **RETENTION)
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
     if memos := connection.execute("DELETE FROM memos WHERE at < :before", until):
-        audit.note(connection, now, "memory.deleted", object=str(memos), outcome="retention")
+        audit.note(connection, now, "memory.deleted", object=str(memos), **RETENTION)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:

@@ -128,18 +128,13 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
     inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
     events: tuple[SessionEvent, ...] = ()
     targets.forget_edits(acceptance.connection, target.inbox)
-    taken = queue.withdraw(
-        acceptance.connection, acceptance.now, target.thread, target.inbox, by=by
-    )
+    number, outcome = str(target.inbox), "waiting" if target.waits else "its turn had begun"
+    where = {"thread": target.thread, "object": number, "outcome": outcome, "person": by}
+    acceptance.note("message.withdrawn", **where)
+    taken = queue.withdraw(acceptance.connection, acceptance.now, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
-    else:
-        number = str(target.inbox)
-        late = "its turn had begun"
-        acceptance.note(
-            "message.withdrawn", thread=target.thread, object=number, outcome=late, person=by
-        )
-    if taken is None and target.is_worked_on:
+    elif target.is_worked_on:
         offer = acceptance.rulebook.offer(MessageMissed(event="deleted", inbox=target.inbox))
         events = targets.make_offer(acceptance.connection, target, offer, acceptance.now)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
@@ -191,13 +186,8 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
         acceptance.note("message.promoted", thread=thread.id, object=str(decision.inbox))
         return acceptance.reply_fact(MessageFound(outcome="comes first", inbox=decision.inbox))
-    taken = queue.withdraw(
-        acceptance.connection,
-        acceptance.now,
-        thread.id,
-        decision.inbox,
-        by=acceptance.message.author.id,
-    )
+    acceptance.note("message.withdrawn", thread=thread.id, object=str(decision.inbox))
+    taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
     accepted = acceptance.reply_fact(MessageFound(outcome="taken back", inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
 

@@ -33,18 +33,9 @@ def grant(
             "now": now,
         },
     )
-    note(
-        connection,
-        now,
-        "grant.given",
-        thread=request.thread,
-        turn=request.turn,
-        person=by.id,
-        tool=request.tool,
-        outcome=scope.partition(":")[0] or "any",
-        arguments_hash=request.arguments_hash,
-        place=str(place),
-    )
+    where = {"thread": request.thread, "turn": request.turn, "place": str(place)}
+    scoped = {"arguments_hash": request.arguments_hash, "outcome": scope.partition(":")[0] or "any"}
+    note(connection, now, "grant.given", person=by.id, tool=request.tool, **where, **scoped)
 
 
 def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
@@ -116,14 +107,6 @@ def revoke(
         {"thread": thread, "tool": tool, "anybody": anybody, "author": author.id},
     )
     if revoked:
-        note(
-            connection,
-            now,
-            "revoked",
-            thread=thread,
-            person=author.id,
-            tool=tool,
-            outcome="asked for again",
-            place=str(place),
-        )
+        where = {"thread": thread, "place": str(place), "outcome": "asked for again"}
+        note(connection, now, "revoked", person=author.id, tool=tool, **where)
     return revoked > 0

@@ -155,7 +155,7 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     old, key = acceptance.met.thread, acceptance.message.key
     assert old is not None  # the judge forgets what is there
     author = acceptance.message.author.id
-    delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, by=author)
+    delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 
-from gateway.conversation import LOCAL_OPERATOR, Author
+from gateway.conversation import Author
 from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
 from gateway.store.records import PairedPerson
@@ -67,7 +67,7 @@ def redeem(
             break
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")
-        note(connection, now, "pairing.code_refused", person=LOCAL_OPERATOR.id)
+        note(connection, now, "pairing.code_refused")
         return None
     person = PairedPerson(id=row["person"], name=row["name"], paired_at=now)
     connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
@@ -77,7 +77,7 @@ def redeem(
         " SET name = excluded.name, paired_at = excluded.paired_at",
         {"person": person.id, "name": person.name, "now": now},
     )
-    note(connection, now, "pairing.let_in", person=LOCAL_OPERATOR.id, object=person.id)
+    note(connection, now, "pairing.let_in", object=person.id)
     return person
 
 
@@ -85,7 +85,7 @@ def unpair(connection: Connection, now: float, person: str) -> bool:
     """Shut the person out again; False if they were not let in."""
     out = connection.execute("DELETE FROM people WHERE person = :person", {"person": person}) > 0
     if out:
-        note(connection, now, "pairing.removed", person=LOCAL_OPERATOR.id, object=person)
+        note(connection, now, "pairing.removed", object=person)
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.conversation import LOCAL_OPERATOR
 from gateway.events import MessageWithdrawn, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.records import WaitingMessage
@@ -36,7 +35,7 @@ def author_of_waiting(connection: Connection, thread: str, inbox: int) -> str | 
 
 
 def withdraw(
-    connection: Connection, now: float, thread: str, inbox: int, *, by: str = LOCAL_OPERATOR.id
+    connection: Connection, now: float, thread: str, inbox: int
 ) -> tuple[str, list[SessionEvent]] | None:
     """Withdraw a waiting message: its text and the events it adds."""
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
@@ -48,9 +47,18 @@ def withdraw(
         {"inbox": inbox},
     )
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
-    note(connection, now, "message.withdrawn", thread=thread, person=by, object=str(inbox))
     event = MessageWithdrawn(thread=thread, inbox=inbox)
     return row["text"], list(add_events(connection, thread, [event], now))
+
+
+def withdraw_here(
+    connection: Connection, now: float, thread: str, inbox: int
+) -> tuple[str, list[SessionEvent]] | None:
+    """Withdraw a waiting message for the operator."""
+    taken = withdraw(connection, now, thread, inbox)
+    if taken is not None:
+        note(connection, now, "message.withdrawn", thread=thread, object=str(inbox))
+    return taken
 
 
 def put_first(connection: Connection, thread: str, inbox: int) -> None:

@@ -29,7 +29,7 @@ def recover(
 
     After a loss, park whatever is unfinished: it may have been done.
     """
-    note(connection, now, "gateway.started", object=boot)
+    note(connection, now, "gateway.started", person="", object=boot)
     if words.doubt is not None:
         doubts.park_unfinished(connection, now, boot, words.doubt)
         mark_told(connection)

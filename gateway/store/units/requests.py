@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from gateway.client import Answer
 from gateway.conversation import Author, ConversationKey
@@ -12,9 +12,8 @@ from gateway.errors import NotFound
 from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
-from gateway.store.records import Request, RequestAction, RequestState
+from gateway.store.records import Request, RequestState
 from gateway.store.units import audit
-from gateway.store.units.audit import AuditColumns
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
@@ -59,7 +58,9 @@ def ask(connection: Connection, request: Request, now: float, *, shown: int = 0)
         "taken": request.awaited,
     }
     connection.execute(_ASK, parameters)
-    note(connection, request, "asked", now, agent="".join(request.agent[-1:]), shown=shown)
+    note(
+        connection, request, "asked", now, person="", agent="".join(request.agent[-1:]), shown=shown
+    )
 
 
 def resolve(
@@ -137,7 +138,7 @@ def _closed(
 ) -> list[SessionEvent]:
     for request in requests:
         settle(connection, request, "closed", outcome, now)
-        note(connection, request, "closed", now, outcome=outcome)
+        note(connection, request, "closed", now, person="", outcome=outcome)
     return [resolved(request, outcome) for request in requests]
 
 
@@ -192,25 +193,12 @@ def settle(
 
 
 def note(
-    connection: Connection,
-    request: Request,
-    what: RequestAction,
-    now: float,
-    /,
-    **columns: Unpack[AuditColumns],
+    connection: Connection, asked: Request, what: str, now: float, **columns: str | int
 ) -> None:
     """Add to the audit of a request."""
-    of_request: AuditColumns = {
-        "thread": request.thread,
-        "turn": request.turn,
-        "request": request.id,
-        "kind": request.kind,
-        "tool": request.tool,
-        "call": request.call,
-        "arguments_hash": request.arguments_hash,
-        **columns,
-    }
-    audit.note(connection, now, what, **of_request)
+    names = ("thread", "turn", "kind", "tool", "call", "arguments_hash")
+    of_request = {name: getattr(asked, name) for name in names}
+    audit.note(connection, now, what, **{**of_request, "request": asked.id, **columns})
 
 
 def resolved(request: Request, outcome: str, by: str = "") -> InputResolved:

@@ -36,7 +36,9 @@ def succeed(
     if not changed:
         raise LeaseLost(lease.thread)
     if succession.notice:
-        _note_change(connection, now, lease, succession)
+        what = "thread.model_changed" if succession.own_models else "thread.team_changed"
+        place = {"thread": lease.thread, "turn": lease.turn, "person": ""}
+        note(connection, now, what, **place, object=succession.definition)
     events: list[SessionEvent] = []
     if succession.own_models:
         connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})
@@ -53,18 +55,6 @@ def succeed(
     if succession.notice:
         events.append(Notice(thread=lease.thread, turn=lease.turn, text=succession.notice))
     return add_events(connection, lease.thread, events, now)
-
-
-def _note_change(connection: Connection, now: float, lease: Lease, succession: Succession) -> None:
-    note(
-        connection,
-        now,
-        "thread.model_changed" if succession.own_models else "thread.team_changed",
-        thread=lease.thread,
-        turn=lease.turn,
-        object="" if succession.own_models else succession.definition,
-        outcome="replaced" if succession.replaces else "",
-    )
 
 
 def withdraw_questions(

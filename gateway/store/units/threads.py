@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from gateway.conversation import (
-    LOCAL_OPERATOR,
-    ConversationKey,
-    Place,
-    RecentMessage,
-    place_mark,
-)
+from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
@@ -63,7 +57,7 @@ def rename_thread(
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
     )
-    note(connection, now, "thread.renamed", thread=thread, person=LOCAL_OPERATOR.id)
+    note(connection, now, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed], now))
 
@@ -73,8 +67,7 @@ def add_thread(
 ) -> Thread:
     """Make a thread for the operator."""
     made = create_thread(connection, now, new, key=key, title=title)
-    by = LOCAL_OPERATOR.id
-    note(connection, now, "thread.created", thread=new.id, person=by, object=new.team)
+    note(connection, now, "thread.created", thread=new.id, object=new.team)
     return made
 
 
