@@ -14,10 +14,11 @@ from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection
 from gateway.store.records import AuditRow, CallRow, LossCause
 from gateway.store.turn_records import Lease
+from gateway.store.units.rows import scalar
 
 DELETED_PERSON = "deleted"
 """Stands in the place of a person who was deleted."""
-AT_ONCE = 10_000
+AT_ONCE = 2_000
 """Rows among which old ones are dropped in one transaction."""
 PER_COMMIT = 1_000_000
 """Positions left out for a lost commit: more than one has rows."""
@@ -117,11 +118,13 @@ def forget_person(connection: Connection, person: str) -> None:
 
 def drop_audit(connection: Connection, before: float) -> None:
     """Drop rows from before this time, the first ones."""
-    connection.execute(
-        "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT :most)"
-        " AND at < :before",
-        {"before": before, "most": AT_ONCE},
-    )
+    oldest = scalar(connection, "SELECT at FROM audit ORDER BY id LIMIT 1")
+    if oldest is not None and oldest < before:
+        connection.execute(
+            "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT :most)"
+            " AND at < :before",
+            {"before": before, "most": AT_ONCE},
+        )
 
 
 def note_loss(connection: Connection, now: float, cause: LossCause, commits: int) -> None:

@@ -11,8 +11,6 @@ from gateway.store.units.adapters import mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.threads import THREADS_OF
 
-RETENTION = {"person": "", "outcome": "retention"}
-"""How the audit has what is deleted by itself."""
 FEW = 5
 """Threads that may always expire at once."""
 
@@ -106,11 +104,12 @@ def expire(
         left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
     threads = tuple(row["id"] for row in rows)
     for thread in threads:
-        delete_thread(connection, now, thread, **RETENTION)
+        delete_thread(connection, now, thread, person="", outcome="retention")
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
     if memos := connection.execute("DELETE FROM memos WHERE at < :before", until):
-        audit.note(connection, now, "memory.deleted", object=str(memos), **RETENTION)
+        how = {"person": "", "outcome": "retention", "object": str(memos)}
+        audit.note(connection, now, "memory.deleted", **how)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:

@@ -24,4 +24,3 @@ INSERT INTO audited
 DROP TABLE audit;
 ALTER TABLE audited RENAME TO audit;
 CREATE INDEX audit_thread ON audit (thread, call);
-CREATE INDEX audit_person ON audit (person);
