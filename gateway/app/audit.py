@@ -50,7 +50,7 @@ async def audit_lines(
 
 
 def audit_line(row: AuditRow) -> str:
-    """A row as JSON, without secrets; some of what is empty is left out."""
+    """A row as JSON, without secrets and much of what is empty."""
     group = "" if "." in row.what else "grant." if row.what == "revoked" else "request."
     kind, actor = _actor(row)
     told = {
@@ -91,7 +91,7 @@ def _told(text: str) -> str:
 
 
 def moment(text: str, zone: str) -> float:
-    """Seconds since the epoch of an ISO time, in the zone if it names none.
+    """Seconds since the epoch of an ISO time, else in the zone.
 
     Raises GatewayError.
     """

@@ -76,7 +76,7 @@ async def backup(store: SqliteStore, path: Path) -> None:
 
 
 async def note_export(store: SqliteStore, thread: str) -> None:
-    """Add to the audit that a thread is exported, where it can be written.
+    """Add to the audit that a thread is exported.
 
     Raises GatewayError.
     """

@@ -1,4 +1,4 @@
-"""Retention: old threads are deleted, a share at a time, and the audit's old rows."""
+"""Retention: old threads and rows of the audit are deleted, in shares."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class ToolGate:
         return await self._run(call, proceed, settled) if isinstance(settled, str) else settled
 
     async def _early_result(self, call: ToolCall, row: CallRow | None) -> ToolResult | str:
-        """Result of a call that must not run, or a word on why it may."""
+        """Result of a call that must not run, or why it may."""
         if not call.known:
             return "no such tool"  # nothing runs: there is nothing to decide
         if (answer := self._humans.answer_to(call)) is not None:

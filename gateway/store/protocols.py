@@ -288,7 +288,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def drop_audit(self, before: float) -> None:
-        """Drop rows of the audit from before this time, so many at once."""
+        """Drop some rows of the audit from before this time."""
         ...
 
     async def keep_time(self, known: KnownTime) -> None:

@@ -290,7 +290,7 @@ class Situation:
 
 @value
 class AuditRow:
-    """Something that a person did, an agent on their behalf, or the gateway.
+    """Something that a person, an agent for them, or the gateway did.
 
     `person` is "" for the gateway, "deleted" for somebody who was deleted.
 

@@ -351,7 +351,7 @@ class SqliteStore(SqliteReader, WriteOperations):
         return await asyncio.to_thread(check_whole, self.path, in_use=in_use)
 
     async def is_current(self) -> bool:
-        """True if there is a store, and its owner need not upgrade it."""
+        """True if there is a store that needs no upgrade."""
         version = await self.read(lambda connection: connection.fetch(_VERSION))
         return bool(version) and version[0][0] == max(self._steps, default=BASE)
 

@@ -68,14 +68,14 @@ AUDIT_VIEW = (
 
 
 def note(connection: Connection, now: float, what: str, **columns: str | int) -> None:
-    """Add a row; the operator did it unless `person` says who, "" for the gateway."""
+    """Add a row: the operator's, unless `person` says whose ("": the gateway's)."""
     connection.execute(_NOTE, {**_COLUMNS, **columns, "now": now, "what": what})
 
 
 def note_call(
     connection: Connection, now: float, lease: Lease, call: CallRow, *, person: str, shown: int
 ) -> None:
-    """Note that a call begins, or how it ended; `shown` is its event."""
+    """Note that a call began or ended; `shown` is its event."""
     if call.status in ("shown", "suspended"):
         return  # the row of its request tells
     ended = "refused" if call.outcome in ("refused", "not run") else "finished"
@@ -128,7 +128,7 @@ def drop_audit(connection: Connection, before: float) -> None:
 
 
 def note_loss(connection: Connection, now: float, cause: LossCause, commits: int) -> None:
-    """Note that commits are lost, behind all positions that they may have had."""
+    """Note that commits are lost, behind all positions they had."""
     told = {"now": now, "what": f"store.{cause}", "outcome": f"{commits} commits are missing"}
     lost = connection.insert(_NOTE, {**_COLUMNS, "person": "", **told})
     connection.execute(

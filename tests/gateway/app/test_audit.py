@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.gateway.scripted import ScriptedTeams, calls, ends, model, opened, so
 
 
 def row(**more) -> AuditRow:
-    usual = dict.fromkeys(
+    usual: dict[str, Any] = dict.fromkeys(
         ("person", "what", "request", "kind", "tool", "arguments_hash", "outcome", "place"), ""
     )
     return AuditRow(at=1_700_000_000.5, **(usual | {"what": "tool.started"} | more))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from contextlib import redirect_stdout
+from typing import cast
 
 import pytest
 from click.testing import CliRunner, Result
@@ -106,7 +107,7 @@ def test_commands_note_what_they_do_where_no_gateway_runs(folder):
     async def prepare() -> None:
         async with opened(folder / "store", lambda: solo("yes")) as gateway:
             await gateway.create_thread(title="trip")
-            store = gateway.store
+            store = cast("SqliteStore", gateway.store)
             kept = code.kept(gateway._clock())
             await store.write(lambda c: add_code(c, Author(id="x:ann", name="Ann"), kept))
             tokens = TokenStore(store, keys_of(SecretStr(key)))

@@ -1,4 +1,4 @@
-"""The law of the audit: whatever changes something has a row, or stands here with a reason."""
+"""What changes something is in the audit, or here with a reason."""
 
 import asyncio
 import re
@@ -123,7 +123,7 @@ DOCS = Path("docs/operate.md")
 
 
 class Watched(SqliteStore):
-    """A store that knows which rows its operations and decisions add to the audit."""
+    """A store that knows which rows its operations add to the audit."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -182,7 +182,7 @@ MEMO = """
 
 
 class Life:
-    """People of a platform, and a team whose tool two of them approve."""
+    """People of a platform, and a team whose tool two approve."""
 
     def __init__(self, folder: Path, *answers: Any) -> None:
         async def send(to: str = "") -> str:
@@ -297,6 +297,7 @@ async def strangers(life: Life) -> None:
 async def changed_config(life: Life) -> None:
     thread, _ = await life.ask()
     found = await life.gateway.thread_at(KEY)
+    assert found is not None
     lease = Lease(thread=thread, turn="", epoch=found.epoch)
     new = Succession(definition="2", participants=(), notice="Another team.")
     await life.store.succeed(lease, new)
@@ -326,7 +327,7 @@ SCENES = {
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory) -> dict[str, Any]:
-    """The rows of all scenes, by operation and by decision, and the commands typed."""
+    """The rows of all scenes, by their causes, and the commands typed."""
 
     async def live() -> dict[str, Any]:
         found: dict[str, Any] = {"operation": {}, "decision": {}, "typed": set()}
@@ -371,7 +372,9 @@ def leaves(command: click.Command, path: str = "") -> set[str]:
         return {path}
     ctx = click.Context(command)
     inner = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
-    return set().union(*(leaves(each, f"{path} {name}".strip()) for name, each in inner.items()))
+    return set().union(
+        *(leaves(each, f"{path} {name}".strip()) for name, each in inner.items() if each)
+    )
 
 
 def test_every_command_line_has_an_action_or_a_reason_for_none():

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from math import inf
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ DAY = 86400.0
 
 
 async def rows(store: SqliteStore, after: int = 0, **bounds) -> list[AuditRow]:
-    wanted = {"since": 0.0, "until": inf, "limit": 1000, "longest": 100} | bounds
+    wanted: dict[str, Any] = {"since": 0.0, "until": inf, "limit": 1000, "longest": 100} | bounds
     return await store.whole_audit(after=after, **wanted)
 
 
