@@ -16,11 +16,10 @@ from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, opened, solo, turn, until
 
 
-def row(**more) -> AuditRow:
-    usual: dict[str, Any] = dict.fromkeys(
-        ("person", "what", "request", "kind", "tool", "arguments_hash", "outcome", "place"), ""
-    )
-    return AuditRow(at=1_700_000_000.5, **(usual | {"what": "tool.started"} | more))
+def row(**more: Any) -> AuditRow:
+    texts = ("person", "request", "kind", "tool", "arguments_hash", "outcome", "place")
+    usual: dict[str, Any] = {**dict.fromkeys(texts, ""), "what": "tool.started"}
+    return AuditRow(at=1_700_000_000.5, **{**usual, **more})
 
 
 def line(**more) -> dict:

@@ -1,4 +1,4 @@
-"""What changes something is in the audit, or here with a reason."""
+"""The audit has what changes something; exceptions have a reason."""
 
 import asyncio
 import re
