@@ -163,7 +163,7 @@ class WriteOperations(ReadOperations):
         `person`: a person was deleted, who may have written in others, too.
         """
 
-    create_thread = _writes_at(thread_units.add_thread)
+    create_thread = _writes_at(rows.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
     mark = _writes(adapters.mark)
     add_gaps = _writes(gaps.add_gaps)

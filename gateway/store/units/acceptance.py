@@ -67,7 +67,7 @@ class Acceptance:
         title = "" if thread and thread.title else _title(message.title or message.text)
         if thread is None:
             thread = create_thread(
-                self.connection, self.now, self.new, key=message.key, title=title
+                self.connection, self.now, self.new, key=message.key, title=title, by=""
             )
         elif title:
             self.connection.execute(

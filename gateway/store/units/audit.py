@@ -14,7 +14,6 @@ from gateway.conversation import LOCAL_OPERATOR
 from gateway.store.connection import Connection
 from gateway.store.records import AuditRow, CallRow, LossCause
 from gateway.store.turn_records import Lease
-from gateway.store.units.rows import scalar
 
 DELETED_PERSON = "deleted"
 """Stands in the place of a person who was deleted."""
@@ -118,8 +117,8 @@ def forget_person(connection: Connection, person: str) -> None:
 
 def drop_audit(connection: Connection, before: float) -> None:
     """Drop rows from before this time, the first ones."""
-    oldest = scalar(connection, "SELECT at FROM audit ORDER BY id LIMIT 1")
-    if oldest is not None and oldest < before:
+    oldest = connection.fetch("SELECT at FROM audit ORDER BY id LIMIT 1")
+    if oldest and oldest[0]["at"] < before:
         connection.execute(
             "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT :most)"
             " AND at < :before",

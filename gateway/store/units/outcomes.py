@@ -88,8 +88,8 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         _detach(acceptance.connection, old.id)
         acceptance.note("thread.left", thread=old.id)
         stop = acceptance.request_stop(old.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
-    acceptance.note("thread.created", thread=thread.id, object=thread.team)
+    by = acceptance.message.author.id
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by=by)
     lane = old.id if old else thread.id
     inbox = acceptance.insert(lane, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
@@ -158,7 +158,7 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by="")
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
     return replace(accepted, lane=old.id, forgotten=old.id)

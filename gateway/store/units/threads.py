@@ -10,19 +10,10 @@ from urllib.parse import quote
 from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
-from gateway.store.decisions import NewThread
 from gateway.store.records import Thread, Wait
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import (
-    THREADS,
-    create_thread,
-    find_thread,
-    first,
-    listed,
-    scalar,
-    thread_of,
-)
+from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
@@ -60,15 +51,6 @@ def rename_thread(
     note(connection, now, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed], now))
-
-
-def add_thread(
-    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
-) -> Thread:
-    """Make a thread for the operator."""
-    made = create_thread(connection, now, new, key=key, title=title)
-    note(connection, now, "thread.created", thread=new.id, object=new.team)
-    return made
 
 
 LATELY = 5_000
