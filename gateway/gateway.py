@@ -570,6 +570,12 @@ class Gateway:
         """
         self.check_open()
         await self._store.backup(path)
+        await self._store.note("store.backed_up", object=str(path))
+
+    async def note_export(self, thread: str) -> None:
+        """Add to the audit that the operator has exported a thread."""
+        self.check_open()
+        await self._store.note("thread.exported", thread=thread)
 
     def delivering(self, surface: TextSurface) -> AbstractAsyncContextManager[None]:
         """Write all threads of the surface's platform, within the context."""

@@ -98,6 +98,8 @@ class Admission:
     mode: str = "queue"
     limits: PersonLimits | None = None
     may_set_mode: bool = False
+    rule: str = ""
+    """"operators", "pairing", or the route, such as "routes[0]"."""
 
 
 @value
@@ -132,6 +134,7 @@ class Access:
         operator_name: str = LOCAL_OPERATOR.name,
     ) -> None:
         self._routes = tuple(routes)
+        self._names = {id(route): f"routes[{n}]" for n, route in enumerate(self._routes)}
         self._limits = limits or LimitsConfig()
         self.operators = Operators(ids=frozenset({LOCAL_OPERATOR.id, *operators}))
         """Those that were given, and whoever owns the machine."""
@@ -200,7 +203,8 @@ class Access:
         if self.operators.include(author):
             mine = next((route for route in there if _lets_in(route, author, message.key)), None)
             route = mine or next(iter(there), None)
-            return Admission(team=route.team, mode=route.mode) if route else Admission()
+            team, mode = (route.team, route.mode) if route else ("", "queue")
+            return Admission(team=team, mode=mode, rule=OPERATORS)
         if message.key.is_local or author.id.partition(":")[0] == LOCAL:
             return Denial()
         for route in there:
@@ -209,7 +213,7 @@ class Access:
         pairing = next((route for route in there if route.pairing), None)
         if pairing is None or not message.direct or author.kind == "bot":
             return Denial()
-        return Denial(once_paired=self._allowed(pairing))
+        return Denial(once_paired=replace(self._allowed(pairing), rule="pairing"))
 
     def _allowed(self, route: Route) -> Admission:
         own, general = route.limits, self._limits
@@ -218,7 +222,11 @@ class Access:
             turns=own.turns or general.person_turns,
         )
         return Admission(
-            team=route.team, mode=route.mode, limits=limits, may_set_mode=route.change_mode
+            team=route.team,
+            mode=route.mode,
+            limits=limits,
+            may_set_mode=route.change_mode,
+            rule=self._names[id(route)],
         )
 
 

@@ -188,6 +188,7 @@ def limits_of(config: Config) -> Limits:
         live_bytes=config.limits.live_teams_mb * MB,
         retention=days * DAY if days else None,
         retention_share=config.store.retention_share,
+        audit=config.store.audit_days * DAY or None,
         waiting_messages=config.limits.waiting_messages,
         collect=config.limits.collect_seconds,
         missed=MissedRules(

@@ -67,7 +67,25 @@ async def backup(store: SqliteStore, path: Path) -> None:
 
     Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
     """
-    await (await owner_of(store) or store).backup(path)
+    if owner := await owner_of(store):
+        await owner.backup(path)
+        return
+    await store.backup(path)
+    if await store.is_current():  # a backup upgrades nothing
+        async with store.own():
+            await store.note("store.backed_up", object=str(path))
+
+
+async def note_export(store: SqliteStore, thread: str) -> None:
+    """Add to the audit that a thread is exported.
+
+    Raises GatewayError.
+    """
+    if owner := await owner_of(store):
+        await owner.note_export(thread)
+    elif await store.is_current():
+        async with store.own():
+            await store.note("thread.exported", thread=thread)
 
 
 async def restore(store: SqliteStore, path: Path) -> str:

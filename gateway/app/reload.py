@@ -10,13 +10,16 @@ from pathlib import Path
 from types import ModuleType
 
 from gateway.app.assemble import access_of, limits_of, team_factory
-from gateway.app.config_diff import changes
+from gateway.app.config_diff import changed_settings, changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.base.folder_modules import FolderModules
 from gateway.base.redaction import REDACTION
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
 from gateway.sessions.live_team import changed_threads
+
+LONGEST_NAMES = 1000
+"""Characters of the names of changed settings that the audit has."""
 
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 
@@ -104,6 +107,12 @@ class Reloader:
 
     async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
         access, limits = access_of(loaded.config), limits_of(loaded.config)
+        changed, later = changed_settings(self._loaded.config, loaded.config)
+        await self._gateway.store.note(
+            "config.reloaded",
+            object=str(loaded.source or ""),
+            outcome=REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES]),
+        )
         await self._gateway.reconfigure(teams, access=access, limits=limits)
         self._loaded, self._teams = loaded, teams
 

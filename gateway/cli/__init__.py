@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from gateway.cli.audit import audit
 from gateway.cli.chat import chat
 from gateway.cli.check import check, init
 from gateway.cli.completion import completion
@@ -44,6 +45,7 @@ __all__ = ["main"]
         status,
         install_service,
         reload,
+        audit,
         log,
         store,
         restore,

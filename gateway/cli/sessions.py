@@ -69,12 +69,18 @@ def export(config: Path | None, session: str, old_states: bool) -> None:
 
     SESSION is its id or title.
     """
+    from gateway.app.operator import note_export
     from gateway.app.threads import find_thread, old_state, stored_events
+    from gateway.errors import GatewayError
     from gateway.events import dump_event
 
     async def write() -> None:
         store, _ = configured_store(config)
         thread = await find_thread(store, session)
+        try:
+            await note_export(store, thread.id)
+        except GatewayError as error:  # who may read may export
+            say(f"parley: The audit does not have this export: {error}", err=True)
         if old_states:
             for state in await store.old_states(thread.id):
                 say_json(old_state(state))

@@ -138,6 +138,9 @@ class StoreConfig(Section):
     What is left has to wait for the next round, an hour later: time to notice a mistake.
     """
 
+    audit_days: int = Field(default=365, ge=0)
+    """Days for which rows of the audit are kept, also of deleted threads; 0 keeps them for ever."""
+
     keys: SecretStr | None = None
     """Keys for the platforms' tokens, as `parley secrets key` prints them.
 

@@ -64,6 +64,10 @@ class Operator(Client, Protocol):
         """
         ...
 
+    async def note_export(self, thread: str) -> None:
+        """Add to the audit that the operator has exported a thread."""
+        ...
+
     async def status(self) -> Status:
         """Figures for the operator."""
         ...
@@ -212,4 +216,5 @@ class Operations:
     reload = _operation(Process.reload)
     backup = _operation(Operator.backup, path=str)
     restore = _operation(Process.restore, path=str)
+    note_export = _operation(Operator.note_export)
     status = _operation(Operator.status, STATUS)

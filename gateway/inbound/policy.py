@@ -347,7 +347,12 @@ class MessageRules:
         """A queue entry in the thread's mode, or the route's if new."""
         mode = situation.thread.mode if situation.thread else verdict.mode
         return QueueEntry(
-            notice=notice, limits=verdict.limits, mode=mode, quiet=self._quiet(mode), late=late
+            notice=notice,
+            limits=verdict.limits,
+            mode=mode,
+            quiet=self._quiet(mode),
+            late=late,
+            rule=verdict.rule,
         )
 
     def _quiet(self, mode: str) -> float:

@@ -82,6 +82,7 @@ class Backups:
         if newest is None or now - newest.at >= figures.every:
             path = await asyncio.to_thread(folder.begin, now)
             await self._store.backup(path)
+            await self._store.note("store.backed_up", person="", object=str(path))
             figures.at, figures.size = now, path.stat().st_size
             figures.seconds = monotonic() - began
             LOG.info("backed up the store to %s in %.1f s", path, figures.seconds)

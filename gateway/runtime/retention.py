@@ -1,4 +1,4 @@
-"""Retention: old threads are deleted, a share at a time."""
+"""Retention: old threads and rows of the audit are deleted, in shares."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ class Retention:
             await self._round(limits)
 
     async def _round(self, limits: Limits) -> None:
-        if limits.retention is None or not self.trust.holds():
+        if not self.trust.holds():
+            return
+        if limits.audit is not None:
+            await self.store.drop_audit(self.clock() - limits.audit)
+        if limits.retention is None:
             return
         now = self.trust.steady()
         if self.next_at is None:

@@ -31,6 +31,8 @@ class Limits:
     """Seconds that a thread is kept after its last use, or None."""
     retention_share: float = 0.2
     """Largest share of all threads that one round of retention deletes."""
+    audit: float | None = None
+    """Seconds that a row of the audit is kept, or None."""
     waiting_messages: int = 20
     """Most messages that may wait in a thread."""
     collect: float = 3.0

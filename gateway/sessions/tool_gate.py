@@ -75,12 +75,12 @@ class ToolGate:
         if row is not None and row.result is not None and not call.in_state:
             return ToolResult.model_validate_json(row.result)
         settled = await self._early_result(call, row)
-        return await self._run(call, proceed) if settled is None else settled
+        return await self._run(call, proceed, settled) if isinstance(settled, str) else settled
 
-    async def _early_result(self, call: ToolCall, row: CallRow | None) -> ToolResult | None:
-        """Result of a call that must not run; None to run it."""
+    async def _early_result(self, call: ToolCall, row: CallRow | None) -> ToolResult | str:
+        """Result of a call that must not run, or why it may."""
         if not call.known:
-            return None  # nothing runs: there is nothing to decide
+            return "no such tool"  # nothing runs: there is nothing to decide
         if (answer := self._humans.answer_to(call)) is not None:
             return await self._settle(call, _text(call, answer))
         rule = self._marks.rule(call)
@@ -91,7 +91,7 @@ class ToolGate:
             why = "; ".join(filter(None, (rule.reason, rule.because)))
             return await self._refuse(call, "The policy forbids this", why)
         if rule.action == "allow" or self._is_granted(call, rule):
-            return None
+            return "allowed" if rule.action == "allow" else "granted"
         return await self._ask(call, rule)
 
     def _is_granted(self, call: ToolCall, rule: ToolRule) -> bool:
@@ -99,8 +99,8 @@ class ToolGate:
         scopes = self._marks.granted(call.full_name) if rule.always_allowed else []
         return any(covers(scope, call, rule.paths, self._folder) for scope in scopes)
 
-    async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | None:
-        """Result of a call that a person refused; None to run it."""
+    async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | str:
+        """Result of a call that a person refused; a word for another."""
         if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
             return await self._settle(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
@@ -112,20 +112,21 @@ class ToolGate:
             return await self._refuse(call, "Nobody approved this in time", "")
         if request.answer_kind == "deny":
             return await self._refuse(call, "A person denied this", request.answer_text)
-        return None
+        return "approved"
 
     async def _refuse(self, call: ToolCall, why: str, note: str) -> ToolResult:
         text = f"{why}: {note}" if note else f"{why}."
         return await self._settle(call, _text(call, text, error=True))
 
     async def _run(
-        self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]]
+        self, call: ToolCall, proceed: Callable[[ToolCall], Awaitable[ToolResult]], why: str
     ) -> ToolResult:
         events = self._started(call)
         if call.asks and events:
             self._unshown.add(call.key)
             events = []
-        await self._log.write(TurnUpdate(calls=(self._row(call, "started"),), events=tuple(events)))
+        row = replace(self._row(call, "started"), outcome=why)
+        await self._log.write(TurnUpdate(calls=(row,), events=tuple(events)))
         begun = time.monotonic()
         # One that was cut off is here because it may be repeated.
         allowed = replace(call, idempotent=True) if call.begun else call
@@ -151,19 +152,20 @@ class ToolGate:
         outside = call.known and self._marks.add_output(call)
         # What the policy trusts today may be foreign tomorrow; the tool's own promise holds.
         own = not call.known or (call.own_output and not outside)
-        self._count(call, "failed" if result.is_error else "done")
-        return await self._end(call, "settled" if own else "finished", result, duration)
+        outcome = "failed" if result.is_error else "done"
+        return await self._end(call, "settled" if own else "finished", outcome, result, duration)
 
     async def _settle(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """End a call whose result is Parley's own, or a person's."""
-        self._count(call, "refused" if result.is_error else "answered")
-        return await self._end(call, "settled", result, 0.0)
+        outcome = "refused" if result.is_error else "answered"
+        return await self._end(call, "settled", outcome, result, 0.0)
 
     async def _end(
-        self, call: ToolCall, status: CallStatus, result: ToolResult, duration: float
+        self, call: ToolCall, status: CallStatus, outcome: str, result: ToolResult, duration: float
     ) -> ToolResult:
+        self._count(call, outcome)
         started = self._started(call)
-        row = self._row(call, status, result)
+        row = replace(self._row(call, status, result), outcome=outcome)
         finished = ToolFinished(
             thread=self._log.thread,
             turn=self._log.turn,
@@ -216,7 +218,8 @@ class ToolGate:
             result = ToolResult(
                 name=row.tool, result=[TextResultContent(content=text)], is_error=True
             )
-            ended = replace(row, status="unknown", result=result.model_dump_json())
+            word = {STOPPED: "stopped", NOT_RUN: "not run", UNKNOWN: "unknown"}[text]
+            ended = replace(row, status="unknown", result=result.model_dump_json(), outcome=word)
             self._calls[row.key] = ended
             rows.append(ended)
             unknown = self._lost(ended)

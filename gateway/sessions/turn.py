@@ -324,6 +324,7 @@ class Turn:
                     tool=name,
                     arguments_hash="",
                     status="finished",
+                    outcome="done",
                 )
                 await self._log.write(TurnUpdate(calls=(row,)))
 

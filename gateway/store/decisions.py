@@ -39,6 +39,8 @@ class QueueEntry:
     mode: str = "queue"
     quiet: float = 0.0
     late: bool = False
+    rule: str = ""
+    """Lets the author in: "operators", "pairing", or a route such as "routes[0]"."""
 
 
 @value

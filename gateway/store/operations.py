@@ -33,6 +33,7 @@ from gateway.store.units import (
     turns,
     usage,
 )
+from gateway.store.units import audit as audit_units
 from gateway.store.units import clock as clock_units
 from gateway.store.units import counts as count_units
 from gateway.store.units import events as event_units
@@ -122,8 +123,9 @@ class ReadOperations(ABC):
     events = _reads(event_units.events)
     open_messages = _reads(rows.open_messages)
     request = _reads(event_units.request)
-    audit = _reads(event_units.audit)
     context = _reads(claims.context)
+    audit = _reads(audit_units.audit)
+    whole_audit = _reads(audit_units.whole_audit)
     checkpoints = _reads(event_units.checkpoints)
     old_states = _reads(event_units.old_states)
     people = _reads(people_units.people)
@@ -170,8 +172,8 @@ class WriteOperations(ReadOperations):
     keep_time = _writes(clock_units.keep_time)
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
-    unpair = _writes(people_units.unpair)
-    withdraw = _writes_at(queue.withdraw)
+    unpair = _writes_at(people_units.unpair)
+    withdraw = _writes_at(queue.withdraw_here)
     recover = _writes_at(recovery.recover)
     begin = _writes_at(claims.begin)
     join = _writes_at(joining.join)
@@ -186,7 +188,9 @@ class WriteOperations(ReadOperations):
     give_up = _writes(outbox.give_up)
     clear_gone = _writes(outbox.clear_gone)
     put_tokens = _writes_at(adapters.put_tokens)
-    delete_token = _writes(adapters.delete_token)
+    delete_token = _writes_at(adapters.delete_token)
+    note = _writes_at(audit_units.note)
+    drop_audit = _writes(audit_units.drop_audit)
 
     async def accept(
         self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
@@ -219,12 +223,16 @@ class WriteOperations(ReadOperations):
 
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""
-        await self.write(lambda connection: deletion.delete_thread(connection, thread))
+        now = self.clock()
+        await self.write(lambda connection: deletion.delete_thread(connection, now, thread))
         await self.clear([thread])
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person; see SessionStore."""
-        removed = await self.write(lambda connection: deletion.delete_person(connection, person))
+        now = self.clock()
+        removed = await self.write(
+            lambda connection: deletion.delete_person(connection, now, person)
+        )
         await self.clear(removed, person=True)
         return removed
 
@@ -232,8 +240,9 @@ class WriteOperations(ReadOperations):
         self, before: float, *, share: float = 1.0, next_at: float = 0.0
     ) -> ExpiredThreads:
         """Remove threads that were last used before this time; see SessionStore."""
+        now = self.clock()
         expired = await self.write(
-            lambda connection: deletion.expire(connection, before, share, next_at=next_at)
+            lambda connection: deletion.expire(connection, now, before, share, next_at=next_at)
         )
         if expired.threads:
             await self.clear(expired.threads)

@@ -128,6 +128,15 @@ class SessionReader(Protocol):
         """The threads in which this person has written, asked or answered."""
         ...
 
+    async def whole_audit(
+        self, *, after: int, since: float, until: float, limit: int, longest: int
+    ) -> list[AuditRow]:
+        """The first rows of all threads after a position, of these times.
+
+        `longest`: characters of arguments.
+        """
+        ...
+
     async def audit(self, thread: str) -> list[AuditRow]:
         """Decisions about the thread's requests and grants, in order."""
         ...
@@ -277,6 +286,14 @@ class SessionStore(SessionReader, Outbox, Protocol):
         At most this share of all threads is removed, or a few where there are few. If some are
         left, the same commit begins a pause until `next_at`.
         """
+        ...
+
+    async def note(self, what: str, **columns: str | int) -> None:
+        """Add to the audit what the operator did, beyond the store."""
+        ...
+
+    async def drop_audit(self, before: float) -> None:
+        """Drop some rows of the audit from before this time."""
         ...
 
     async def keep_time(self, known: KnownTime) -> None:

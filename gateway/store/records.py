@@ -141,6 +141,8 @@ class CallRow:
     arguments_hash: str
     status: CallStatus
     result: str | None = None
+    outcome: str = ""
+    """For the audit: why it runs, or how it ended. Not in the journal."""
 
 
 @value
@@ -275,6 +277,8 @@ class Situation:
     """Waiting messages in their order; only read for a command."""
     repeated: bool = False
     """Its author's app sent it before, under another id."""
+    known: bool = False
+    """Its author has written in the thread before."""
     grants: tuple[Grant, ...] = ()
     """Tools granted for the rest of the thread; only read for a command."""
 
@@ -286,12 +290,13 @@ class Situation:
 
 @value
 class AuditRow:
-    """A decision about a request or a grant.
+    """Something that a person, an agent for them, or the gateway did.
 
-    `person` is "" for the gateway.
+    `person` is "" for the gateway, "deleted" for somebody who was deleted.
 
-    `what` is asked, supported, answered, expired, closed or revoked; `outcome` is for people, and
-    never what somebody answered in words. `place` is the ConversationKey it was decided from.
+    Of requests and grants, `what` is asked, supported, answered, expired, closed or revoked, else
+    an action such as "tool.started". `outcome` is for people, and never what somebody answered in
+    words; `answer` is the kind of an answer. `place` is the ConversationKey it was done from.
     """
 
     at: float
@@ -303,6 +308,14 @@ class AuditRow:
     arguments_hash: str
     outcome: str
     place: str
+    position: int = 0
+    thread: str = ""
+    turn: str = ""
+    agent: str = ""
+    object: str = ""
+    call: str = ""
+    answer: str = ""
+    arguments: str = field(default="", repr=False)
 
 
 @value

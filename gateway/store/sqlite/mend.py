@@ -12,6 +12,7 @@ from gateway.events import Notice, dump_event
 from gateway.store.connection import Row
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.writer import SqliteConnection
+from gateway.store.units.audit import FORGET_GONE
 from gateway.store.units.counts import count_anew
 from gateway.store.units.invariants import is_event
 from gateway.store.units.rows import OPEN_STATUSES
@@ -250,6 +251,7 @@ _SETTLE = (
     f" (SELECT thread FROM turns WHERE status IN {OPEN_STATUSES})",
     "UPDATE threads SET state = 'working' WHERE state IN ('idle', 'parked') AND id IN"
     f" (SELECT thread FROM turns WHERE status IN {OPEN_STATUSES})",
+    FORGET_GONE,
     "UPDATE deliveries SET told = (SELECT last_seq FROM threads WHERE id = deliveries.thread)"
     " WHERE told > (SELECT last_seq FROM threads WHERE id = deliveries.thread)",
 )

@@ -60,6 +60,7 @@ def delete_from_copy(copy: Path, threads: Collection[str]) -> None:
 _DELETE = (
     "DELETE FROM marks WHERE conversation = (SELECT key FROM threads WHERE id = :thread)",
     "DELETE FROM usage WHERE thread = :thread",
+    "DELETE FROM audit WHERE thread = :thread",
     "DELETE FROM threads WHERE id = :thread",
 )
 

@@ -39,6 +39,7 @@ from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
+    AUDITED,
     BASE,
     TALLIED,
     VERSION,
@@ -51,6 +52,7 @@ from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
+from gateway.store.units.audit import AUDIT_VIEW
 from gateway.store.units.counts import COUNTING_VIEWS
 from gateway.store.units.threads import thread_ids
 
@@ -65,6 +67,8 @@ seldom looked at one after the other.
 
 READERS = 4
 """Units that run side by side."""
+
+_VERSION = "PRAGMA user_version"
 
 T = TypeVar("T")
 
@@ -189,9 +193,9 @@ class SqliteReader(ReadOperations):
             newest = max(self._steps, default=BASE)
             with closing(connect_to_read(path)) as raw:
                 version = known_version(raw.execute(VERSION).fetchone(), path, newest)
-                if 0 < version < TALLIED:
+                if 0 < version < AUDITED:
                     raw.execute("PRAGMA query_only = OFF")
-                    for view in COUNTING_VIEWS:
+                    for view in (AUDIT_VIEW, *(COUNTING_VIEWS if version < TALLIED else ())):
                         raw.execute(view)
                     raw.execute("PRAGMA query_only = ON")
                 if version:
@@ -347,6 +351,11 @@ class SqliteStore(SqliteReader, WriteOperations):
         """
         return await asyncio.to_thread(check_whole, self.path, in_use=in_use)
 
+    async def is_current(self) -> bool:
+        """True if there is a store that needs no upgrade."""
+        version = await self.read(lambda connection: connection.fetch(_VERSION))
+        return bool(version) and version[0][0] == max(self._steps, default=BASE)
+
     async def repair(self) -> Repaired:
         """Make a new store of readable rows; this one stays untouched.
 
@@ -396,7 +405,7 @@ def _unwritable(folder: Path, error: OSError) -> GatewayError:
 
 
 def _rewrite_version(connection: Connection) -> None:
-    version = connection.fetch("PRAGMA user_version")[0][0]
+    version = connection.fetch(_VERSION)[0][0]
     connection.execute(f"PRAGMA user_version = {int(version)}")
 
 

@@ -224,6 +224,11 @@ class Writer:
                 if not connection.raw.in_transaction:
                     # SQLite gave up the whole transaction (disk full, I/O error).
                     raise answers[-1][2] or _ended_early()  # noqa: TRY301
+            if all(error is not None for *_, error in answers):
+                # A commit would write what they left in free pages, which no savepoint restores.
+                connection.execute("ROLLBACK")
+                self._answer(answers)
+                return left
             if self._count is not None:
                 self._count.add(connection)
             connection.execute("COMMIT")

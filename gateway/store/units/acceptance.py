@@ -12,6 +12,7 @@ from gateway.store.decisions import AcceptedMessage, QueueEntry
 from gateway.store.records import InboxOutcome, Situation, lane_groups_of
 from gateway.store.rulebook import Fact, JudgedMessage
 from gateway.store.units import out_of_order
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.files import attach, expect
 from gateway.store.units.queue import open_turn
@@ -66,13 +67,15 @@ class Acceptance:
         title = "" if thread and thread.title else _title(message.title or message.text)
         if thread is None:
             thread = create_thread(
-                self.connection, self.now, self.new, key=message.key, title=title
+                self.connection, self.now, self.new, key=message.key, title=title, by=""
             )
         elif title:
             self.connection.execute(
                 "UPDATE threads SET title = :title WHERE id = :thread",
                 {"title": title, "thread": thread.id},
             )
+        if not self.met.known:
+            self.note("access.granted", thread=thread.id, object=thread.team, outcome=decision.rule)
         inbox = self.insert(thread.id, "queued")
         if edit is not None:
             out_of_order.note_edit(self.connection, inbox, edit)
@@ -128,7 +131,16 @@ class Acceptance:
                 " WHERE id = :turn",
                 {"reason": reason, "turn": turn},
             )
+            self.note("turn.stopped", thread=thread, turn=turn, outcome=reason)
         return turn
+
+    def note(self, what: str, **columns: str | int) -> None:
+        """Add to the audit that the message's author did this."""
+        by: dict[str, str | int] = {
+            "person": self.message.author.id,
+            "place": str(self.message.key),
+        }
+        note(self.connection, self.now, what, **(by | columns))
 
     def accepted(
         self,

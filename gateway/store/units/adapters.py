@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import EncryptedToken
+from gateway.store.units.audit import note
 
 
 def mark(
@@ -55,8 +56,13 @@ def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedT
         " updated_at = excluded.updated_at",
         [{"name": each.name, "key": each.key, "value": each.value, "now": now} for each in tokens],
     )
+    for each in tokens:
+        note(connection, now, "token.stored", person="", object=each.name, outcome=each.key)
 
 
-def delete_token(connection: Connection, name: str) -> bool:
+def delete_token(connection: Connection, now: float, name: str) -> bool:
     """Forget a token; False if there was none."""
-    return connection.execute("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
+    found = connection.execute("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
+    if found:
+        note(connection, now, "token.deleted", person="", object=name)
+    return found

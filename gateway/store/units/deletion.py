@@ -6,7 +6,7 @@ from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.turn_records import ExpiredThreads, RetentionPause
-from gateway.store.units import out_of_order, usage
+from gateway.store.units import audit, out_of_order, usage
 from gateway.store.units.adapters import mark
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 from gateway.store.units.threads import THREADS_OF
@@ -28,15 +28,20 @@ _EXPIRED = f"""
 """
 
 
-def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False) -> None:
+def delete_thread(
+    connection: Connection, now: float, thread: str, *, goes_on: bool = False, **noted: str
+) -> None:
     """Remove a thread and every row that hangs on it. Raises NotFound.
 
-    `goes_on`: another thread takes its conversation over, with what adapters keep of that.
+    `goes_on`: another thread takes its conversation over, with what adapters keep of that. The
+    audit has it as `noted`.
     """
     row = first(connection, "SELECT key FROM threads WHERE id = :thread", {"thread": thread})
     if row is None:
         raise NotFound(f"There is no thread {thread!r}.")
     out_of_order.remember_thread(connection, thread)
+    audit.forget_thread(connection, thread)
+    audit.note(connection, now, "thread.deleted", thread=thread, **noted)
     connection.execute("DELETE FROM threads WHERE id = :thread", {"thread": thread})
     usage.forget_thread(connection, thread)
     if not goes_on:
@@ -51,7 +56,7 @@ def delete_thread(connection: Connection, thread: str, *, goes_on: bool = False)
         )
 
 
-def delete_person(connection: Connection, person: str) -> list[str]:
+def delete_person(connection: Connection, now: float, person: str) -> list[str]:
     """Remove everything about the person; the ids of the threads removed.
 
     Raises NotFound without an id: "" stands for nobody in rows of other people's threads.
@@ -61,7 +66,7 @@ def delete_person(connection: Connection, person: str) -> list[str]:
     of_person = {"person": person}
     threads = [row["thread"] for row in connection.fetch(THREADS_OF, of_person)]
     for thread in threads:
-        delete_thread(connection, thread)
+        delete_thread(connection, now, thread, outcome="person deleted")
     out_of_order.remember_person(connection, person)
     for statement in (
         "DELETE FROM inbox WHERE author = :person",
@@ -74,11 +79,13 @@ def delete_person(connection: Connection, person: str) -> list[str]:
     ):
         connection.execute(statement, of_person)
     usage.forget_person(connection, person)
+    audit.forget_person(connection, person)
+    audit.note(connection, now, "person.deleted")
     return threads
 
 
 def expire(
-    connection: Connection, before: float, share: float = 1.0, *, next_at: float = 0.0
+    connection: Connection, now: float, before: float, share: float = 1.0, *, next_at: float = 0.0
 ) -> ExpiredThreads:
     """Remove threads unused since `before` with nothing to do, and orphaned rows.
 
@@ -97,10 +104,12 @@ def expire(
         left = scalar(connection, f"SELECT COUNT(*) {_EXPIRED}", until) - len(rows)
     threads = tuple(row["id"] for row in rows)
     for thread in threads:
-        delete_thread(connection, thread)
+        delete_thread(connection, now, thread, person="", outcome="retention")
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
-    connection.execute("DELETE FROM memos WHERE at < :before", until)
+    if memos := connection.execute("DELETE FROM memos WHERE at < :before", until):
+        how = {"person": "", "outcome": "retention", "object": str(memos)}
+        audit.note(connection, now, "memory.deleted", **how)
     out_of_order.drop_old(connection, before)
     usage.merge(connection, before)
     if left:

@@ -98,6 +98,9 @@ def _change(acceptance: Acceptance, decision: MessageEdit) -> AcceptedMessage:
             },
         )
         events = targets.shown(acceptance.connection, target, message.text, acceptance.now)
+    outcome = "waiting" if target.waits else "its turn had begun"
+    number = str(target.inbox)
+    acceptance.note("message.edited", thread=target.thread, object=number, outcome=outcome)
     return replace(acceptance.accepted(inbox, target.thread, "merged"), events=events)
 
 
@@ -118,12 +121,16 @@ def _cancel(acceptance: Acceptance, decision: MessageWithdrawal) -> AcceptedMess
         if decision.anybody and acceptance.message.message_id:
             out_of_order.note_deletion(acceptance.connection, acceptance.message, acceptance.now)
         return IGNORED
-    if not acceptance.message.author.id:  # its platform does not say who
+    by = acceptance.message.author.id
+    if not by:  # its platform does not say who
         author = Author(id=target.author, name=target.name)
         acceptance.message = replace(acceptance.message, author=author)
     inbox = acceptance.insert(target.thread, "merged", edits=target.inbox, keep=False)
     events: tuple[SessionEvent, ...] = ()
     targets.forget_edits(acceptance.connection, target.inbox)
+    number, outcome = str(target.inbox), "waiting" if target.waits else "its turn had begun"
+    where = {"thread": target.thread, "object": number, "outcome": outcome, "person": by}
+    acceptance.note("message.withdrawn", **where)
     taken = queue.withdraw(acceptance.connection, acceptance.now, target.thread, target.inbox)
     if taken is not None:
         events = tuple(taken[1])
@@ -153,6 +160,7 @@ def _again(acceptance: Acceptance, decision: RepeatedTurn) -> AcceptedMessage:
     author = author_of(target)
     if not decision.anybody and acceptance.message.author.id != author.id:
         return acceptance.reply_fact(MessageFound(outcome="not yours", inbox=decision.inbox))
+    acceptance.note("message.repeated", thread=thread.id, object=str(decision.inbox))
     acceptance.message = replace(
         acceptance.message,
         author=author,
@@ -176,7 +184,9 @@ def _rearrange(acceptance: Acceptance, decision: QueueRemoval | QueuePromotion) 
         return acceptance.reply_fact(MessageFound(outcome="not yours", inbox=decision.inbox))
     if isinstance(decision, QueuePromotion):
         queue.put_first(acceptance.connection, thread.id, decision.inbox)
+        acceptance.note("message.promoted", thread=thread.id, object=str(decision.inbox))
         return acceptance.reply_fact(MessageFound(outcome="comes first", inbox=decision.inbox))
+    acceptance.note("message.withdrawn", thread=thread.id, object=str(decision.inbox))
     taken = queue.withdraw(acceptance.connection, acceptance.now, thread.id, decision.inbox)
     accepted = acceptance.reply_fact(MessageFound(outcome="taken back", inbox=decision.inbox))
     return replace(accepted, events=tuple(taken[1]) if taken else ())
@@ -200,6 +210,7 @@ def _set(
 def _set_mode(acceptance: Acceptance, found: Thread, decision: ModeChange) -> AcceptedMessage:
     thread = found.id
     _put_mode(acceptance.connection, thread, decision.mode, muted=found.muted)
+    acceptance.note("thread.mode_changed", thread=thread, object=decision.mode)
     steer = queue.open_turn(acceptance.connection, thread) if decision.mode == "steer" else ""
     return replace(
         acceptance.closed("command", reply=decision.reply),
@@ -212,6 +223,7 @@ def _set_mode(acceptance: Acceptance, found: Thread, decision: ModeChange) -> Ac
 def _set_mute(acceptance: Acceptance, thread: Thread, decision: MuteChange) -> AcceptedMessage:
     connection = acceptance.connection
     _put_mode(connection, thread.id, thread.mode, muted=decision.muted)
+    acceptance.note("thread.muted" if decision.muted else "thread.unmuted", thread=thread.id)
     notice = Notice(
         thread=thread.id,
         text=decision.notice,
@@ -228,6 +240,7 @@ def _set_model(acceptance: Acceptance, thread: Thread, decision: ModelChange) ->
         "UPDATE threads SET model = :model WHERE id = :thread",
         {"model": decision.model, "thread": thread.id},
     )
+    acceptance.note("thread.model_changed", thread=thread.id, object=decision.model)
     notice = Notice(thread=thread.id, text=decision.notice)
     events = add_events(acceptance.connection, thread.id, [notice], acceptance.now)
     return replace(acceptance.closed("command", reply=""), events=events)

@@ -20,7 +20,7 @@ from gateway.events import (
     load_event,
 )
 from gateway.store.connection import Connection
-from gateway.store.records import AuditRow, Checkpoint, OldState, Request
+from gateway.store.records import Checkpoint, OldState, Request
 from gateway.store.units.rows import find_request, scalar
 
 TOGETHER = 100
@@ -153,27 +153,6 @@ def request(connection: Connection, request: str) -> Request:
     if found is None:
         raise NotFound(f"There is no request {request!r}.")
     return found
-
-
-def audit(connection: Connection, thread: str) -> list[AuditRow]:
-    """Decisions about the thread's requests and grants, with their people, in order."""
-    rows = connection.fetch(
-        "SELECT * FROM audit WHERE thread = :thread ORDER BY id", {"thread": thread}
-    )
-    return [
-        AuditRow(
-            at=row["at"],
-            person=row["person"],
-            what=row["what"],
-            request=row["request"],
-            kind=row["kind"],
-            tool=row["tool"],
-            arguments_hash=row["arguments_hash"],
-            outcome=row["outcome"],
-            place=row["place"],
-        )
-        for row in rows
-    ]
 
 
 def checkpoints(connection: Connection, thread: str) -> list[Checkpoint]:

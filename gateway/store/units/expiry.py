@@ -86,7 +86,7 @@ def _expire(
 ) -> SessionEvent:
     outcome, answer = rules.expired(request)
     settle(connection, request, "expired", outcome, now, answer)
-    note(connection, request, "expired", now, outcome=outcome)
+    note(connection, request, "expired", now, person="", outcome=outcome)
     return resolved(request, outcome)
 
 

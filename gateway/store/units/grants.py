@@ -7,9 +7,17 @@ from collections.abc import Collection, Mapping
 from gateway.conversation import Author, ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.records import Grant, Request
+from gateway.store.units.audit import note
 
 
-def grant(connection: Connection, request: Request, scope: str, by: Author, now: float) -> None:
+def grant(
+    connection: Connection,
+    request: Request,
+    scope: str,
+    by: Author,
+    place: ConversationKey,
+    now: float,
+) -> None:
     """Let a request's tool run for its asker, with these arguments."""
     connection.execute(
         "INSERT INTO grants (thread, tool, person, scope, granted_by, granted_at)"
@@ -25,6 +33,9 @@ def grant(connection: Connection, request: Request, scope: str, by: Author, now:
             "now": now,
         },
     )
+    where = {"thread": request.thread, "turn": request.turn, "place": str(place)}
+    scoped = {"arguments_hash": request.arguments_hash, "outcome": scope.partition(":")[0] or "any"}
+    note(connection, now, "grant.given", person=by.id, tool=request.tool, **where, **scoped)
 
 
 def grants(connection: Connection, thread: str) -> tuple[Grant, ...]:
@@ -96,15 +107,6 @@ def revoke(
         {"thread": thread, "tool": tool, "anybody": anybody, "author": author.id},
     )
     if revoked:
-        connection.execute(
-            "INSERT INTO audit (thread, at, person, what, tool, outcome, place)"
-            " VALUES (:thread, :now, :author, 'revoked', :tool, 'asked for again', :place)",
-            {
-                "thread": thread,
-                "now": now,
-                "author": author.id,
-                "tool": tool,
-                "place": str(place),
-            },
-        )
+        where = {"thread": thread, "place": str(place), "outcome": "asked for again"}
+        note(connection, now, "revoked", person=author.id, tool=tool, **where)
     return revoked > 0

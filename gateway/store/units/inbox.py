@@ -95,6 +95,7 @@ class _SituationRow(NamedTuple):
     last: TurnStatus | None
     first_author: str | None
     last_author: str | None
+    known: int
     taken: int | None
     """The message that has one of its keys."""
     deleted: int
@@ -138,6 +139,9 @@ _OF_THE_THREAD = f"""
 """No place is above 0: asked for it, SQLite walks through the waiting messages alone, not through
 all of the thread.
 """
+_KNOWN = """
+    EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND author = :person AND outcome <> 'refused')
+"""
 _FOR_COMMANDS = """
     (SELECT status FROM turns WHERE thread = t.id ORDER BY n DESC LIMIT 1),
     (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
@@ -158,6 +162,7 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
         _LOAD if counted else "0, 0, 0, 0",
         _OF_THE_THREAD,
         _FOR_COMMANDS if lists else "NULL, NULL, NULL",
+        _KNOWN,
         f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
         IS_DELETED if keys else "0",
     )
@@ -266,6 +271,7 @@ def _situation(
         told=met.told,
         paired=bool(met.paired),
         deleted=bool(met.deleted),
+        known=bool(met.known),
         bots=met.bots,
         load=PersonLoad(
             running=met.running, begun=met.begun, waiting=met.waits, elsewhere=met.elsewhere

@@ -7,6 +7,7 @@ from hashlib import sha256
 from gateway.events import load_event
 from gateway.store.connection import Connection
 from gateway.store.records import StoreFault
+from gateway.store.units.audit import TELLS_OF_GONE
 from gateway.store.units.copies import broken_promises
 from gateway.store.units.counts import FALSE_COUNT
 from gateway.store.units.rows import OPEN_STATUSES
@@ -62,6 +63,7 @@ _LAWS: tuple[tuple[str, str], ...] = (
         "SELECT NULL AS thread FROM blobs b"
         " WHERE NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = b.sha256)",
     ),
+    ("the audit has words of a deleted thread", f"SELECT thread FROM audit {TELLS_OF_GONE}"),
     (
         "more was delivered than there is",
         "SELECT t.id AS thread FROM deliveries d JOIN threads t ON t.id = d.thread"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gateway.store.connection import Connection, Row
 from gateway.store.records import LossCause, StoreLoss
 from gateway.store.units.adapters import mark
+from gateway.store.units.audit import note_loss
 from gateway.store.units.rows import first, scalar
 
 _RESTORED = {"platform": "gateway", "name": "restored"}
@@ -22,6 +23,7 @@ def add_loss(
         "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
         {"cause": cause, "since": since, "now": now, "commits": commits},
     )
+    note_loss(connection, now, cause, commits)
 
 
 def mark_restored(connection: Connection, commits: int) -> None:

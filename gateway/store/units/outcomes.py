@@ -42,12 +42,16 @@ def reply_memos(acceptance: Acceptance, decision: MemoReply) -> AcceptedMessage:
     number = decision.delete
     deleted = None if number is None else memos.delete_memos(connection, person, number)
     found = memos.memos_of(connection, person)
+    if deleted:
+        acceptance.note("memory.deleted", object=str(number or "all"), outcome=f"{deleted} deleted")
     fact = MemosFound(memos=found, page=decision.page, deleted=deleted)
     return acceptance.reply_fact(fact, secret=True)
 
 
 def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
     """Refuse the message, and keep the code that its author is given."""
+    found = acceptance.met.thread
+    acceptance.note("message.refused", thread=found.id if found else "", outcome=decision.reason)
     accepted = acceptance.closed(
         "refused",
         reply=decision.reply,
@@ -56,6 +60,7 @@ def refuse(acceptance: Acceptance, decision: MessageRefusal) -> AcceptedMessage:
     )
     if decision.pair is not None:
         add_code(acceptance.connection, acceptance.message.author, decision.pair)
+        acceptance.note("pairing.code_given")
     return accepted
 
 
@@ -81,8 +86,10 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
         key = ConversationKey.local(acceptance.new.id)
     elif old is not None:
         _detach(acceptance.connection, old.id)
+        acceptance.note("thread.left", thread=old.id)
         stop = acceptance.request_stop(old.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
+    by = acceptance.message.author.id
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by=by)
     lane = old.id if old else thread.id
     inbox = acceptance.insert(lane, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
@@ -137,6 +144,7 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
     acceptance.connection.execute(
         "UPDATE threads SET state = 'working' WHERE id = :thread", {"thread": thread}
     )
+    acceptance.note("turn.retried", thread=thread, turn=row["id"])
     inbox = acceptance.insert(thread, "command", decision.reply)
     count_anew(acceptance.connection, thread, row["id"], inbox)
     return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
@@ -146,10 +154,11 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     """Delete the thread; its conversation goes on in a new one."""
     old, key = acceptance.met.thread, acceptance.message.key
     assert old is not None  # the judge forgets what is there
-    delete_thread(acceptance.connection, old.id, goes_on=True)
+    author = acceptance.message.author.id
+    delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key)
+    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by="")
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
     return replace(accepted, lane=old.id, forgotten=old.id)

@@ -10,6 +10,7 @@ from gateway.store.connection import Connection
 from gateway.store.decisions import PairingCode
 from gateway.store.records import PairedPerson
 from gateway.store.rulebook import CodeCheck
+from gateway.store.units.audit import note
 from gateway.store.units.rows import find_thread
 
 MAX_TRIES = 5
@@ -66,6 +67,7 @@ def redeem(
             break
     else:
         connection.execute("UPDATE pairing_codes SET tries = tries + 1")
+        note(connection, now, "pairing.code_refused")
         return None
     person = PairedPerson(id=row["person"], name=row["name"], paired_at=now)
     connection.execute("DELETE FROM pairing_codes WHERE person = :person", {"person": person.id})
@@ -75,12 +77,16 @@ def redeem(
         " SET name = excluded.name, paired_at = excluded.paired_at",
         {"person": person.id, "name": person.name, "now": now},
     )
+    note(connection, now, "pairing.let_in", object=person.id)
     return person
 
 
-def unpair(connection: Connection, person: str) -> bool:
+def unpair(connection: Connection, now: float, person: str) -> bool:
     """Shut the person out again; False if they were not let in."""
-    return connection.execute("DELETE FROM people WHERE person = :person", {"person": person}) > 0
+    out = connection.execute("DELETE FROM people WHERE person = :person", {"person": person}) > 0
+    if out:
+        note(connection, now, "pairing.removed", object=person)
+    return out
 
 
 def rate(
@@ -95,6 +101,8 @@ def rate(
         " SET thread = excluded.thread, good = excluded.good, at = excluded.at",
         {"part": part, "person": person, "thread": thread, "good": good, "now": now},
     )
+    outcome = "good" if good else "bad"
+    note(connection, now, "message.rated", thread=thread, person=person, outcome=outcome)
 
 
 def feedback(connection: Connection, thread: str) -> Mapping[str, int]:

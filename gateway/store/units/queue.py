@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.events import MessageWithdrawn, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.records import WaitingMessage
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 
@@ -48,6 +49,16 @@ def withdraw(
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
     event = MessageWithdrawn(thread=thread, inbox=inbox)
     return row["text"], list(add_events(connection, thread, [event], now))
+
+
+def withdraw_here(
+    connection: Connection, now: float, thread: str, inbox: int
+) -> tuple[str, list[SessionEvent]] | None:
+    """Withdraw a waiting message for the operator."""
+    taken = withdraw(connection, now, thread, inbox)
+    if taken is not None:
+        note(connection, now, "message.withdrawn", thread=thread, object=str(inbox))
+    return taken
 
 
 def put_first(connection: Connection, thread: str, inbox: int) -> None:

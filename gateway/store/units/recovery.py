@@ -9,6 +9,7 @@ from gateway.store.records import lane_groups_of
 from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
 from gateway.store.units import doubts
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
@@ -28,6 +29,7 @@ def recover(
 
     After a loss, park whatever is unfinished: it may have been done.
     """
+    note(connection, now, "gateway.started", person="", object=boot)
     if words.doubt is not None:
         doubts.park_unfinished(connection, now, boot, words.doubt)
         mark_told(connection)

@@ -13,6 +13,7 @@ from gateway.events import InputResolved, InputSupported, SessionEvent
 from gateway.store.connection import Connection
 from gateway.store.decisions import RequestAnswer, RequestSupport
 from gateway.store.records import Request, RequestState
+from gateway.store.units import audit
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
@@ -28,16 +29,10 @@ _ASK = """
      :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :quorum, :asked_at,
      :expires_at, :due_at, :taken)
 """
-_AUDIT = """
-    INSERT INTO audit (thread, at, person, what, request, kind, tool, arguments_hash, outcome,
-     place)
-    VALUES (:thread, :now, :person, :what, :request, :kind, :tool, :arguments_hash, :outcome,
-     :place)
-"""
 
 
-def ask(connection: Connection, request: Request, now: float) -> None:
-    """Note a new request."""
+def ask(connection: Connection, request: Request, now: float, *, shown: int = 0) -> None:
+    """Note a new request; the event `shown` has the call's arguments."""
     diff = request.diff
     parameters: dict[str, Any] = {
         "id": request.id,
@@ -63,7 +58,9 @@ def ask(connection: Connection, request: Request, now: float) -> None:
         "taken": request.awaited,
     }
     connection.execute(_ASK, parameters)
-    note(connection, request, "asked", now)
+    note(
+        connection, request, "asked", now, person="", agent="".join(request.agent[-1:]), shown=shown
+    )
 
 
 def resolve(
@@ -77,9 +74,9 @@ def resolve(
     request = existing_request(connection, decision.request)
     settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
     if decision.grant is not None:
-        grant(connection, request, decision.grant, author, now)
+        grant(connection, request, decision.grant, author, place, now)
     outcome = decision.outcome if request.kind == "approval" else ""
-    note(connection, request, "answered", now, person=author.id, outcome=outcome, place=place)
+    note(connection, request, "answered", now, person=author.id, outcome=outcome, place=str(place))
     event = resolved(request, decision.outcome, author.name)
     return request, add_events(connection, request.thread, [event], now)
 
@@ -108,7 +105,7 @@ def support(
         },
     )
     outcome = f"approved, {decision.approved} of {decision.quorum}"
-    note(connection, request, "supported", now, person=author.id, outcome=outcome, place=place)
+    note(connection, request, "supported", now, person=author.id, outcome=outcome, place=str(place))
     event = InputSupported(
         thread=request.thread,
         turn=request.turn,
@@ -141,7 +138,7 @@ def _closed(
 ) -> list[SessionEvent]:
     for request in requests:
         settle(connection, request, "closed", outcome, now)
-        note(connection, request, "closed", now, outcome=outcome)
+        note(connection, request, "closed", now, person="", outcome=outcome)
     return [resolved(request, outcome) for request in requests]
 
 
@@ -196,31 +193,12 @@ def settle(
 
 
 def note(
-    connection: Connection,
-    request: Request,
-    what: str,
-    now: float,
-    *,
-    person: str = "",
-    outcome: str = "",
-    place: ConversationKey | None = None,
+    connection: Connection, asked: Request, what: str, now: float, **columns: str | int
 ) -> None:
     """Add to the audit of a request."""
-    connection.execute(
-        _AUDIT,
-        {
-            "thread": request.thread,
-            "now": now,
-            "person": person,
-            "what": what,
-            "request": request.id,
-            "kind": request.kind,
-            "tool": request.tool,
-            "arguments_hash": request.arguments_hash,
-            "outcome": outcome,
-            "place": str(place or ""),
-        },
-    )
+    names = ("thread", "turn", "kind", "tool", "call", "arguments_hash")
+    of_request = {name: getattr(asked, name) for name in names}
+    audit.note(connection, now, what, **{**of_request, "request": asked.id, **columns})
 
 
 def resolved(request: Request, outcome: str, by: str = "") -> InputResolved:

@@ -7,11 +7,12 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gateway.conversation import Author, AuthorKind, ConversationKey, Quote
+from gateway.conversation import LOCAL_OPERATOR, Author, AuthorKind, ConversationKey, Quote
 from gateway.errors import NotFound
 from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row
 from gateway.store.decisions import NewThread
 from gateway.store.records import CallRow, OpenMessage, Request, Thread
+from gateway.store.units.audit import note
 from gateway.values import ArgumentDiff
 
 OPEN_STATUSES = "('running', 'paused', 'waiting')"
@@ -207,9 +208,17 @@ def find_thread(connection: Connection, thread: str) -> Thread:
 
 
 def create_thread(
-    connection: Connection, now: float, new: NewThread, *, key: ConversationKey, title: str = ""
+    connection: Connection,
+    now: float,
+    new: NewThread,
+    *,
+    key: ConversationKey,
+    title: str = "",
+    by: str = LOCAL_OPERATOR.id,
 ) -> Thread:
-    """Make a thread."""
+    """Make a thread; the audit has it if `by` names somebody."""
+    if by:
+        note(connection, now, "thread.created", thread=new.id, person=by, object=new.team)
     connection.execute(
         "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
         " updated_at) VALUES (:id, :key, :title, :team, :definition, :participants, :mode,"

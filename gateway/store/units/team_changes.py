@@ -9,6 +9,7 @@ from gateway.errors import LeaseLost
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.turn_records import Lease, Succession
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.requests import close
 from gateway.store.units.rows import first
@@ -34,6 +35,10 @@ def succeed(
     )
     if not changed:
         raise LeaseLost(lease.thread)
+    if succession.notice:
+        what = "thread.model_changed" if succession.own_models else "thread.team_changed"
+        place = {"thread": lease.thread, "turn": lease.turn, "person": ""}
+        note(connection, now, what, **place, object=succession.definition)
     events: list[SessionEvent] = []
     if succession.own_models:
         connection.execute("UPDATE threads SET model = '' WHERE id = :id", {"id": lease.thread})

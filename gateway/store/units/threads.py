@@ -11,6 +11,7 @@ from gateway.conversation import ConversationKey, Place, RecentMessage, place_ma
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.records import Thread, Wait
+from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 
@@ -18,7 +19,8 @@ THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
     UNION SELECT thread FROM turns WHERE author = :person
     UNION SELECT thread FROM requests WHERE answered_by = :person
-    UNION SELECT thread FROM audit WHERE person = :person
+    UNION SELECT thread FROM audit WHERE person = :person AND what NOT LIKE '%.%'
+     AND thread IN (SELECT id FROM threads)
 """
 """In which a person has written, asked or answered."""
 
@@ -46,6 +48,7 @@ def rename_thread(
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}
     )
+    note(connection, now, "thread.renamed", thread=thread)
     renamed = ThreadRenamed(thread=thread, title=title, given=True)
     return list(add_events(connection, thread, [renamed], now))
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from gateway.client import ThreadState
 from gateway.errors import LeaseLost
-from gateway.events import SessionEvent, TurnFinished
+from gateway.events import SessionEvent, ToolStarted, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
+from gateway.store.units import audit, usage
 from gateway.store.units import requests as asked
-from gateway.store.units import usage
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import first
 
@@ -25,6 +25,7 @@ class _TurnStatus(NamedTuple):
     delivered: int
     stop_requested: int
     reason: str
+    author: str
     last_seq: int
     asks: int
     waits: int
@@ -34,7 +35,7 @@ class _TurnStatus(NamedTuple):
 CALL_IS_OVER = "closed: the call that asked is over"
 
 _STANDS = """
-    SELECT u.delivered, u.stop_requested, u.reason, t.last_seq,
+    SELECT u.delivered, u.stop_requested, u.reason, u.author, t.last_seq,
      EXISTS (SELECT 1 FROM requests WHERE turn = u.id AND state = 'open'),
      EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued'),
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id)
@@ -68,10 +69,8 @@ def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate)
         record = replace(record, events=(*record.events, *closed))
     _save_state(connection, lease, record, stands)
     _keep_shown(connection, lease.thread, record, stands)
-    for call in record.calls:
-        _write_call(connection, lease, call, now)
-    for request in record.requests:
-        asked.ask(connection, request, now)
+    if record.calls or record.requests:
+        _write_calls(connection, lease, record, stands, now)
     if record.files_at is not None:
         connection.execute(
             "UPDATE threads SET files_at = :files_at WHERE id = :thread",
@@ -159,6 +158,23 @@ def _show(connection: Connection, thread: str, message: OpenMessage) -> None:
             "text": message.text,
         },
     )
+
+
+def _write_calls(
+    connection: Connection, lease: Lease, record: TurnUpdate, stands: _TurnStatus, now: float
+) -> None:
+    """Write the journal and new requests, with their audit."""
+    shown = {
+        event.call: seq
+        for seq, event in enumerate(record.events, stands.last_seq + 1)
+        if isinstance(event, ToolStarted)
+    }
+    for call in record.calls:
+        _write_call(connection, lease, call, now)
+        seq = shown.get(call.key, 0)
+        audit.note_call(connection, now, lease, call, person=stands.author, shown=seq)
+    for request in record.requests:
+        asked.ask(connection, request, now, shown=shown.get(request.call, 0))
 
 
 def _write_call(connection: Connection, lease: Lease, call: CallRow, now: float) -> None:

@@ -1,6 +1,7 @@
 """A changed config in a running gateway: checked whole, switched at once."""
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.audit import audit_lines
 from gateway.app.config_diff import changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.operator import reload
@@ -139,6 +141,15 @@ async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules
             '~ teams.solo.description = "" -> "Better"',
             "threads whose team goes on: 1",
         ]
+        [noted] = [
+            json.loads(line)
+            async for line in audit_lines(gateway.store)
+            if "config.reloaded" in line
+        ]
+        assert noted["actor"] == "local:operator"
+        assert noted["outcome"].split(", ") == [
+            *("models.m.provider", "routes[0].users", "teams.solo.description"),
+        ]
         assert (await gateway.accept(said("hello?"))).outcome == "refused"
         events = await turn(gateway, thread, "and you?")
         assert [notice.text for notice in of(Notice, events)] == [GOES_ON]
@@ -195,6 +206,8 @@ async def test_a_dry_run_changes_nothing(folder):
         assert '-> "parts:new"' in text
         thread = (await gateway.create_thread()).id
         assert of(MessageFinished, await turn(gateway, thread, "hi"))[0].text == "old"
+        lines = [line async for line in audit_lines(gateway.store)]
+        assert not any("config.reloaded" in line for line in lines)
 
 
 @pytest.mark.parametrize(

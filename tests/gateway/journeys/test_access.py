@@ -138,9 +138,13 @@ def test_the_first_route_for_place_and_person_says_team_mode_and_limits():
         person_parallel_turns=2,
     )
     limits = PersonLimits(parallel=2, turns=5)
-    assert found.judge(message(ALLOWED)) == Admission(team="second", mode="steer", limits=limits)
-    assert found.judge(message(OPERATOR)) == Admission(team="first")
-    assert found.judge(message(LOCAL_OPERATOR, key=ConversationKey.local("t"))) == Admission()
+    assert found.judge(message(ALLOWED)) == Admission(
+        team="second", mode="steer", limits=limits, rule="routes[1]"
+    )
+    assert found.judge(message(OPERATOR)) == Admission(team="first", rule="operators")
+    assert found.judge(message(LOCAL_OPERATOR, key=ConversationKey.local("t"))) == Admission(
+        rule="operators"
+    )
     assert found.judge(message(ALLOWED, key=ConversationKey.local("t"))) == Denial()
 
 

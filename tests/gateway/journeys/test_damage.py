@@ -260,7 +260,7 @@ async def test_only_an_unclean_end_has_the_store_checked(tmp_path, end):
         async with gateway:
             pass
     with closing(sqlite3.connect(folder / "parley.db")) as connection:
-        page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'audit'")
+        page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'supports'")
         root = page.fetchone()[0]
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     flip(folder / "parley.db", (root - 1) * 4096)
