@@ -29,6 +29,9 @@ COUNTED = 12
 TALLIED = 16
 """The first version that keeps figures over its rows."""
 
+SEARCHED = 17
+"""The first version that keeps an index of words."""
+
 LAST_UPGRADE = "b2c8c54"
 """The commit of Parley that upgrades what is older to BASE."""
 

@@ -40,6 +40,7 @@ from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
     BASE,
+    SEARCHED,
     TALLIED,
     VERSION,
     bring_up_to_date,
@@ -51,6 +52,7 @@ from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.units.counts import COUNTING_VIEWS
+from gateway.store.units.search_index import SEARCH_VIEWS
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -71,13 +73,7 @@ T = TypeVar("T")
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection that only reads, which threads may use in turn."""
     raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    raw.create_function("fold", 1, _fold, deterministic=True)
     return prepare(raw, "query_only = ON", "busy_timeout = 5000", f"cache_size = -{CACHE}")
-
-
-def _fold(text: str | None) -> str | None:
-    """Text as searches compare it."""
-    return None if text is None else text.casefold()
 
 
 class Readers:
@@ -188,12 +184,8 @@ class SqliteReader(ReadOperations):
             newest = max(self._steps, default=BASE)
             with closing(connect_to_read(path)) as raw:
                 version = known_version(raw.execute(VERSION).fetchone(), path, newest)
-                if 0 < version < TALLIED:
-                    raw.execute("PRAGMA query_only = OFF")
-                    for view in COUNTING_VIEWS:
-                        raw.execute(view)
-                    raw.execute("PRAGMA query_only = ON")
                 if version:
+                    _stand_in(raw, version)
                     return unit(SqliteConnection(raw))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)
@@ -386,6 +378,18 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         yield SqliteStore(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stand_in(raw: sqlite3.Connection, version: int) -> None:
+    """Give the reader of an earlier version's store the tables that it lacks."""
+    views = [
+        *(COUNTING_VIEWS if version < TALLIED else ()),
+        *(SEARCH_VIEWS if version < SEARCHED else ()),
+    ]
+    raw.execute("PRAGMA query_only = OFF")
+    for view in views:
+        raw.execute(view)
+    raw.execute("PRAGMA query_only = ON")
 
 
 def _unwritable(folder: Path, error: OSError) -> GatewayError:
