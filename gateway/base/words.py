@@ -35,8 +35,8 @@ def words_of(text: str) -> set[str]:
         elif word := chunk.strip(_MARKS):
             found.update(_pieces(word))
             if not word.isalnum():
-                for mark in _INSIDE.finditer(word, 1):
-                    found.update(_pieces(word[mark.end() :]))
+                ends = (mark.end() for mark in _INSIDE.finditer(word, 1))
+                found.update(*(_pieces(word[end:]) for end in ends if end < len(word)))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
@@ -133,14 +134,17 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
     }
     counted = connection.fetch(
         "SELECT thread, COUNT(*) AS n FROM inbox"
-        f" WHERE outcome = 'queued' AND thread IN {text} GROUP BY thread",
+        # By place, too: SQLite then takes the index of those that wait, not that of all.
+        f" WHERE outcome = 'queued' AND thread IN {text} GROUP BY thread, place",
         parameters,
     )
-    queued = {row["thread"]: row["n"] for row in counted}
+    queued = Counter[str]()
+    for row in counted:
+        queued[row["thread"]] += row["n"]
     return [
         replace(
             thread,
-            queued=queued.get(thread.id, 0),
+            queued=queued[thread.id],
             wait=(wait := waits.get(thread.id)),
             asks=wait.agent if wait else "",
         )
