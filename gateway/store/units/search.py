@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TypeAlias
 
-from gateway.store.connection import Connection, Parameters
-from gateway.store.units.rows import scalar
+from gateway.store.connection import Connection, Parameters, Row
+from gateway.store.units.rows import listed, scalar
 from gateway.store.units.search_index import indexed_thread
 
-RECENT = 1_000
+RECENT = 500
 """Threads used last, in which parts are also found inside of words."""
 FEW = 1_000
 """Hits that are looked at each; of more, the threads used last come first."""
 MANY = 20_000
-"""Hits that are collected; of more, each thread's list of words is read."""
+"""Hits that are collected; of more, the lists of words are read."""
+PAGE = 100
+"""Lists that are read at once."""
 
 OF_PLATFORM = "(:platform = '' OR t.key >= :platform || '/' AND t.key < :platform || '0')"
 
@@ -32,86 +34,97 @@ _HITS = (
     "SELECT h.thread FROM slices CROSS JOIN word_threads h WHERE h.slice = slices.n"
     " AND h.word >= :part{n} AND h.word < :part{n} || :beyond"
 )
-_LISTED = "instr((SELECT words FROM searched WHERE thread = t.id), :part{n}) > 0"
-_NEWEST = "ORDER BY t.updated_at DESC, t.rowid DESC"
 _BEYOND = "\U0010ffff"
 
 
-class FoundThread(NamedTuple):
-    """The place of a thread among all: when it was used last, and its row."""
-
-    updated_at: float
-    row: int
+_Found: TypeAlias = tuple[float, int]
+"""When a thread was used last, and its row."""
 
 
 def found_threads(
     connection: Connection, parts: Sequence[str], platform: str, most: int
-) -> list[FoundThread]:
-    """The threads used last that have all of the parts."""
-    parameters = {
-        **{f"part{n}": part for n, part in enumerate(parts)},
-        "beyond": _BEYOND,
-        "platform": platform,
-        "most": most,
-        "recent": RECENT,
-        "many": MANY,
-    }
+) -> list[int]:
+    """Rows of the threads that have all of the parts, those used last first."""
     # Texts come first: meanwhile their words may be moved to the index.
     found = {*islice(_in_texts(connection, parts, platform), most)}
-    found.update(_in_lists(connection, len(parts), parameters))
-    if len(found) < most:
-        found.update(_in_index(connection, len(parts), parameters))
-    return sorted(found, reverse=True)[:most]
+    if connection.fetch("SELECT 1 FROM searched LIMIT 1"):
+        found.update(islice(_in_lists(connection, parts, platform), most))
+        if len(found) < most:
+            found.update(islice(_in_index(connection, parts, platform, most), most))
+    return [row for _, row in sorted(found, reverse=True)[:most]]
 
 
-def _in_texts(connection: Connection, parts: Sequence[str], platform: str) -> Iterator[FoundThread]:
+def _in_texts(connection: Connection, parts: Sequence[str], platform: str) -> Iterator[_Found]:
     """Those of the threads that are not wholly in the index, newest first."""
     for row in connection.fetch(
-        "SELECT t.updated_at, t.rowid, t.id FROM unsearched u JOIN threads t ON t.id = u.thread"
-        f" WHERE {OF_PLATFORM} {_NEWEST}",
+        "SELECT t.updated_at, t.rowid, t.id FROM unsearched u CROSS JOIN threads t"
+        f" WHERE t.id = u.thread AND {OF_PLATFORM} ORDER BY +t.updated_at DESC, t.rowid DESC",
         {"platform": platform},
     ):
         known = indexed_thread(connection, row["id"])
         texts = [known.words, *(each["text"].casefold() for each in known.unread(connection))]
         if all(any(part in text for text in texts) for part in parts):
-            yield FoundThread(row["updated_at"], row["rowid"])
+            yield row["updated_at"], row["rowid"]
 
 
-def _in_lists(connection: Connection, parts: int, parameters: Parameters) -> Iterator[FoundThread]:
-    """Those of the threads used last of all."""
-    where = " AND ".join(_LISTED.format(n=n) for n in range(parts))
+def _in_lists(connection: Connection, parts: Sequence[str], platform: str) -> Iterator[_Found]:
+    """Those of the threads used last, newest first."""
     rows = connection.fetch(
-        "SELECT t.updated_at, t.rowid FROM (SELECT updated_at, rowid, id, key FROM threads t"
-        f" {_NEWEST} LIMIT :recent) t WHERE {OF_PLATFORM} AND {where} {_NEWEST} LIMIT :most",
-        parameters,
+        f"SELECT t.updated_at, t.rowid, t.number FROM threads t WHERE {_where(platform)}"
+        " ORDER BY t.updated_at DESC LIMIT :recent",
+        {"platform": platform, "recent": RECENT},
     )
-    return (FoundThread(*row) for row in rows)
+    return _having(connection, rows, parts)
 
 
-def _in_index(connection: Connection, parts: int, parameters: Parameters) -> Iterator[FoundThread]:
-    """Those of the threads in which each part begins a word."""
-    hits = [
-        scalar(
-            connection,
-            f"{_SLICES} SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS.format(n=n)}) LIMIT :many)",
-            parameters,
-        )
-        for n in range(parts)
-    ]
+def _in_index(
+    connection: Connection, parts: Sequence[str], platform: str, most: int
+) -> Iterator[_Found]:
+    """Those of the threads in which each part begins a word, newest first."""
+    names = {f"part{n}": part for n, part in enumerate(parts)}
+    parameters = {**names, "beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
+    hits = [_hits(connection, n, parameters) for n in range(len(parts))]
     if not all(hits):
         return iter(())
-    where = [
-        f"+t.number IN ({_HITS.format(n=n)})" if hits[n] < MANY else _LISTED.format(n=n)
-        for n in range(parts)
-    ]
-    source, newest, rarest = "threads t", _NEWEST, hits.index(min(hits))
+    rarest = hits.index(min(hits))
     if hits[rarest] <= FEW:
-        source = f"(SELECT DISTINCT thread FROM ({_HITS.format(n=rarest)})) f, threads t"
-        where = [_LISTED.format(n=n) for n in range(parts)]
-        where[rarest], newest = "t.number = f.thread", _NEWEST.replace("t.up", "+t.up")
+        source, where = (
+            f"({_HITS.format(n=rarest)}) f CROSS JOIN threads t",
+            ["t.number = f.thread"],
+        )
+        unsure, order = [part for part in parts if part != parts[rarest]], "+t.updated_at"
+    else:
+        sure = [n for n, found in enumerate(hits) if found < MANY]
+        source, where = "threads t", [f"+t.number IN ({_HITS.format(n=n)})" for n in sure]
+        unsure, order = [parts[n] for n in range(len(parts)) if n not in sure], "t.updated_at"
     rows = connection.fetch(
-        f"{_SLICES} SELECT t.updated_at, t.rowid FROM {source}"
-        f" WHERE {' AND '.join(where)} AND {OF_PLATFORM} {newest} LIMIT :most",
+        f"{_SLICES} SELECT DISTINCT t.updated_at, t.rowid, t.number FROM {source}"
+        f" WHERE {' AND '.join([*where, _where(platform)])}"
+        + ("" if unsure else f" ORDER BY {order} DESC, t.rowid DESC LIMIT :most"),
         parameters,
     )
-    return (FoundThread(*row) for row in rows)
+    return _having(connection, rows, unsure)
+
+
+def _where(platform: str) -> str:
+    """Without a platform, nothing is asked that an index of times does not know."""
+    return OF_PLATFORM if platform else "t.number IS NOT NULL"
+
+
+def _hits(connection: Connection, n: int, parameters: Parameters) -> int:
+    """Words of threads that begin with a part, as far as they are counted."""
+    query = f"SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS.format(n=n)}) LIMIT :many)"
+    return scalar(connection, f"{_SLICES} {query}", parameters) or 0
+
+
+def _having(connection: Connection, rows: Sequence[Row], parts: Sequence[str]) -> Iterator[_Found]:
+    """Those of the threads whose lists of words have the parts, newest first."""
+    newest = sorted(((row[0], row[1], row[2]) for row in rows), reverse=True)
+    for begin in range(0, len(newest), PAGE):
+        page = newest[begin : begin + PAGE]
+        names, numbers = listed("number", [number for _, _, number in page])
+        query = f"SELECT number, words FROM searched WHERE number IN {names}"
+        words = {row["number"]: row["words"] for row in connection.fetch(query, numbers)}
+        for updated_at, row, number in page:
+            if not parts or all(part in words.get(number, "") for part in parts):
+                yield updated_at, row

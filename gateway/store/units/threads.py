@@ -81,7 +81,7 @@ def threads(
     prefix = quote(platform, safe="")
     if parts := parts_of(search):
         found = found_threads(connection, parts, prefix, offset + limit)[offset:]
-        names, parameters = listed("row", [each.row for each in found])
+        names, parameters = listed("row", found)
         rows = connection.fetch(f"{THREADS} WHERE t.rowid IN {names}{_LAST_USED}", parameters)
     else:
         rows = connection.fetch(
