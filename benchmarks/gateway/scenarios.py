@@ -65,7 +65,7 @@ SEARCHES = {
 
 
 class Chatter:
-    """Texts with words as common as those of a language: the n-th a share of 1/n."""
+    """Texts with words as common as those of a language."""
 
     def __init__(self) -> None:
         self._chance = random.Random(23)
@@ -73,7 +73,7 @@ class Chatter:
         self._weights = [*accumulate(1 / (n + 2.7) ** 1.2 for n in range(60_000))]
 
     def said(self, n: int) -> str:
-        """The n-th text: sixteen words, an id in each tenth, and "begun" in the first ones."""
+        """The n-th text: sixteen words, and rare ones in some."""
         words = self._chance.choices(self._words, cum_weights=self._weights, k=16)
         more = [f"id{n:08}"] if n % 10 == 7 else []
         return " ".join([*words, *more, *(["begun"] if n < OLDEST else [])])
@@ -251,7 +251,7 @@ async def written(sizes: list[int]) -> Figures:
 
 
 async def figures(messages: int) -> Figures:
-    """Show the figures of a generated store of so many messages, and search it."""
+    """Show the figures of a generated store, and search it."""
     samples: Figures = {}
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))

@@ -1,4 +1,4 @@
-"""Words of a text, and parts of a search that are looked for in them.
+"""Words of a text, and parts of a search for them.
 
 A word stands between white space, brackets, quotes, commas and slashes, without marks at its ends.
 Behind a mark inside of it begins one more. The case does not count. Chinese and Japanese, which set
@@ -41,7 +41,7 @@ def words_of(text: str) -> set[str]:
 
 
 def parts_of(search: str) -> tuple[str, ...]:
-    """The parts of a search; each is the beginning of a word, or in one."""
+    """The parts of a search: beginnings of its words."""
     found: dict[str, None] = {}
     for chunk in _CHUNK.findall(search.casefold()):
         if _IS_DENSE.match(chunk):

@@ -90,7 +90,7 @@ class GatewayParts:
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
-    """Do some housekeeping so many seconds after the last time, even if that failed."""
+    """Do some housekeeping again and again, even if it fails."""
     while True:
         try:
             await work()
@@ -171,7 +171,7 @@ class Lifecycle:
         await self.retention.round(self._using.limits)
 
     async def index(self) -> None:
-        """Index new texts for searches, in a third of the time at most."""
+        """Index new texts, in a third of the time at most."""
         more = await self._store.unindexed()
         while more:
             began = time.monotonic()

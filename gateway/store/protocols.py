@@ -283,7 +283,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def index_words(self) -> bool:
-        """Add the words of some texts to the index; True if there are more."""
+        """Index the words of some texts; True if more are left."""
         ...
 
     async def marks(self, platform: str) -> Mapping[str, str]:

@@ -381,7 +381,7 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
 
 
 def _stand_in(raw: sqlite3.Connection, version: int) -> None:
-    """Give the reader of an earlier version's store the tables that it lacks."""
+    """Give an earlier version's store, when read, the tables it lacks."""
     views = [
         *(COUNTING_VIEWS if version < TALLIED else ()),
         *(SEARCH_VIEWS if version < SEARCHED else ()),

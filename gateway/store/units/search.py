@@ -44,7 +44,7 @@ _Found: TypeAlias = tuple[float, int]
 def found_threads(
     connection: Connection, parts: Sequence[str], platform: str, most: int
 ) -> list[int]:
-    """Rows of the threads that have all of the parts, those used last first."""
+    """Rows of the threads with all parts, the last used first."""
     # Texts come first: meanwhile their words may be moved to the index.
     found = {*islice(_in_texts(connection, parts, platform), most)}
     if connection.fetch("SELECT 1 FROM searched LIMIT 1"):
@@ -55,7 +55,7 @@ def found_threads(
 
 
 def _in_texts(connection: Connection, parts: Sequence[str], platform: str) -> Iterator[_Found]:
-    """Those of the threads that are not wholly in the index, newest first."""
+    """Those that are not wholly in the index, newest first."""
     for row in connection.fetch(
         "SELECT t.updated_at, t.rowid, t.id FROM unsearched u CROSS JOIN threads t"
         f" WHERE t.id = u.thread AND {OF_PLATFORM} ORDER BY +t.updated_at DESC, t.rowid DESC",
@@ -80,7 +80,7 @@ def _in_lists(connection: Connection, parts: Sequence[str], platform: str) -> It
 def _in_index(
     connection: Connection, parts: Sequence[str], platform: str, most: int
 ) -> Iterator[_Found]:
-    """Those of the threads in which each part begins a word, newest first."""
+    """Those in which each part begins a word, newest first."""
     names = {f"part{n}": part for n, part in enumerate(parts)}
     parameters = {**names, "beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
     hits = [_hits(connection, n, parameters) for n in range(len(parts))]
@@ -107,18 +107,18 @@ def _in_index(
 
 
 def _where(platform: str) -> str:
-    """Without a platform, nothing is asked that an index of times does not know."""
+    """Threads of the platform; else of all, as the index knows them."""
     return OF_PLATFORM if platform else "t.number IS NOT NULL"
 
 
 def _hits(connection: Connection, n: int, parameters: Parameters) -> int:
-    """Words of threads that begin with a part, as far as they are counted."""
+    """Number of threads' words that begin so, at most MANY."""
     query = f"SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS.format(n=n)}) LIMIT :many)"
     return scalar(connection, f"{_SLICES} {query}", parameters) or 0
 
 
 def _having(connection: Connection, rows: Sequence[Row], parts: Sequence[str]) -> Iterator[_Found]:
-    """Those of the threads whose lists of words have the parts, newest first."""
+    """Those whose lists of words have the parts, newest first."""
     newest = sorted(((row[0], row[1], row[2]) for row in rows), reverse=True)
     for begin in range(0, len(newest), PAGE):
         page = newest[begin : begin + PAGE]

@@ -1,4 +1,4 @@
-"""The unit of work that adds words of new texts to the search index.
+"""Units of work that keep an index of words for searches.
 
 It is done some time after the texts: they are looked into until then. A thread whose title or text
 changes leaves the index in the same commit, and is added anew.
@@ -93,7 +93,7 @@ def index_anew(connection: Connection) -> None:
 
 
 def index_words(connection: Connection) -> bool:
-    """Add the words of some texts to the index; True if there are more."""
+    """Index the words of some texts; True if more are left."""
     added: list[dict[str, int | str]] = []
     left = TEXTS
     query = "SELECT thread FROM unsearched ORDER BY rowid LIMIT :most"

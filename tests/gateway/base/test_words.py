@@ -1,4 +1,4 @@
-"""Words of a text, and the parts of a search that meet them."""
+"""Words of a text, and parts of a search."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def steps_of(path: Path, words: str) -> int:
 
 
 def talk(path: Path, texts: int) -> None:
-    """Give 200 threads so many texts each, of the same words and one of its own."""
+    """Give 200 threads so many texts each, with one own word."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executemany(
             "INSERT INTO threads (id, key, team, definition, created_at, updated_at)"
