@@ -89,7 +89,7 @@ def _in_index(
     rarest = hits.index(min(hits))
     if hits[rarest] <= FEW:
         source, where = (
-            f"({_HITS.format(n=rarest)}) f CROSS JOIN threads t",
+            f"(SELECT DISTINCT thread FROM ({_HITS.format(n=rarest)})) f CROSS JOIN threads t",
             ["t.number = f.thread"],
         )
         unsure, order = [part for part in parts if part != parts[rarest]], "+t.updated_at"
@@ -98,7 +98,7 @@ def _in_index(
         source, where = "threads t", [f"+t.number IN ({_HITS.format(n=n)})" for n in sure]
         unsure, order = [parts[n] for n in range(len(parts)) if n not in sure], "t.updated_at"
     rows = connection.fetch(
-        f"{_SLICES} SELECT DISTINCT t.updated_at, t.rowid, t.number FROM {source}"
+        f"{_SLICES} SELECT t.updated_at, t.rowid, t.number FROM {source}"
         f" WHERE {' AND '.join([*where, _where(platform)])}"
         + ("" if unsure else f" ORDER BY {order} DESC, t.rowid DESC LIMIT :most"),
         parameters,
