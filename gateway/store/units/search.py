@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from gateway.store.connection import Connection, Parameters, Row
+from gateway.store.connection import Connection, Row
 from gateway.store.units.rows import listed, scalar
 from gateway.store.units.search_index import indexed_thread
 
@@ -81,26 +81,22 @@ def _in_index(
     connection: Connection, parts: Sequence[str], platform: str, most: int
 ) -> Iterator[_Found]:
     """Those in which each part begins a word, newest first."""
-    names = {f"part{n}": part for n, part in enumerate(parts)}
-    parameters = {**names, "beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
-    hits = [_hits(connection, n, parameters) for n in range(len(parts))]
-    if not all(hits):
-        return iter(())
-    rarest = hits.index(min(hits))
-    if hits[rarest] <= FEW:
-        source, where = (
-            f"(SELECT DISTINCT thread FROM ({_HITS.format(n=rarest)})) f CROSS JOIN threads t",
-            ["t.number = f.thread"],
-        )
-        unsure, order = [part for part in parts if part != parts[rarest]], "+t.updated_at"
-    else:
-        sure = [n for n, found in enumerate(hits) if found < MANY]
-        source, where = "threads t", [f"+t.number IN ({_HITS.format(n=n)})" for n in sure]
-        unsure, order = [parts[n] for n in range(len(parts)) if n not in sure], "t.updated_at"
+    numbers = range(len(parts))
+    parameters = {f"part{n}": parts[n] for n in numbers}
+    parameters |= {"beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
+    counted = f"{_SLICES} SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS}) LIMIT :many)"
+    hits = [scalar(connection, counted.format(n=n), parameters) for n in numbers]
+    source, order, limit, many = "threads t", "t.updated_at", "LIMIT :most", MANY
+    if min(hits) <= FEW:
+        few = f"SELECT DISTINCT thread AS number FROM ({_HITS.format(n=hits.index(min(hits)))})"
+        source, order, many = f"({few}) CROSS JOIN threads t USING (number)", "+t.updated_at", FEW
+    where = [f"+t.number IN ({_HITS.format(n=n)})" for n in numbers if hits[n] < many]
+    if unsure := [parts[n] for n in numbers if hits[n] >= many]:
+        limit = ""
     rows = connection.fetch(
         f"{_SLICES} SELECT t.updated_at, t.rowid, t.number FROM {source}"
         f" WHERE {' AND '.join([*where, _where(platform)])}"
-        + ("" if unsure else f" ORDER BY {order} DESC, t.rowid DESC LIMIT :most"),
+        f" ORDER BY {order} DESC, t.rowid DESC {limit}",
         parameters,
     )
     return _having(connection, rows, unsure)
@@ -109,12 +105,6 @@ def _in_index(
 def _where(platform: str) -> str:
     """Threads of the platform; else of all, as the index knows them."""
     return OF_PLATFORM if platform else "t.number IS NOT NULL"
-
-
-def _hits(connection: Connection, n: int, parameters: Parameters) -> int:
-    """Number of threads' words that begin so, at most MANY."""
-    query = f"SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS.format(n=n)}) LIMIT :many)"
-    return scalar(connection, f"{_SLICES} {query}", parameters) or 0
 
 
 def _having(connection: Connection, rows: Sequence[Row], parts: Sequence[str]) -> Iterator[_Found]:

@@ -45,7 +45,8 @@ _SAID = """
     SELECT title AS text, -1 AS inbox, -1 AS seq FROM threads WHERE id = :thread AND :inbox < 0
     UNION ALL SELECT * FROM (SELECT text, id, -1 FROM inbox
      WHERE thread = :thread AND id > :inbox AND text <> '' ORDER BY id LIMIT :most)
-    UNION ALL SELECT * FROM (SELECT json_extract(body, '$.text'), -1, seq FROM events
+    UNION ALL SELECT * FROM (SELECT CASE WHEN json_valid(body)
+      THEN COALESCE(json_extract(body, '$.text'), '') ELSE '' END, -1, seq FROM events
      WHERE thread = :thread AND seq > :seq AND kind = 'message_finished' ORDER BY seq LIMIT :most)
 """
 _KEEP = """

@@ -179,6 +179,16 @@ async def test_a_long_thread_is_indexed_in_portions(tmp_path):
         assert await store.read(broken_laws) == []
 
 
+async def test_an_unreadable_event_keeps_no_other_text_from_being_found(tmp_path):
+    store = await filled(tmp_path)
+    async with store.own():
+        damaged = "UPDATE events SET body = 'no JSON' WHERE thread = 't1'"
+        await store.write(lambda connection: connection.execute(damaged))
+        assert await found(store, "failed") == "t4 t1"
+        await index(store)
+        assert await found(store, "failed") == "t4 t1"
+
+
 async def rename(store: SqliteStore) -> None:
     await store.rename_thread("t1", "Another")
 
