@@ -22,7 +22,6 @@ SEARCH_VIEWS = (
     "CREATE TEMP VIEW unsearched AS SELECT id AS thread FROM threads",
     "CREATE TEMP VIEW searched AS SELECT 0 AS number, '' AS thread, 0 AS inbox, 0 AS seq,"
     " '' AS words WHERE FALSE",
-    "CREATE TEMP VIEW word_threads AS SELECT 0 AS slice, '' AS word, 0 AS thread WHERE FALSE",
 )
 """Stand-ins for the index in a store that has none yet: all texts are looked into."""
 SLICE = 128
@@ -48,6 +47,10 @@ _SAID = """
     UNION ALL SELECT * FROM (SELECT CASE WHEN json_valid(body)
       THEN COALESCE(json_extract(body, '$.text'), '') ELSE '' END, -1, seq FROM events
      WHERE thread = :thread AND seq > :seq AND kind = 'message_finished' ORDER BY seq LIMIT :most)
+"""
+_NUMBER = """
+    UPDATE threads SET number = COALESCE(number, (SELECT MAX(number) + 1 FROM threads), 1)
+    WHERE id = :thread RETURNING number
 """
 _KEEP = """
     INSERT INTO searched (number, thread, inbox, seq, words)
@@ -117,7 +120,7 @@ def _add(
     """Go on behind these texts; rows of the thread's new words."""
     words: list[str] = json.loads(known.words)
     new = words_of("\n".join(row["text"] for row in texts)).difference(words)
-    number = _number(connection, known.thread)
+    number: int = scalar(connection, _NUMBER, {"thread": known.thread})
     connection.execute(
         _KEEP,
         {
@@ -129,16 +132,3 @@ def _add(
         },
     )
     return ({"slice": number // SLICE, "word": word, "thread": number} for word in new)
-
-
-def _number(connection: Connection, thread: str) -> int:
-    of_thread = {"thread": thread}
-    number = scalar(connection, "SELECT number FROM threads WHERE id = :thread", of_thread)
-    if number is not None:
-        return number
-    connection.execute(
-        "UPDATE threads SET number = COALESCE((SELECT MAX(number) FROM threads), 0) + 1"
-        " WHERE id = :thread",
-        of_thread,
-    )
-    return _number(connection, thread)
