@@ -157,7 +157,7 @@ class Client(Protocol):
     async def threads(
         self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
-        """The threads, last used first; `search` looks in titles and texts.
+        """The threads, last used first; `search` has words of them.
 
         All platforms' unless one is named: LOCAL for the terminal's own.
         """

@@ -401,7 +401,7 @@ class Gateway:
     async def threads(
         self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[ThreadInfo]:
-        """Threads, the last used first; `search` looks into titles and texts."""
+        """Threads, the last used first; `search` has words of them."""
         found = await self._store.threads(
             search=search, platform=platform, limit=limit, offset=offset
         )

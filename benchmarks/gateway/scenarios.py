@@ -10,13 +10,14 @@ import gc
 import json
 import logging
 import os
+import random
 import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing, nullcontext
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,7 +41,7 @@ GENERATED = (
     " SELECT 'u' || i, 't' || (i / 50), i % 50 + 1, 'done', '', i FROM s",
     f"{_MANY.format(':messages')} INTO inbox (conversation, thread, turn, kind, outcome, author,"
     " author_name, text, received_at) SELECT '', 't' || (i / 50), 'u' || i, 'message', 'turn',"
-    " 'slack:T1:' || (i % 3000), 'Ann', 'A question.', i FROM s",
+    " 'slack:T1:' || (i % 3000), 'Ann', said(i), i FROM s",
     f"{_MANY.format(':messages')} INTO outbox (key, thread, place, item, n, seq, status, first_at,"
     " at) SELECT 'k' || i, 't' || (i / 50), '', 'i', 0, i, 'delivered', i, i FROM s",
     f"{_MANY.format(':messages')} INTO usage SELECT 't' || (i / 50), 'u' || i, 'gpt', '', 'solo',"
@@ -49,6 +50,34 @@ GENERATED = (
     " returned, newest) SELECT 'slack', 'T1', 'slack/T1/C1/' || i || '/', 1, 1, 2, 3, 4 FROM s",
 )
 """Statements that fill a store after a long pause: fifty messages and turns in each thread."""
+OLDEST = 200_000
+"""Messages that have a word which was used in them alone."""
+
+
+SEARCHES = {
+    "a word of every thread": "w0",
+    "a word of some threads": "w20000",
+    "two words": "w3000 w4000",
+    "a word of one thread": "id00000777",
+    "a word of the oldest threads": "begun",
+    "three letters": "w12",
+    "no word": "nowhere",
+}
+
+
+class Chatter:
+    """Texts with words as common as those of a language."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(23)
+        self._words = [f"w{n}" for n in range(60_000)]
+        self._weights = [*accumulate(1 / (n + 2.7) ** 1.2 for n in range(60_000))]
+
+    def said(self, n: int) -> str:
+        """The n-th text: sixteen words, and rare ones in some."""
+        words = self._chance.choices(self._words, cum_weights=self._weights, k=16)
+        more = [f"id{n:08}"] if n % 10 == 7 else []
+        return " ".join([*words, *more, *(["begun"] if n < OLDEST else [])])
 
 
 @asynccontextmanager
@@ -250,7 +279,7 @@ async def written(sizes: list[int]) -> Figures:
 
 
 async def figures(messages: int) -> Figures:
-    """Show the figures of a generated store of so many messages."""
+    """Show the figures of a generated store, and search it."""
     samples: Figures = {}
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
@@ -258,8 +287,12 @@ async def figures(messages: int) -> Figures:
             pass
         with closing(sqlite3.connect(store.path)) as connection, connection:
             connection.execute("PRAGMA foreign_keys = OFF")
+            connection.create_function("said", 1, Chatter().said)
             for statement in GENERATED:
                 connection.execute(statement, {"messages": messages, "threads": messages // 50})
+        async with store.own():
+            while await store.index_words():
+                pass
         async with Gateway(store, OneTeam(lambda: solo(DoNothing()))) as gateway:
             for _ in range(20):
                 start = time.perf_counter()
@@ -268,6 +301,11 @@ async def figures(messages: int) -> Figures:
                 metrics_page(gateway.vitals, status, store.folder, None)
                 samples.setdefault("status", []).append(seen - start)
                 samples.setdefault("scrape", []).append(time.perf_counter() - start)
+            for what, words in SEARCHES.items():
+                for _ in range(20):
+                    start = time.perf_counter()
+                    await gateway.threads(search=words)
+                    samples.setdefault(f"search, {what},", []).append(time.perf_counter() - start)
     return samples
 
 

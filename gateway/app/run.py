@@ -83,7 +83,7 @@ async def _thread(client: Client, task: Task) -> ThreadInfo:
         return await client.create_thread(team=task.team)
     with suppress(NotFound):
         return await client.thread(task.session)
-    found = await client.threads(search=task.session)
+    found = await client.threads(search=task.session, limit=1000)
     named = [thread for thread in found if thread.title == task.session]
     if named:
         return named[0]

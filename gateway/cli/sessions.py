@@ -22,7 +22,7 @@ def sessions() -> None:
 
 @sessions.command(name="list")
 @config_option
-@click.option("--search", default="", metavar="TEXT", help="Only threads with this text.")
+@click.option("--search", default="", metavar="TEXT", help="Only threads with all of these words.")
 @click.option(
     "--platform",
     default="",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from gateway.base.calendar import local_time
@@ -28,6 +29,8 @@ LOG = logging.getLogger("gateway")
 
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""
+INDEX_EVERY = 15.0
+"""Seconds between two rounds of indexing new texts for searches."""
 
 RECOVERY = RecoveryWords(
     interrupted="The answer was interrupted. It continues from where it stopped.",
@@ -86,6 +89,18 @@ class GatewayParts:
     vitals: Metrics
 
 
+async def _repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
+    """Do some housekeeping again and again, even if it fails."""
+    while True:
+        try:
+            await work()
+        except GatewayError as error:
+            LOG.warning("%s failed, and is tried again: %s", what, error)
+        except Exception:  # the turns must not end with it
+            LOG.exception("%s failed, and is tried again", what)
+        await asyncio.sleep(every)
+
+
 class Lifecycle:
     """Lanes of one gateway, and tasks beside them, in the run `boot`."""
 
@@ -140,28 +155,28 @@ class Lifecycle:
     async def work(self) -> None:
         """Run the lanes, and whatever else is to be done, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_tidy(), name="gateway upkeep")
+            group.create_task(_repeat(self.tidy, "tidying up", TIDY_EVERY), name="gateway upkeep")
+            group.create_task(
+                _repeat(self.index, "indexing texts", INDEX_EVERY), name="gateway index"
+            )
             group.create_task(self.deadlines.run(), name="gateway deadlines")
             group.create_task(self._sessions.closing.run(), name="gateway closing")
             serving = self._dispatcher.serve(self._sessions.drain)
             group.create_task(serving, name="gateway dispatcher")
-
-    async def _keep_tidy(self) -> None:
-        """Tidy up once a minute, whether or not it fails."""
-        while True:
-            try:
-                await self.tidy()
-            except GatewayError as error:
-                LOG.warning("tidying up failed, and is tried again: %s", error)
-            except Exception:  # the turns must not end with it
-                LOG.exception("tidying up failed, and is tried again")
-            await asyncio.sleep(TIDY_EVERY)
 
     async def tidy(self) -> None:
         """Let go of what was not used for long."""
         self._sessions.evict(self._using.limits.idle)
         await self._store.keep_time(self._trust.known())
         await self.retention.round(self._using.limits)
+
+    async def index(self) -> None:
+        """Index new texts, in a third of the time at most."""
+        more = await self._store.unindexed()
+        while more:
+            began = time.monotonic()
+            more = await self._store.index_words()
+            await asyncio.sleep(2 * (time.monotonic() - began))
 
     async def _settle_due(self) -> float | None:
         """Expire and remind of requests; returns the next due time."""

@@ -2,8 +2,8 @@
 
 A unit is a plain function of a `Connection`, run by a driver in one transaction. Statements take
 named parameters alone (`:name`) and keep to what SQLite and PostgreSQL both understand; of
-functions, a driver's database must know `fold` (text as searches compare it), `instr`,
-`json_extract` and `json_group_array`, and of columns `rowid` (the order in which rows were added).
+functions, a driver's database must know `instr`, `json_array_length`, `json_extract`,
+`json_group_array` and `json_valid`, and of columns `rowid` (the order in which rows were added).
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from gateway.store.units import (
     queue,
     recovery,
     rows,
+    search_index,
     team_changes,
     turns,
     usage,
@@ -141,6 +142,7 @@ class ReadOperations(ABC):
     counts = _reads_at(count_units.counts)
     known_time = _reads(clock_units.known_time)
     retention_pause = _reads(deletion.retention_pause)
+    unindexed = _reads(search_index.unindexed)
     spent = _reads(usage.spent)
     memos = _reads(memos.memos)
     undelivered_threads = _reads(outbox.undelivered_threads)
@@ -170,6 +172,7 @@ class WriteOperations(ReadOperations):
     add_gaps = _writes(gaps.add_gaps)
     finish_page = _writes(gaps.finish_page)
     keep_time = _writes(clock_units.keep_time)
+    index_words = _writes(search_index.index_words)
     rate = _writes_at(people_units.rate)
     redeem = _writes_at(people_units.redeem)
     unpair = _writes_at(people_units.unpair)

@@ -70,9 +70,9 @@ class SessionReader(Protocol):
     async def threads(
         self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0
     ) -> list[Thread]:
-        """Threads, the last used first; `search` looks into titles and texts.
+        """Threads, the last used first, each with what it waits for.
 
-        Each with what it waits for.
+        `search` looks for parts of words in titles and texts; each of them is in the thread.
         """
         ...
 
@@ -166,6 +166,10 @@ class SessionReader(Protocol):
 
         In one of an earlier version that is the newest thread's, or `now`.
         """
+        ...
+
+    async def unindexed(self) -> bool:
+        """True if there are texts whose words are not in the index."""
         ...
 
     async def retention_pause(self) -> RetentionPause | None:
@@ -298,6 +302,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
     async def keep_time(self, known: KnownTime) -> None:
         """Keep the time of day for the next process."""
+        ...
+
+    async def index_words(self) -> bool:
+        """Index the words of some texts; True if more are left."""
         ...
 
     async def marks(self, platform: str) -> Mapping[str, str]:

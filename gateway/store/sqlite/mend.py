@@ -16,6 +16,7 @@ from gateway.store.units.audit import FORGET_GONE
 from gateway.store.units.counts import count_anew
 from gateway.store.units.invariants import is_event
 from gateway.store.units.rows import OPEN_STATUSES
+from gateway.store.units.search_index import index_anew
 
 LOST = "Something that stood here was lost to damage."
 """The text in the place of a lost event."""
@@ -38,6 +39,7 @@ def mend(raw: sqlite3.Connection) -> list[StoreFault]:
     for statement in _SETTLE:
         connection.execute(statement)
     count_anew(connection)
+    index_anew(connection)
     return [StoreFault(thread=thread, text=text) for thread in faults for text in faults[thread]]
 
 

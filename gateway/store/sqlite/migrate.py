@@ -31,6 +31,8 @@ TALLIED = 16
 
 AUDITED = 17
 """The first version whose audit has more than requests and grants."""
+SEARCHED = 18
+"""The first version that keeps an index of words."""
 
 LAST_UPGRADE = "b2c8c54"
 """The commit of Parley that upgrades what is older to BASE."""

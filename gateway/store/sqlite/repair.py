@@ -23,6 +23,7 @@ from gateway.store.sqlite.migrate import bring_up_to_date, migrations
 from gateway.store.sqlite.orphans import rows_of_orphans
 from gateway.store.sqlite.salvage import Salvage, SavedRow, Table
 from gateway.store.sqlite.writer import prepare, translate
+from gateway.store.units.search_index import INDEX_TABLES
 from gateway.values import value
 
 HEADER = b"SQLite format 3\0"
@@ -188,6 +189,7 @@ def _put_schema(damaged: Path, model: Path) -> None:
 def _tables(source: sqlite3.Connection, target: sqlite3.Connection) -> Iterator[Table]:
     names = target.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        f" AND name NOT IN {INDEX_TABLES}"
     ).fetchall()
     for name, sql in names:
         info = target.execute("SELECT * FROM pragma_table_info(?)", (name,)).fetchall()

@@ -41,6 +41,7 @@ from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
     AUDITED,
     BASE,
+    SEARCHED,
     TALLIED,
     VERSION,
     bring_up_to_date,
@@ -54,6 +55,7 @@ from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, sta
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
 from gateway.store.units.audit import AUDIT_VIEW
 from gateway.store.units.counts import COUNTING_VIEWS
+from gateway.store.units.search_index import SEARCH_VIEWS
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -76,13 +78,7 @@ T = TypeVar("T")
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection that only reads, which threads may use in turn."""
     raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    raw.create_function("fold", 1, _fold, deterministic=True)
     return prepare(raw, "query_only = ON", "busy_timeout = 5000", f"cache_size = -{CACHE}")
-
-
-def _fold(text: str | None) -> str | None:
-    """Text as searches compare it."""
-    return None if text is None else text.casefold()
 
 
 class Readers:
@@ -193,12 +189,8 @@ class SqliteReader(ReadOperations):
             newest = max(self._steps, default=BASE)
             with closing(connect_to_read(path)) as raw:
                 version = known_version(raw.execute(VERSION).fetchone(), path, newest)
-                if 0 < version < AUDITED:
-                    raw.execute("PRAGMA query_only = OFF")
-                    for view in (AUDIT_VIEW, *(COUNTING_VIEWS if version < TALLIED else ())):
-                        raw.execute(view)
-                    raw.execute("PRAGMA query_only = ON")
                 if version:
+                    _stand_in(raw, version)
                     return unit(SqliteConnection(raw))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)
@@ -396,6 +388,19 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         yield SqliteStore(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stand_in(raw: sqlite3.Connection, version: int) -> None:
+    """Give an earlier version's store, when read, the tables it lacks."""
+    views = [
+        *(COUNTING_VIEWS if version < TALLIED else ()),
+        *((AUDIT_VIEW,) if version < AUDITED else ()),
+        *(SEARCH_VIEWS if version < SEARCHED else ()),
+    ]
+    raw.execute("PRAGMA query_only = OFF")
+    for view in views:
+        raw.execute(view)
+    raw.execute("PRAGMA query_only = ON")
 
 
 def _unwritable(folder: Path, error: OSError) -> GatewayError:

@@ -11,6 +11,7 @@ from gateway.store.units.audit import TELLS_OF_GONE
 from gateway.store.units.copies import broken_promises
 from gateway.store.units.counts import FALSE_COUNT
 from gateway.store.units.rows import OPEN_STATUSES
+from gateway.store.units.search_index import FALSE_INDEX
 
 PAGE = 1000
 """Rows that are read at once."""
@@ -24,6 +25,7 @@ _LAWS: tuple[tuple[str, str], ...] = (
         " OR e.first <> 1",
     ),
     ("a kept figure is not the number of rows", FALSE_COUNT),
+    ("its words are not all found, or others are", FALSE_INDEX),
     (
         "its turns have a gap",
         "SELECT thread FROM turns GROUP BY thread HAVING COUNT(*) <> MAX(n) OR MIN(n) <> 1",

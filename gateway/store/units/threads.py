@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
+from gateway.base.words import parts_of
 from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
@@ -14,6 +16,7 @@ from gateway.store.records import Thread, Wait
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
+from gateway.store.units.search import OF_PLATFORM, found_threads
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
@@ -53,6 +56,8 @@ def rename_thread(
     return list(add_events(connection, thread, [renamed], now))
 
 
+_LAST_USED = " ORDER BY t.updated_at DESC, t.rowid DESC"
+
 LATELY = 5_000
 """Messages that are looked through for the names of approvers."""
 
@@ -74,22 +79,18 @@ def threads(
 ) -> list[Thread]:
     """Threads, the last used first, each with what it waits for.
 
-    `search` looks into titles and texts.
+    `search`: each of its parts is in a word of the thread's title or texts.
     """
-    rows = connection.fetch(
-        f"{THREADS} WHERE (:platform = '' OR key >= :platform || '/' AND key < :platform || '0')"
-        " AND (:search = '' OR instr(fold(title), :search) > 0"
-        " OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND instr(fold(text), :search) > 0)"
-        " OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'"
-        " AND instr(fold(json_extract(body, '$.text')), :search) > 0))"
-        " ORDER BY updated_at DESC, rowid DESC LIMIT :limit OFFSET :offset",
-        {
-            "search": search.casefold(),
-            "platform": quote(platform, safe=""),
-            "limit": limit,
-            "offset": offset,
-        },
-    )
+    prefix = quote(platform, safe="")
+    if parts := parts_of(search):
+        found = found_threads(connection, parts, prefix, offset + limit)[offset:]
+        names, parameters = listed("row", found)
+        rows = connection.fetch(f"{THREADS} WHERE t.rowid IN {names}{_LAST_USED}", parameters)
+    else:
+        rows = connection.fetch(
+            f"{THREADS} WHERE {OF_PLATFORM}{_LAST_USED} LIMIT :limit OFFSET :offset",
+            {"platform": prefix, "limit": limit, "offset": offset},
+        )
     return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
 
 
@@ -136,14 +137,17 @@ def _with_waits(connection: Connection, found: list[Thread]) -> list[Thread]:
     }
     counted = connection.fetch(
         "SELECT thread, COUNT(*) AS n FROM inbox"
-        f" WHERE outcome = 'queued' AND thread IN {text} GROUP BY thread",
+        # By place, too: SQLite then takes the index of those that wait, not that of all.
+        f" WHERE outcome = 'queued' AND thread IN {text} GROUP BY thread, place",
         parameters,
     )
-    queued = {row["thread"]: row["n"] for row in counted}
+    queued = Counter[str]()
+    for row in counted:
+        queued[row["thread"]] += row["n"]
     return [
         replace(
             thread,
-            queued=queued.get(thread.id, 0),
+            queued=queued[thread.id],
             wait=(wait := waits.get(thread.id)),
             asks=wait.agent if wait else "",
         )

@@ -189,7 +189,10 @@ async def test_a_store_whose_schema_is_lost_is_read_with_that_of_a_new_one(folde
     done = await SqliteStore(folder).repair()
     assert await sound(done.path, tmp_path / "new") == []
     assert rows(done.path, "events") == original["events"]
-    assert rows(done.path, "threads") == original["threads"]
+    # The last column is the number in the index of words, which is made anew.
+    assert {row[:-1] for row in rows(done.path, "threads")} == {
+        row[:-1] for row in original["threads"]
+    }
 
 
 async def test_a_file_that_is_no_database_is_no_store_to_repair(tmp_path):

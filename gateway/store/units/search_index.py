@@ -1,0 +1,134 @@
+"""Units of work that keep an index of words for searches.
+
+It is done some time after the texts: they are looked into until then. A thread whose title or text
+changes leaves the index in the same commit, and is added anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from gateway.base.words import words_of
+from gateway.store.connection import Connection, Row
+from gateway.store.units.rows import scalar
+
+TEXTS = 400
+"""Texts whose words are added at once."""
+INDEX_TABLES = "('word_threads', 'searched', 'unsearched')"
+SEARCH_VIEWS = (
+    "CREATE TEMP VIEW unsearched AS SELECT id AS thread FROM threads",
+    "CREATE TEMP VIEW searched AS SELECT 0 AS number, '' AS thread, 0 AS inbox, 0 AS seq,"
+    " '' AS words WHERE FALSE",
+)
+"""Stand-ins for the index in a store that has none yet: all texts are looked into."""
+SLICE = 128
+"""Threads whose words are written side by side."""
+
+FALSE_INDEX = """
+    SELECT id AS thread FROM threads t WHERE id NOT IN (SELECT thread FROM searched)
+     AND id NOT IN (SELECT thread FROM unsearched)
+     AND (title <> '' OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND text <> '')
+      OR EXISTS (SELECT 1 FROM events WHERE thread = t.id AND kind = 'message_finished'))
+    UNION ALL SELECT s.thread FROM searched s JOIN threads t ON t.id = s.thread
+     LEFT JOIN (SELECT thread, COUNT(*) AS n FROM word_threads GROUP BY thread) w
+     ON w.thread = s.number
+     WHERE t.number <> s.number OR COALESCE(w.n, 0) <> json_array_length(s.words)
+    UNION ALL SELECT NULL FROM word_threads WHERE thread NOT IN (SELECT number FROM searched)
+"""
+"""Query with a row where the index is not that of the threads' texts."""
+
+_SAID = """
+    SELECT title AS text, -1 AS inbox, -1 AS seq FROM threads WHERE id = :thread AND :inbox < 0
+    UNION ALL SELECT * FROM (SELECT text, id, -1 FROM inbox
+     WHERE thread = :thread AND id > :inbox AND text <> '' ORDER BY id LIMIT :most)
+    UNION ALL SELECT * FROM (SELECT CASE WHEN json_valid(body)
+      THEN COALESCE(json_extract(body, '$.text'), '') ELSE '' END, -1, seq FROM events
+     WHERE thread = :thread AND seq > :seq AND kind = 'message_finished' ORDER BY seq LIMIT :most)
+"""
+_NUMBER = """
+    UPDATE threads SET number = COALESCE(number, (SELECT MAX(number) + 1 FROM threads), 1)
+    WHERE id = :thread RETURNING number
+"""
+_KEEP = """
+    INSERT INTO searched (number, thread, inbox, seq, words)
+    VALUES (:number, :thread, :inbox, :seq, :words) ON CONFLICT (number) DO UPDATE
+    SET inbox = excluded.inbox, seq = excluded.seq, words = excluded.words
+"""
+_ADD = "INSERT INTO word_threads (slice, word, thread) VALUES (:slice, :word, :thread)"
+_ALL = 2**31
+
+
+class IndexedThread(NamedTuple):
+    """A thread, as far as its words are in the index."""
+
+    thread: str
+    inbox: int = -1
+    seq: int = -1
+    words: str = "[]"
+
+    def unread(self, connection: Connection, most: int = _ALL) -> Sequence[Row]:
+        """Its title and texts whose words are not."""
+        position = {"thread": self.thread, "inbox": self.inbox, "seq": self.seq, "most": most}
+        return connection.fetch(_SAID, position)
+
+
+def indexed_thread(connection: Connection, thread: str) -> IndexedThread:
+    """The thread, with nothing in the index if it is new."""
+    rows = connection.fetch(
+        "SELECT thread, inbox, seq, words FROM searched WHERE thread = :thread", {"thread": thread}
+    )
+    return IndexedThread(*rows[0]) if rows else IndexedThread(thread)
+
+
+def unindexed(connection: Connection) -> bool:
+    """True if there are texts whose words are not in the index."""
+    return bool(connection.fetch("SELECT 1 FROM unsearched LIMIT 1"))
+
+
+def index_anew(connection: Connection) -> None:
+    """Begin with an empty index, where there is none to trust."""
+    connection.execute("DELETE FROM unsearched")
+    connection.execute(
+        "INSERT INTO unsearched (thread) SELECT id FROM threads ORDER BY updated_at DESC"
+    )
+
+
+def index_words(connection: Connection) -> bool:
+    """Index the words of some texts; True if more are left."""
+    added: list[dict[str, int | str]] = []
+    left = TEXTS
+    query = "SELECT thread FROM unsearched ORDER BY rowid LIMIT :most"
+    for row in connection.fetch(query, {"most": TEXTS}):
+        known = indexed_thread(connection, row["thread"])
+        texts = known.unread(connection, left)
+        if len(texts) < left:
+            connection.execute("DELETE FROM unsearched WHERE thread = :thread", dict(row))
+        added += _add(connection, known, texts)
+        left -= max(1, len(texts))
+        if left <= 0:
+            break
+    connection.many(_ADD, sorted(added, key=itemgetter("slice", "word")))
+    return unindexed(connection)
+
+
+def _add(
+    connection: Connection, known: IndexedThread, texts: Sequence[Row]
+) -> Iterator[dict[str, int | str]]:
+    """Go on behind these texts; rows of the thread's new words."""
+    words: list[str] = json.loads(known.words)
+    new = words_of("\n".join(row["text"] for row in texts)).difference(words)
+    number: int = scalar(connection, _NUMBER, {"thread": known.thread})
+    connection.execute(
+        _KEEP,
+        {
+            "number": number,
+            "thread": known.thread,
+            "inbox": max([0, known.inbox, *(row["inbox"] for row in texts)]),
+            "seq": max([0, known.seq, *(row["seq"] for row in texts)]),
+            "words": json.dumps([*words, *new], ensure_ascii=False),
+        },
+    )
+    return ({"slice": number // SLICE, "word": word, "thread": number} for word in new)

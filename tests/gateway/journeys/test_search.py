@@ -1,0 +1,47 @@
+"""People find their threads by what was said in them."""
+
+from __future__ import annotations
+
+from gateway.store.sqlite.store import SqliteStore
+from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, turn
+
+
+async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tmp_path):
+    async with opened(tmp_path, lambda: solo("In the Drawer-Canary.")) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "Where is the contract?")
+        for indexed in (False, True):
+            for words in ("contract", "CANARY", "where drawer", "anar"):
+                assert [found.id for found in await client.threads(search=words)] == [thread]
+            assert indexed != await client.store.unindexed()
+            await client._life.index()
+        store = client.store
+        assert isinstance(store, SqliteStore)
+        await store.clear([])
+        assert b"drawer-canary" in store.path.read_bytes()
+        await client.delete_thread(thread)
+        assert await client.threads(search="canary") == []
+        assert b"drawer-canary" not in store.path.read_bytes()
+
+
+async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        await door.pass_through()
+        return "ok"
+
+    teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        await client.send(thread, "begin")
+        await door.reached.wait()
+        waiting = await client.send(thread, "and a canary")
+        await client._life.index()
+        assert [found.id for found in await client.threads(search="canary")] == [thread]
+        await client.withdraw(thread, waiting.inbox)
+        assert await client.threads(search="canary") == []
+        assert [found.id for found in await client.threads(search="begin")] == [thread]
+        await client._life.index()
+        assert await client.threads(search="canary") == []
+        assert [found.id for found in await client.threads(search="begin")] == [thread]
