@@ -100,6 +100,7 @@ def _counters(vitals: Metrics) -> Iterator[Metric]:
 def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     counts = status.counts
     yield _gauge("uptime_seconds", "Seconds since the process began.", vitals.uptime)
+    yield _gauge("troubles", "Sentences of /healthz about trouble.", len(status.troubles))
     yield _gauge(
         "missed_unread", "Conversations to read after a pause.", status.missed.unread, "adapter"
     )
