@@ -109,7 +109,7 @@ def test_the_machines_unit_keeps_every_limit_and_its_store_can_be_written(config
     }
     escaped = str(config.parent).replace("%", "%%")
     assert settings(unit)["ReadWritePaths"] == f'"{escaped}/kept here"'
-    unit = made.unit(Path("/var/lib/parley"), Path("/mnt/disk/backups"))
+    unit = made.unit(Path("/var/lib/parley"), backups=Path("/mnt/disk/backups"))
     assert settings(unit)["ReadWritePaths"] == "-/mnt/disk/backups"  # the disk may be away
 
 
