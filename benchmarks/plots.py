@@ -87,7 +87,7 @@ def _legend(columns: Sequence[str], colours: Mapping[str, str]) -> list[str]:
 
 
 def text(x: float, y: float, said: str, kind: str, *, end: bool = False) -> str:
-    """A text as SVG, of a class of STYLE; `end`: it ends at `x`."""
+    """A text of a class in STYLE; `end`: it ends at `x`."""
     anchor = ' text-anchor="end"' if end else ""
     style = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.0f}" y="{y:.0f}"{anchor}{style}>{escape(said)}</text>'

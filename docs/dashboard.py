@@ -101,7 +101,7 @@ def drawn(panel: Panel, lines: Mapping[str, Points], times: Sequence[float]) -> 
 
 
 def _round_up(figure: float) -> float:
-    """The next figure that begins with 1, 2 or 5; 1 instead of 0."""
+    """The next of 1, 2, 5, 10, 20 ...; 1 for 0."""
     if figure <= 0:
         return 1.0
     decade = 10 ** math.floor(math.log10(figure))
@@ -140,7 +140,10 @@ def _legend(names: Sequence[str], wide: float, y: float) -> Iterator[str]:
 
 
 async def main() -> None:
-    """Let a gateway run, and draw its dashboard. Raises LookupError for a panel without lines."""
+    """Let a gateway run, and draw its dashboard.
+
+    Raises LookupError if a panel stays empty.
+    """
     panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
     with tempfile.TemporaryDirectory(prefix="parley-dashboard-") as folder:
         async with watched_run(Path(folder)) as times, aiohttp.ClientSession() as web:

@@ -1,4 +1,4 @@
-"""A served gateway under a mixed load with an incident, watched by Prometheus."""
+"""A gateway under a mixed load with an incident, watched by Prometheus."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def running(*command: str, folder: Path) -> AsyncGenerator[None]:
 
 @asynccontextmanager
 async def watched_run(folder: Path) -> AsyncGenerator[Sequence[float]]:
-    """Times at which the phases began and the last one ended, while Prometheus answers."""
+    """Times between the phases of a run, while Prometheus answers."""
     async with AsyncExitStack() as stack:
         slack = await stack.enter_async_context(SlackSimulator(clock=RealClock()))
         discord = await stack.enter_async_context(DiscordSimulator())

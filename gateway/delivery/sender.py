@@ -67,11 +67,12 @@ class SendSuccess:
 
 @dataclass(frozen=True, slots=True)
 class SendRetry:
-    """Retry after so many seconds; None: after growing delays, for the reason `why`."""
+    """Retry after so many seconds; None: after growing delays."""
 
     row: OutboxRow
     delay: float | None = None
     why: str = ""
+    """The reason, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
