@@ -33,7 +33,7 @@ def svg(chart: Chart) -> str:
     columns = [column for column in chart.columns if any(column in r.cells for r in chart.rows)]
     colours = dict(zip(chart.columns, COLOURS, strict=False))
     scale = _Scale([r.cells[column].median for r in chart.rows for column in r.cells])
-    parts = [_text(0, 18, chart.title, "t"), *_legend(columns, colours)]
+    parts = [text(0, 18, chart.title, "t"), *_legend(columns, colours)]
     y = 58
     for row in chart.rows:
         cells = {column: row.cells[column] for column in columns if column in row.cells}
@@ -63,14 +63,14 @@ def _row(
     row: Row, cells: Mapping[str, Figures], colours: Mapping[str, str], scale: _Scale, y: int
 ) -> list[str]:
     middle = y + BAR * len(cells) / 2 + 4
-    parts = [_text(LABEL - 10, middle, row.name.strip(), "", end=True)]
+    parts = [text(LABEL - 10, middle, row.name.strip(), "", end=True)]
     for number, (column, figures) in enumerate(cells.items()):
         top, length = y + BAR * number, scale(figures.median)
         parts.append(
             f'<rect x="{LABEL}" y="{top}" width="{length:.1f}" height="{BAR - 3}" rx="2" '
             f'fill="{colours[column]}"/>'
         )
-        parts.append(_text(LABEL + length + 6, top + 11, shown(figures, row.unit), "f"))
+        parts.append(text(LABEL + length + 6, top + 11, shown(figures, row.unit), "f"))
     return parts
 
 
@@ -81,12 +81,13 @@ def _legend(columns: Sequence[str], colours: Mapping[str, str]) -> list[str]:
         parts.append(
             f'<rect x="{x}" y="30" width="12" height="12" rx="2" fill="{colours[column]}"/>'
         )
-        parts.append(_text(x + 18, 41, column, "f"))
+        parts.append(text(x + 18, 41, column, "f"))
         x += 40 + 7 * len(column)
     return parts
 
 
-def _text(x: float, y: float, text: str, kind: str, *, end: bool = False) -> str:
+def text(x: float, y: float, said: str, kind: str, *, end: bool = False) -> str:
+    """A text of a class in STYLE; `end`: it ends at `x`."""
     anchor = ' text-anchor="end"' if end else ""
     style = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.0f}" y="{y:.0f}"{anchor}{style}>{escape(text)}</text>'
+    return f'<text x="{x:.0f}" y="{y:.0f}"{anchor}{style}>{escape(said)}</text>'

@@ -521,6 +521,10 @@ class Gateway:
         """Count the seconds that a platform asks to wait."""
         self.vitals.waits[platform] += seconds
 
+    def note_undelivered(self, platform: str, why: str) -> None:
+        """Tell the operator why a message could not be written."""
+        self.vitals.remark(platform, f"not delivered: {why}")
+
     def count_dead_end(self, outcome: DeadEndOutcome) -> None:
         """Count somebody who can't be answered where they asked."""
         self.vitals.dead_ends[outcome] += 1

@@ -165,3 +165,7 @@ class DeliveryHost(Protocol):
     def count_wait(self, platform: str, seconds: float) -> None:
         """Count the seconds that a platform asks to wait."""
         ...
+
+    def note_undelivered(self, platform: str, why: str) -> None:
+        """Tell the operator why a message could not be written."""
+        ...

@@ -251,6 +251,11 @@ def test_every_alert_has_its_words_and_a_place_in_the_page_for_operators():
         assert f"`{alert['alert']}`" in page
 
 
+def test_the_picture_of_the_dashboard_shows_all_of_its_panels():
+    picture = (ROOT / "docs" / "images" / "dashboard.svg").read_text()
+    assert re.findall(r'class="n">([^<]+)<', picture) == [panel["title"] for panel in panels()]
+
+
 @pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool")
 def test_prometheus_itself_reads_the_alerts():
     command = ["promtool", "check", "rules", str(ROOT / "deploy/prometheus/parley.rules.yaml")]

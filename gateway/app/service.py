@@ -65,8 +65,8 @@ class Service:
         """The command that rules it."""
         return "systemctl" if self.machine else "systemctl --user"
 
-    def unit(self, store: Path, backups: Path | None = None) -> str:
-        """The unit's text. Raises ServiceError where it could not run."""
+    def unit(self, *written: Path, backups: Path | None = None) -> str:
+        """The unit's text, for the folders that it writes. Raises ServiceError."""
         text = _deployed("systemd/parley.service")
         lines = text[text.index("[Unit]") :].splitlines()
         own = {
@@ -77,8 +77,8 @@ class Service:
         }
         if not self.machine:
             return _for_user(lines, own)
-        written = [store, *filter(None, [backups])]
-        for each in (self.program, self.config, *written):
+        folders = dict.fromkeys([*written, *filter(None, [backups])])
+        for each in (self.program, self.config, *folders):
             if any(each.is_relative_to(hidden) for hidden in _HIDDEN):
                 raise ServiceError(
                     f"{each} is in somebody's home, which the machine's service can't see. Install "
@@ -86,7 +86,7 @@ class Service:
                     "/etc/parley, or leave out --system for a service of your own."
                 )
         own["Environment"] += " XDG_DATA_HOME=/var/lib"
-        for each in written:
+        for each in folders:
             if not each.is_relative_to("/var/lib/parley"):
                 maybe = "-" if each == backups else ""  # its disk may be away
                 own["WorkingDirectory"] += f"\nReadWritePaths={_quoted(f'{maybe}{each}')}"
@@ -105,9 +105,9 @@ def make_service(config: Path | None, *, machine: bool) -> tuple[Service, str]:
     program = Path(sys.executable).with_name("parley")
     service = Service(loaded.source.absolute(), machine, program)
     usual = Path("/var/lib/parley") if machine else store_folder()
-    store = loaded.config.store.folder or usual
-    backup = loaded.config.backup
-    return service, service.unit(store, backup.folder if backup else None)
+    log, backup = loaded.config.logging.file, loaded.config.backup
+    written = [loaded.config.store.folder or usual, *([log.parent] if log else [])]
+    return service, service.unit(*written, backups=backup.folder if backup else None)
 
 
 def install_service(service: Service, unit: str) -> str:
@@ -135,6 +135,8 @@ def install_service(service: Service, unit: str) -> str:
     lines = [f"Wrote {service.path}.{said}", "Next:"]
     if service.machine:
         lines.append(f"  useradd --system {ACCOUNT}   (once, if there is no such account)")
+        if "\nReadWritePaths=" in unit:
+            lines.append(f"  make the folders of ReadWritePaths= in the unit, owned by {ACCOUNT}")
     else:
         lines.append("  loginctl enable-linger   (once: it runs while you are not logged in, too)")
     if names := _variables(service.config.read_text(encoding="utf-8")):

@@ -21,6 +21,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 UNDELIVERED = ("pending", "attempting", "failed")
 PART_RESULTS = get_args(PartResult)
+TURN_ENDS = ("done", "failed")
 """Told from the beginning: an alert sees a count only where it knows the one before."""
 NO_TOOL = "unknown"
 """The label of calls of tools that no agent has: their names are the model's."""
@@ -72,13 +73,15 @@ def _counters(vitals: Metrics) -> Iterator[Metric]:
     yield _counter("events_ignored", "Events dropped by adapters.", vitals.ignored, "reason")
     parts = dict.fromkeys(PART_RESULTS, 0) | vitals.parts
     yield _counter("parts", "Messages written to platforms.", parts, "outcome")
+    waits = dict.fromkeys(vitals.platforms.frames(), 0.0) | vitals.waits
     yield _counter(
-        "platform_wait_seconds", "Seconds that platforms asked to wait.", vitals.waits, "adapter"
+        "platform_wait_seconds", "Seconds that platforms asked to wait.", waits, "adapter"
     )
     yield _counter(
         "dead_ends", "People who can't be answered where they asked.", vitals.dead_ends, "outcome"
     )
-    yield _counter("turns", "Turns by how they ended.", vitals.turns, "ended")
+    turns = dict.fromkeys(TURN_ENDS, 0) | vitals.turns
+    yield _counter("turns", "Turns by how they ended.", turns, "ended")
     yield _counter("tokens", "Tokens of models.", vitals.tokens, "team model direction")
     yield _counter("cost", "Cost of these tokens by [prices].", vitals.costs, "team model")
     yield _counter("model_errors", "Failed requests.", vitals.model_errors, "model kind")
@@ -100,6 +103,7 @@ def _counters(vitals: Metrics) -> Iterator[Metric]:
 def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     counts = status.counts
     yield _gauge("uptime_seconds", "Seconds since the process began.", vitals.uptime)
+    yield _gauge("troubles", "Sentences of /healthz about trouble.", len(status.troubles))
     yield _gauge(
         "missed_unread", "Conversations to read after a pause.", status.missed.unread, "adapter"
     )

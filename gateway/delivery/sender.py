@@ -71,6 +71,8 @@ class SendRetry:
 
     row: OutboxRow
     delay: float | None = None
+    why: str = ""
+    """The reason, for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Sender:
         except RateLimited as error:
             return SendRetry(await self._pending(row, str(error)), error.retry_after)
         except PlatformUnreachable as error:
-            return SendRetry(await self._pending(row, str(error)))
+            return SendRetry(await self._pending(row, str(error)), why=_reason(error))
         except CallRejected as error:
             return await self._failed(row, error)
         except (OutcomeUnknown, TimeoutError):
@@ -136,8 +138,8 @@ class Sender:
             return SendRetry(row, 0.0)
         except RateLimited as error:
             return SendRetry(row, error.retry_after)
-        except PlatformUnreachable:
-            return SendRetry(row)
+        except PlatformUnreachable as error:
+            return SendRetry(row, why=_reason(error))
         except CallRejected as error:
             return await self._failed(row, error)
         if message is None or message in others:
@@ -166,8 +168,8 @@ class Sender:
             PlatformUnreachable,
             OutcomeUnknown,
             TimeoutError,
-        ):  # the same edit twice does no harm
-            return SendRetry(row)
+        ) as error:  # the same edit twice does no harm
+            return SendRetry(row, why=_reason(error))
         except CallRejected as error:
             if part.lasting or error.gone:
                 return await self._failed(row, error)
@@ -208,6 +210,10 @@ def _as_wanted(row: OutboxRow, part: DesiredMessage) -> OutboxRow:
         digest=part.digest,
         open=part.open,
     )
+
+
+def _reason(error: Exception) -> str:
+    return REDACTION.all(str(error)) or "no answer"
 
 
 async def _bounded(call: Awaitable[T]) -> T:

@@ -371,10 +371,12 @@ class Writer:
             case SendFailure(gone=gone, obstacle=obstacle):
                 self._trace_call(step, "failed")
                 self._count(row, "failed")
+                self._host.note_undelivered(self._surface.platform, row.reason)
                 if gone and place_of(step.item) is None:
                     await self._tell_asker(step.item.asker, obstacle)
                     await self._give_up(row.reason)
-            case SendRetry(delay=None):
+            case SendRetry(delay=None, why=why):
+                self._host.note_undelivered(self._surface.platform, why)
                 if not await self._backoff.wait():
                     self._count(row, "failed")
                     await self._give_up("the platform could not be reached")

@@ -52,11 +52,12 @@ class Workspace:
 
 
 def code_of(error: SlackApiError) -> str:
-    """Slack's code of an error, "unknown" where its answer has none."""
+    """Slack's code of an error, or the status of its answer."""
     response: Any = error.response
     data: Any = getattr(response, "data", response)
     found = cast("dict[str, Any]", data).get("error") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else "unknown"
+    status = getattr(response, "status_code", None)
+    return found if isinstance(found, str) else f"HTTP {status}" if status else "unknown"
 
 
 def unreachable(error: BaseException) -> PlatformUnreachable:

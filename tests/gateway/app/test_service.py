@@ -109,8 +109,22 @@ def test_the_machines_unit_keeps_every_limit_and_its_store_can_be_written(config
     }
     escaped = str(config.parent).replace("%", "%%")
     assert settings(unit)["ReadWritePaths"] == f'"{escaped}/kept here"'
-    unit = made.unit(Path("/var/lib/parley"), Path("/mnt/disk/backups"))
+    unit = made.unit(Path("/var/lib/parley"), backups=Path("/mnt/disk/backups"))
     assert settings(unit)["ReadWritePaths"] == "-/mnt/disk/backups"  # the disk may be away
+
+
+def test_the_machines_unit_can_write_the_log_and_says_whose_the_folders_are(
+    config, systemctl, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(service, "SYSTEM_FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "executable", "/usr/local/lib/parley/bin/python")
+    config.write_text(f'{CONFIG}\n[logging]\nfile = "logs/parley.log"\n')
+    said = called(config, "--system")
+    assert said.exit_code == 0, said.output
+    found = settings((tmp_path / "parley.service").read_text())
+    escaped = str(config.parent).replace("%", "%%")
+    assert found["ReadWritePaths"] == f'"{escaped}/logs"'
+    assert "make the folders of ReadWritePaths=" in said.output
 
 
 @pytest.mark.parametrize("hidden", [Path("/home", "ann", "parley"), Path("/root", "parley")])

@@ -77,6 +77,7 @@ async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
         trouble = "The store takes no writes (StoreUnwritable). Nothing is accepted."
         assert json.loads(body)["troubles"] == [trouble]
         assert list((await gateway.status()).troubles) == [trouble]
+        assert "\nparley_troubles 1.0\n" in (await get("/metrics"))[2]
 
 
 async def test_a_connection_has_a_state_and_a_time_since_when():
@@ -131,6 +132,8 @@ async def test_figures_are_in_prometheus_format_and_have_neither_ids_nor_texts(t
         'parley_messages_accepted_total{outcome="queued"} 1.0',
         'parley_messages_accepted_total{outcome="command"} 1.0',
         'parley_turns_total{ended="done"} 1.0',
+        'parley_turns_total{ended="failed"} 0.0',
+        'parley_platform_wait_seconds_total{adapter="scripted"} 0.0',
         'parley_events_ignored_total{reason="not addressed"} 1.0',
         'parley_threads{state="idle"} 1.0',
         'parley_feedback{verdict="good"} 2.0',

@@ -27,6 +27,7 @@ from gateway.surface import (
 )
 from tests.fakes.scripted_surface import (
     Board,
+    Call,
     EditingSurface,
     PlainSurface,
     RemovingSurface,
@@ -173,6 +174,32 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
         assert "Not delivered (1 failed)." in (await owner_status(gateway.store))[1]
     missing = "-- A part of this answer could not be shown here; see the log."
     assert board.texts == [missing, "a: Two."]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "why"),
+    [
+        ("post", CallRejected("the channel is archived"), "the channel is archived"),
+        ("post", PlatformUnreachable("Slack answered 503"), "Slack answered 503"),
+        ("edit", OutcomeUnknown(), "no answer"),
+        ("find", PlatformUnreachable("Slack answered 503"), "Slack answered 503"),
+    ],
+    ids=["refused", "unreachable", "unclear edit", "unreachable look-up"],
+)
+async def test_the_operator_is_told_why_a_message_is_not_delivered(
+    tmp_path: Path, call: Call, error: Exception, why: str
+) -> None:
+    board, clock = Board(), VirtualClock()
+    if call == "find":
+        board.fail("post", OutcomeUnknown(), "after")
+    board.fail(call, error)
+    async with served(tmp_path, Surface(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "Hel"))
+        await board.until(lambda b: b.calls)
+        await story.tell(said("a", "m", "Hello."), DONE)
+        await all_told(gateway, clock)
+        assert [*(await gateway.status()).remarks] == [f"scripted: not delivered: {why}"]
 
 
 async def test_a_place_that_is_gone_is_given_up_until_somebody_writes_there(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ async def test_a_token_that_is_revoked_ends_the_adapter_and_one_of_two_does_not(
 
 
 async def test_a_slack_that_is_down_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(adapter, "FIRST_WAIT", 0.05)
     async with SlackSimulator(rates=False) as slack:
@@ -232,6 +232,7 @@ async def test_a_slack_that_is_down_is_waited_for(
         async with served(slack, tmp_path) as run:
             asked = await slack.person("ann").asks("general", "hello")
             await run.until(lambda: slack.messages("general", asked)[1:])
+    assert "Slack did not answer auth.test (HTTP 500)." in caplog.text
 
 
 async def test_slacks_own_settings_in_the_environment_are_left_alone(
