@@ -31,6 +31,7 @@ TALLIED = 16
 
 AUDITED = 17
 """The first version whose audit has more than requests and grants."""
+
 SEARCHED = 18
 """The first version that keeps an index of words."""
 

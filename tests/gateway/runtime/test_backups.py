@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 
@@ -72,11 +73,10 @@ class Machine:
 
 
 @pytest.fixture
-async def machine(tmp_path: Path) -> Machine:
+async def machine(tmp_path: Path) -> AsyncGenerator[Machine]:
     made = Machine(tmp_path)
     async with made.store.own():
-        pass
-    return made
+        yield made
 
 
 async def test_a_backup_is_made_when_it_is_due_and_the_oldest_goes(machine):
