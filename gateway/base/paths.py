@@ -28,7 +28,7 @@ def store_folder() -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that nobody else can read, if it is not there."""
+    """Make a folder that nobody else can read, if missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
