@@ -229,9 +229,8 @@ class Meter:
         self._asked[request] = monotonic()
 
     def _check(self) -> None:
-        now = self._ledger.clock()
         for held in self._held:
-            held.roll(now)
+            held.roll(self._ledger.clock())
             for what, used, limit in held.parts():
                 if used >= limit and (what != "turns" or not self._counted):
                     raise BudgetSpent(
@@ -283,9 +282,8 @@ class Meter:
             cost=cost,
         )
         self._note(use)
-        now = self._ledger.clock()
         for held in self._held:
-            held.roll(now)
+            held.roll(self._ledger.clock())
             self._add(held, read + written, cost, 0)
 
     def _note(self, use: ModelUse) -> None:
