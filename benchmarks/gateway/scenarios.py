@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
-from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+from benchmarks.gateway.teams import DoNothing, OneTeam, configured, solo
 from gateway.app.serve import rare_collections
 from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -51,11 +51,16 @@ GENERATED = (
 
 
 @asynccontextmanager
-async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway on a temporary store, as in a `parley serve` process."""
+async def opened(
+    model: DoNothing | None = None, **limits: float
+) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
+    """A gateway on a temporary store, as in a `parley serve` process.
+
+    Without a model, the team is that of a config.
+    """
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
-        teams = OneTeam(lambda: solo(model))
+        teams = configured() if model is None else OneTeam(lambda: solo(model))
         async with Gateway(
             store,
             teams,
@@ -163,7 +168,7 @@ async def first_event(count: int) -> Figures:
 
 async def end_to_end(threads: int, live: int) -> Figures:
     """Run five messages in each of so many threads to the end."""
-    async with opened(DoNothing(), live_teams=live) as (gateway, store):
+    async with opened(live_teams=live) as (gateway, store):
         gc.collect()
         held, cpu, start = resident(), time.process_time(), time.perf_counter()
         limit = asyncio.Semaphore(SENDERS)
@@ -200,6 +205,19 @@ async def memory(threads: int, messages: int) -> Figures:
                 await rest(gateway, turns)
         gc.collect()
         return {"resident": [float(resident())]}
+
+
+async def build(count: int) -> Figures:
+    """Build the teams of a config, as each thread's first turn does."""
+    teams = configured()
+    samples: Figures = {}
+    for name in teams.names():
+        await teams.build(name, workdir=Path.cwd())
+        for _ in range(count):
+            start = time.perf_counter()
+            await teams.build(name, workdir=Path.cwd())
+            samples.setdefault(name, []).append(time.perf_counter() - start)
+    return samples
 
 
 async def written(sizes: list[int]) -> Figures:
@@ -268,6 +286,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "first_event": first_event,
     "end_to_end": end_to_end,
     "memory": memory,
+    "build": build,
     "written": written,
     "figures": figures,
 }
