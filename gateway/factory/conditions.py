@@ -39,12 +39,7 @@ def build_condition(text: str, load: Callable[[str], Any]) -> TerminationConditi
     `load` turns the import path in `Functional('package.module:function')` into the function; what
     it raises as ValueError is reported at the argument.
     """
-    return _Builder(text, load).build(_parsed(text))
-
-
-@lru_cache(maxsize=256)
-def _parsed(text: str) -> Expression:
-    return parse(text)
+    return _Builder(text, load).build(parse(text))
 
 
 class _Builder:

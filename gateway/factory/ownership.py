@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, compress
+from operator import methodcaller
 from typing import Any, cast
 
 from gateway.factory.store_memory import ScopedMemory
@@ -140,7 +141,7 @@ def _contents(kind: type[object]) -> Callable[[Any], Iterable[object]] | None:
     if issubclass(kind, list | tuple | set | frozenset):
         return _itself
     if issubclass(kind, dict):
-        return _values
+        return methodcaller("values")
     if kind is FunctionTool or issubclass(kind, ChatCompletionClient):
         return _nothing
     return partial(_attributes, _slots(kind)) if _may_hold(kind) else None
@@ -178,10 +179,6 @@ def _may_hold(kind: type[object]) -> bool:
 
 def _itself(part: Iterable[object]) -> Iterable[object]:
     return part
-
-
-def _values(part: Mapping[object, object]) -> Iterable[object]:
-    return part.values()
 
 
 def _nothing(_: object) -> Iterable[object]:
