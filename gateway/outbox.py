@@ -110,7 +110,7 @@ class Outbox(Protocol):
     async def work_folder(self, thread: str) -> Path:
         """Folder in which the thread's tools may write.
 
-        It is made if it is not there, and removed with the thread.
+        Who needs it makes it; it is removed with the thread.
         """
         ...
 

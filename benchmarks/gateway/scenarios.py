@@ -21,7 +21,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Self
 
-from benchmarks.gateway.teams import DoNothing, OneTeam, solo
+from benchmarks.gateway.teams import DoNothing, OneTeam, configured, solo
 from gateway.app.serve import rare_collections
 from gateway.base.logging import LOG_FILE, flush_log, log_json
 from gateway.control.metrics_page import metrics_page
@@ -81,11 +81,16 @@ class Chatter:
 
 
 @asynccontextmanager
-async def opened(model: DoNothing, **limits: float) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
-    """A gateway with store and log, as in a `parley serve` process."""
+async def opened(
+    model: DoNothing | None = None, **limits: float
+) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
+    """A gateway with store and log, as in a `parley serve` process.
+
+    Without a model, the team is that of a config.
+    """
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
         store = SqliteStore(Path(folder))
-        teams = OneTeam(lambda: solo(model))
+        teams = configured() if model is None else OneTeam(lambda: solo(model))
         log_json(Path(folder, LOG_FILE), "info")
         async with Gateway(
             store,
@@ -200,7 +205,7 @@ async def end_to_end(threads: int, live: int, logs: bool = True) -> Figures:
     """
     if not logs:
         logging.disable()
-    async with opened(DoNothing(), live_teams=live) as (gateway, store):
+    async with opened(live_teams=live) as (gateway, store):
         gc.collect()
         held, cpu, start = resident(), time.process_time(), time.perf_counter()
         limit = asyncio.Semaphore(SENDERS)
@@ -257,6 +262,19 @@ async def memory(threads: int, messages: int) -> Figures:
                 await rest(gateway, turns)
         gc.collect()
         return {"resident": [float(resident())]}
+
+
+async def build(count: int) -> Figures:
+    """Build the teams of a config, as each thread's first turn does."""
+    teams = configured()
+    samples: Figures = {}
+    for name in teams.names():
+        await teams.build(name, workdir=Path.cwd())
+        for _ in range(count):
+            start = time.perf_counter()
+            await teams.build(name, workdir=Path.cwd())
+            samples.setdefault(name, []).append(time.perf_counter() - start)
+    return samples
 
 
 async def written(sizes: list[int]) -> Figures:
@@ -335,6 +353,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
     "end_to_end": end_to_end,
     "trickle": trickle,
     "memory": memory,
+    "build": build,
     "written": written,
     "figures": figures,
 }

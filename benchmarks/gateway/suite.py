@@ -23,6 +23,7 @@ def run(*, quick: bool) -> Table:
     table.rows += _first_event(30 if quick else 200)
     table.rows += _end_to_end(100 if quick else 1000)
     table.rows += _trickle(3 if quick else 20)
+    table.rows += _build(200 if quick else 2000)
     table.rows += _memory(500 if quick else 10_000)
     table.rows += _written([20, 200] if quick else [20, 200, 2000])
     table.rows += _figures(20_000 if quick else 1_000_000)
@@ -120,6 +121,15 @@ def _trickle(seconds: float) -> list[Row]:
             target=Target(at_most=0.003) if what == "CPU per message" else None,
         )
         for what, samples in found.items()
+    ]
+
+
+def _build(count: int) -> list[Row]:
+    found = _measured("build", count)
+    names = {"solo": "one assistant", "tools": "three with a tool each, and a selector"}
+    return [
+        _row(f"a thread's team of a config, {name}", "s", found[team])
+        for team, name in names.items()
     ]
 
 

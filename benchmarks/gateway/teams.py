@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from gateway.base.imports import Imports
+from gateway.config.root import Config
 from gateway.conversation import Author
 from gateway.factory.ownership import holdings_of
+from gateway.factory.teams import TeamFactory
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
-from teams.models import CreateResult, LLMMessage, RequestUsage
+from teams.models import CreateResult, LLMMessage, ModelInfo, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 
 ANSWER = "An answer of the length that answers in chats have, about two lines, and no more. " * 2
+INFO = ModelInfo(
+    vision=False, function_calling=True, json_output=True, family="unknown", structured_output=False
+)
 USAGE = RequestUsage(prompt_tokens=10, completion_tokens=5)
 
 
@@ -27,7 +33,7 @@ class DoNothing(ReplayChatCompletionClient):
     """
 
     def __init__(self, *pieces: str, pause: float = 0.0) -> None:
-        super().__init__([])
+        super().__init__([], model_info=INFO)
         self._pieces = pieces or (ANSWER,)
         self._pause = pause
         self._answer = CreateResult(
@@ -56,6 +62,46 @@ def solo(model: DoNothing, *, stream: bool = False) -> Team:
     """One agent that answers once."""
     agent = AssistantAgent("agent", model, model_client_stream=stream)
     return RoundRobinGroupChat([agent], max_turns=1)
+
+
+def lookup(place: str, near: bool = False) -> str:
+    """Look something up."""
+    return place if near else ""
+
+
+def convert(amount: float, unit: Annotated[str, "Such as 'm'."] = "m") -> str:
+    """Convert an amount."""
+    return f"{amount} {unit}"
+
+
+async def note(lines: list[str]) -> str:
+    """Note some lines."""
+    return "\n".join(lines)
+
+
+_MODEL = {"provider": f"{__name__}:DoNothing"}
+_TOOLS = {
+    each.__name__: [{"path": f"{__name__}:{each.__name__}"}] for each in (lookup, convert, note)
+}
+CONFIG = {
+    "models": {"immediate": _MODEL},
+    "teams": {
+        "solo": {"type": "round_robin", "max_turns": 1, "agents": {"agent": {}}},
+        "tools": {
+            "type": "selector",
+            "termination": "MaxMessage(10) | TextMention('DONE')",
+            "agents": {
+                name: {"description": name, "tools": tools} for name, tools in _TOOLS.items()
+            },
+        },
+    },
+}
+"""A config of two teams: one assistant; and three with a tool each, among whom a model chooses."""
+
+
+def configured() -> TeamFactory:
+    """The teams of the config, as `parley serve` has them."""
+    return TeamFactory(Config.model_validate(CONFIG), Imports(), start_folder=Path.cwd())
 
 
 class OneTeam:

@@ -27,6 +27,11 @@ def store_folder() -> Path:
     return _base("XDG_DATA_HOME", ".local/share") / "parley"
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that nobody else can read, if missing."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScreen:
     """Settings of [terminal] and [store] needed before the first screen."""

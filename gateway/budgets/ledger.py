@@ -233,9 +233,8 @@ class Meter:
         self.model_calls += 1
 
     def _check(self) -> None:
-        now = self._ledger.clock()
         for held in self._held:
-            held.roll(now)
+            held.roll(self._ledger.clock())
             for what, used, limit in held.parts():
                 if used >= limit and (what != "turns" or not self._counted):
                     raise BudgetSpent(
@@ -289,9 +288,8 @@ class Meter:
         self.tokens_in += read
         self.tokens_out += written
         self._note(use)
-        now = self._ledger.clock()
         for held in self._held:
-            held.roll(now)
+            held.roll(self._ledger.clock())
             self._add(held, read + written, cost, 0)
 
     def _note(self, use: ModelUse) -> None:

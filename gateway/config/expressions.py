@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | None"
@@ -105,6 +106,7 @@ class _Token:
     span: Span
 
 
+@lru_cache(maxsize=256)
 def parse(text: str) -> Expression:
     """The meaning of the text as a tree. Raises ExpressionError."""
     return _Parser(text).parse()

@@ -69,6 +69,7 @@ class Appearance:
     """Looks of a text, and the way back to its characters."""
 
     def __init__(self, text: str) -> None:
+        self.source = text
         looks = [_LOOKS[character] for character in text]
         self.text = "".join(looks)
         self._starts = [0, *accumulate(map(len, looks))] if len(self.text) != len(text) else None

@@ -137,30 +137,34 @@ def new_mark() -> str:
 
 def without_imitations(text: str) -> str:
     """The text without imitations of what the gateway itself tells the team."""
+    text = sanitize(text)
+    if text.isascii() and "<" not in text:
+        return text  # a mark has a "<", and a speaker's line the dot, which nothing here looks like
     # Letters and brackets that only look alike count, too; the text itself keeps its own.
-    return _without_speakers(_without_marks(sanitize(text)))
+    return _without_speakers(_without_marks(Appearance(text))).source
 
 
-def _without_marks(text: str) -> str:
+def _without_marks(text: Appearance) -> Appearance:
     return _replaced(text, _MARK, lambda _: REMOVED)
 
 
-def _without_speakers(text: str) -> str:
+def _without_speakers(text: Appearance) -> Appearance:
     """The text with parentheses instead of brackets in imitated speaker lines."""
     return _replaced(text, _SPEAKER, lambda found: "".join(map(_without_bracket, found)))
 
 
-def _replaced(text: str, looks: re.Pattern[str], change: Callable[[str], str]) -> str:
+def _replaced(
+    appearance: Appearance, looks: re.Pattern[str], change: Callable[[str], str]
+) -> Appearance:
     """The text with other words for the parts that look like this."""
-    appearance = Appearance(text)
-    kept: list[str] = []
+    text, kept = appearance.source, list[str]()
     at = 0
     for found in looks.finditer(appearance.text):
         if found.lastgroup or not looks.groups:
             start, end = appearance.span(*found.span())
             kept += [text[at:start], change(text[start:end])]
             at = end
-    return "".join([*kept, text[at:]])
+    return Appearance("".join([*kept, text[at:]])) if kept else appearance
 
 
 def _without_bracket(character: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -68,8 +69,7 @@ class _Builder:
             raise self._error(f"{short}: {error}", condition.span) from error
 
     def _bind(self, known: type[TerminationCondition], condition: Condition) -> dict[str, Any]:
-        parameters = inspect.signature(known).parameters
-        hints = typing.get_type_hints(known.__init__)
+        parameters, hints = _constructor(known)
         names = iter(parameters)
         bound: dict[str, Any] = {}
         for argument in condition.arguments:
@@ -89,8 +89,7 @@ class _Builder:
         try:
             if name == "func" and isinstance(value, str):
                 value = self._load(value)
-            adapter: TypeAdapter[Any] = TypeAdapter(hint, config=_ANY_TYPE)
-            return adapter.validate_python(value, strict=not isinstance(value, list))
+            return _adapter(hint).validate_python(value, strict=not isinstance(value, list))
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise self._error(f"{name!r}: {reason}", argument.span) from error
@@ -99,6 +98,19 @@ class _Builder:
 
     def _error(self, problem: str, span: Span) -> ExpressionError:
         return ExpressionError(problem, self._text, span)
+
+
+@lru_cache(maxsize=64)
+def _constructor(
+    known: type[TerminationCondition],
+) -> tuple[Mapping[str, inspect.Parameter], Mapping[str, Any]]:
+    """Parameters of the class, and their types."""
+    return inspect.signature(known).parameters, typing.get_type_hints(known.__init__)
+
+
+@lru_cache(maxsize=64)
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint, config=_ANY_TYPE)
 
 
 def _unexpected(condition: str, name: str, parameters: Mapping[str, object]) -> str:

@@ -148,20 +148,19 @@ class TeamMemory(Memory):
 
     def tools(self) -> list[FunctionTool]:
         """The tools that add an entry and delete one."""
-
-        async def remember(text: Annotated[str, "The fact, in one short sentence."]) -> str:
-            number, problem = await self._add(text)
-            return f"Remembered as number {number}." if number else problem
-
-        async def forget(number: Annotated[int, "The entry's number."]) -> str:
-            if await self._delete(number):
-                return f"Entry {number} is deleted."
-            return f"The person you work for has no entry {number}."
-
         return [
-            FunctionTool(remember, PURPOSE[self._scope], REMEMBER, traits=KEEPS),
-            FunctionTool(forget, "Delete an entry, by its number.", FORGET, traits=KEEPS),
+            FunctionTool(self._remember, PURPOSE[self._scope], REMEMBER, traits=KEEPS),
+            FunctionTool(self._forget, "Delete an entry, by its number.", FORGET, traits=KEEPS),
         ]
+
+    async def _remember(self, text: Annotated[str, "The fact, in one short sentence."]) -> str:
+        number, problem = await self._add(text)
+        return f"Remembered as number {number}." if number else problem
+
+    async def _forget(self, number: Annotated[int, "The entry's number."]) -> str:
+        if await self._delete(number):
+            return f"Entry {number} is deleted."
+        return f"The person you work for has no entry {number}."
 
     async def _memos(self) -> list[Memo]:
         if (turn := _TURN.get()) is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
-from typing import Any, Literal, cast
+from functools import lru_cache, partial
+from itertools import chain, compress
+from operator import methodcaller
+from typing import Any, cast
 
 from gateway.factory.store_memory import ScopedMemory
 from gateway.registry import Closer, Holdings
@@ -16,7 +17,7 @@ from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory
 from teams.model_context import ChatCompletionContext
 from teams.models import ChatCompletionClient
-from teams.tools import BaseTool, StaticWorkbench, Workbench
+from teams.tools import BaseTool, FunctionTool, StaticWorkbench, Workbench
 
 _OWN = (
     ChatAgent,
@@ -36,6 +37,8 @@ _OURS = (
     "gateway.factory.conversable",
 )
 """Beginnings of the modules whose objects may hold parts."""
+_MESSAGES = ("teams._base.", "teams._messages.")
+"""Beginnings of the modules of ours whose objects hold messages and texts at most."""
 _WITH_CLOSE = ("teams.agents.web_surfer", "teams.agents.openai")
 """Beginnings of the modules whose agents hold a browser, or a client of their own."""
 
@@ -47,6 +50,14 @@ class TeamTools:
     own: frozenset[str]
     has_servers: bool
     has_others: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """The use of a type's parts, and the method that releases them."""
+
+    acts: bool
+    closed_by: str
 
 
 class OwnedParts:
@@ -74,24 +85,16 @@ class OwnedParts:
 
 def all_parts(team: object) -> Iterator[object]:
     """Parts of a team at any depth, others' included; team first."""
-    left: list[object] = [team]
+    left: list[object] = [team] if _contents(type(team)) else []
     seen: dict[int, object] = {}
     while left:
         part = left.pop()
-        shape = _shape(type(part))
-        if shape == "dull" or id(part) in seen:
+        if id(part) in seen:
             continue
         seen[id(part)] = part
         yield part
-        match shape:
-            case "items":
-                left += cast("Iterable[object]", part)
-            case "values":
-                left += cast("Mapping[object, object]", part).values()
-            case "parts":
-                left += _attributes(part)
-            case "closed":
-                pass
+        if (contents := _contents(type(part))) and (found := contents(part)):
+            left += compress(found, map(_contents, map(type, found)))
 
 
 def own_parts(team: Team) -> Iterator[object]:
@@ -110,10 +113,11 @@ def holdings_of(team: object) -> Holdings:
     memories: set[str] = set()
     acts = False
     for part in all_parts(team):
-        kind: type[object] = type(part)
-        acts = acts or _can_act(kind)
-        if method := _closed_by(kind):
-            closes.append(getattr(part, method))
+        if (role := _role(type(part))) is None:
+            continue
+        acts = acts or role.acts
+        if role.closed_by:
+            closes.append(getattr(part, role.closed_by))
         if isinstance(part, ListMemory):
             memories.update(str(each.content) for each in part.content)
     return Holdings(tuple(closes), acts, frozenset(memories))
@@ -130,15 +134,17 @@ def local_executors(team: Team) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _shape(kind: type[object]) -> Literal["items", "values", "parts", "closed", "dull"]:
-    """The way to such a part's contents; "dull": it holds nothing."""
+def _contents(kind: type[object]) -> Callable[[Any], Iterable[object]] | None:
+    """The way to such a part's contents; None: it holds nothing."""
+    if kind.__module__.startswith(_MESSAGES):
+        return None
     if issubclass(kind, list | tuple | set | frozenset):
-        return "items"
+        return _itself
     if issubclass(kind, dict):
-        return "values"
-    if _may_hold(kind):
-        return "parts"
-    return "closed" if issubclass(kind, ChatCompletionClient) else "dull"
+        return methodcaller("values")
+    if kind is FunctionTool or issubclass(kind, ChatCompletionClient):
+        return _nothing
+    return partial(_attributes, _slots(kind)) if _may_hold(kind) else None
 
 
 @lru_cache(maxsize=1024)
@@ -147,9 +153,16 @@ def _is_own(kind: type) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def _role(kind: type) -> _Role | None:
+    """The use of such a part; None for none."""
+    closed_by, remembers = _closed_by(kind), issubclass(kind, Memory)
+    acts = not remembers and (bool(closed_by) or issubclass(kind, BaseTool))
+    return _Role(acts, closed_by) if acts or closed_by or remembers else None
+
+
 def _closed_by(kind: type) -> str:
     """The method that releases such a part; "" if there is none."""
-    if _is_memory(kind) and (kind.__module__.startswith("teams.") or kind is ScopedMemory):
+    if issubclass(kind, Memory) and (kind.__module__.startswith("teams.") or kind is ScopedMemory):
         return "" if issubclass(kind, ListMemory) else "close"
     if issubclass(kind, CodeExecutor | Workbench) and not issubclass(kind, StaticWorkbench):
         # One that was never needed refuses to be stopped.
@@ -159,29 +172,24 @@ def _closed_by(kind: type) -> str:
     return "close" if issubclass(kind, ChatAgent) and not ours else ""
 
 
-@lru_cache(maxsize=1024)
-def _can_act(kind: type) -> bool:
-    return not _is_memory(kind) and (bool(_closed_by(kind)) or issubclass(kind, BaseTool))
-
-
-def _is_memory(kind: type) -> bool:
-    return issubclass(kind, Memory)
-
-
 def _may_hold(kind: type[object]) -> bool:
     """True for parts with contents, and the engine's helper objects."""
-    if issubclass(kind, ChatCompletionClient):
-        return False
-    ours = kind.__module__.startswith(_OURS)
-    return ours or issubclass(kind, _HOLDERS)
+    return kind.__module__.startswith(_OURS) or issubclass(kind, _HOLDERS)
 
 
-def _attributes(part: object) -> Iterable[object]:
-    slots = [getattr(part, name) for name in _slots(type(part)) if hasattr(part, name)]
-    return [*getattr(part, "__dict__", {}).values(), *slots]
+def _itself(part: Iterable[object]) -> Iterable[object]:
+    return part
 
 
-@lru_cache(maxsize=1024)
+def _nothing(_: object) -> Iterable[object]:
+    return ()
+
+
+def _attributes(slots: Iterable[str], part: object) -> Iterable[object]:
+    values: Iterable[object] = getattr(part, "__dict__", {}).values()
+    return [*values, *[getattr(part, name, None) for name in slots]] if slots else values
+
+
 def _slots(kind: type) -> tuple[str, ...]:
     found = (each.__dict__.get("__slots__", ()) for each in kind.__mro__)
     names = chain.from_iterable((slots,) if isinstance(slots, str) else slots for slots in found)

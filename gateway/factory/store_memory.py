@@ -110,16 +110,15 @@ class ScopedMemory(Memory):
 
     def tools(self) -> list[FunctionTool]:
         """The tool that adds an entry; it may not be repeated."""
+        purpose, traits = PURPOSE[self._config.scope], ToolTraits(own_output=True, serial=True)
+        return [FunctionTool(self._remember, purpose, REMEMBER, traits=traits)]
 
-        async def remember(text: Annotated[str, "The fact, in one short sentence."]) -> str:
-            line = plain_line(text)
-            if not line or len(line) > LONGEST:
-                return TOO_LONG
-            await self.add(MemoryContent(content=line, mime_type="text/plain"))
-            return "Remembered."
-
-        traits = ToolTraits(own_output=True, serial=True)
-        return [FunctionTool(remember, PURPOSE[self._config.scope], REMEMBER, traits=traits)]
+    async def _remember(self, text: Annotated[str, "The fact, in one short sentence."]) -> str:
+        line = plain_line(text)
+        if not line or len(line) > LONGEST:
+            return TOO_LONG
+        await self.add(MemoryContent(content=line, mime_type="text/plain"))
+        return "Remembered."
 
     async def _present(self) -> Memory | None:
         place = current_place(self._team, self._config.scope)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from gateway.access.tool_policy import tool_rule
 from gateway.base.imports import Imports
+from gateway.base.paths import make_private
 from gateway.config.agent_parts import StoreMemoryConfig
 from gateway.config.agents import (
     AgentConfig,
@@ -333,6 +334,7 @@ class TeamFactory:
         elif given.chosen:
             raise TypeError(f"{config.factory!r} takes no model client; /model default helps")
         if "workdir" in wanted:
+            make_private(given.folder)
             arguments["workdir"] = given.folder
         team = factory(**arguments)
         if inspect.isawaitable(team):

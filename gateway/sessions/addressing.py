@@ -32,9 +32,12 @@ async def call_addressee(
     Of several messages the first that names an agent counts. What an earlier, failed run left
     unfinished is given up: its agent would otherwise speak first.
     """
+    texts = [message.text for message in messages if message.text.startswith("@")]
+    if not texts:
+        return Call()
     team = live.team if isinstance(live.team, BaseGroupChat) else None
     known = [*names, *(team.all_names if team is not None else ())]
-    found = (addressee_of(message.text, known) for message in messages)
+    found = (addressee_of(text, known) for text in texts)
     if (addressee := next(filter(None, found), None)) is None:
         return Call()
     name = addressee.name

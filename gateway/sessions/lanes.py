@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from gateway.base.logging import LogContext
 from gateway.base.metrics import Metrics
+from gateway.base.paths import make_private
 from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
 from gateway.errors import GatewayError, LeaseLost, TeamUnusable
@@ -230,6 +231,8 @@ class Lanes:
         async def build() -> DurableTeam:
             nonlocal holds
             team, holds = await self._build(thread, folder, model)
+            if holds.acts:  # on the loop: an entry in a folder costs less than a hop to a thread
+                make_private(folder)
             return team
 
         successor = TeamChange(self._store, log, build=build, info=lambda: self._info(thread.team))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from functools import lru_cache
 from typing import Protocol, runtime_checkable
+
+from typing_extensions import TypeIs
 
 from teams._base.cancellation import CancellationToken
 from teams._contract.team import TaskResult
@@ -47,8 +50,8 @@ class ResumableTeam(SnapshotMember, Protocol):
 
 
 @runtime_checkable
-class ResumableTool(Tool, SnapshotMember, Protocol):
-    """A tool whose calls, by `ToolCall` key, can pause and continue."""
+class ResumableCalls(SnapshotMember, Protocol):
+    """Calls that, by their `ToolCall` key, can pause and continue."""
 
     def message_types(self) -> list[type[BaseAgentEvent | BaseChatMessage]]:
         """Types that a call can stream, besides the built-in ones."""
@@ -61,3 +64,17 @@ class ResumableTool(Tool, SnapshotMember, Protocol):
     async def reset(self) -> None:
         """Forget what it was told in earlier calls."""
         ...
+
+
+class ResumableTool(Tool, ResumableCalls, Protocol):
+    """A tool with such calls."""
+
+
+def is_resumable(tool: Tool) -> TypeIs[ResumableTool]:
+    """True for a tool whose calls can pause and continue."""
+    return _has_resumable_calls(type(tool))
+
+
+@lru_cache(maxsize=1024)
+def _has_resumable_calls(kind: type[Tool]) -> bool:
+    return issubclass(kind, ResumableCalls)  # it looks for each method by name: for a type once

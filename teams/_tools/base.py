@@ -153,7 +153,12 @@ class BaseTool(ComponentBase[BaseModel], ABC, Tool, Generic[ArgsT, ReturnT]):
 
     @cached_property
     def _schema(self) -> ToolSchema:
-        return tool_schema(self._name, self._description, self._args_type, strict=self._strict)
+        arguments = self._arguments_schema()
+        return tool_schema(self._name, self._description, arguments, strict=self._strict)
+
+    def _arguments_schema(self) -> Mapping[str, Any]:
+        """The JSON schema of the arguments, which stays as it is."""
+        return self._args_type.model_json_schema()
 
     @property
     @override

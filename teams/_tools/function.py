@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel
@@ -13,17 +13,15 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code_functions import Import
-from teams._base.threads import in_daemon_thread, is_async
+from teams._base.threads import in_daemon_thread
 from teams._components.component import Component, tool_override
 from teams._components.providers import import_attribute
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
 from teams._tools.signature import (
     CANCELLATION_PARAMETER,
-    arguments_model,
     arguments_of,
     function_name,
-    return_annotation,
-    takes_cancellation_token,
+    signature_of,
     unwrap,
 )
 
@@ -64,27 +62,30 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
     ) -> None:
         self._func = func
         self._global_imports = tuple(global_imports)
-        self._has_cancellation_support = takes_cancellation_token(func)
-        self._awaits = is_async(unwrap(func))
         self.traits = traits
         tool_name = name or function_name(func)
+        self._signature = signature_of(tool_name, func)
         if description is None:
             description = inspect.getdoc(unwrap(func)) or ""
         super().__init__(
-            args_type=arguments_model(tool_name, func),
-            return_type=return_annotation(func),
+            args_type=self._signature.arguments,
+            return_type=self._signature.returns,
             name=tool_name,
             description=description,
             strict=strict,
         )
 
     @override
+    def _arguments_schema(self) -> Mapping[str, Any]:
+        return self._signature.schema
+
+    @override
     async def run(self, args: BaseModel, cancellation_token: CancellationToken) -> Any:
         """Call the function with the arguments and return its result."""
         call = functools.partial(self._func, **arguments_of(args))
-        if self._has_cancellation_support:
+        if self._signature.takes_token:
             call = functools.partial(call, **{CANCELLATION_PARAMETER: cancellation_token})
-        if self._awaits:
+        if self._signature.awaits:
             return await call()
         return await in_daemon_thread(call, name=f"tool {self.name}")
 
@@ -95,7 +96,7 @@ class FunctionTool(BaseTool[BaseModel, BaseModel], Component[FunctionToolConfig]
             name=self.name,
             description=self.description,
             global_imports=self._global_imports,
-            has_cancellation_support=self._has_cancellation_support,
+            has_cancellation_support=self._signature.takes_token,
         )
 
     @classmethod

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NotRequired, cast
 
-from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 
@@ -28,25 +28,24 @@ class ToolSchema(TypedDict):
 
 
 def tool_schema(
-    name: str, description: str, args_type: type[BaseModel], *, strict: bool
+    name: str, description: str, model: Mapping[str, Any], *, strict: bool
 ) -> ToolSchema:
-    """The schema of a tool that takes `args_type`, with references resolved.
+    """A new schema of a tool from that of its arguments.
 
-    ValueError when `strict` is asked for and an argument may be left out.
+    References are resolved. ValueError when `strict` is asked for and an argument may be left out.
     """
-    model = args_type.model_json_schema()
     definitions = model.get("$defs", {})
     parameters = ParametersSchema(
         type="object",
         properties=inline_references(model.get("properties", {}), definitions),
-        required=model.get("required", []),
+        required=list(model.get("required", ())),
         additionalProperties=model.get("additionalProperties", False),
     )
     if strict:
         _check_strict(name, parameters)
     # A type that contains itself cannot be written out; what is left of it stays a reference.
-    if has_reference(parameters):
-        cast("dict[str, Any]", parameters)["$defs"] = definitions
+    if definitions and has_reference(parameters):
+        cast("dict[str, Any]", parameters)["$defs"] = deepcopy(definitions)
     return ToolSchema(name=name, description=description, parameters=parameters, strict=strict)
 
 

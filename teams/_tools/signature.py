@@ -4,13 +4,68 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
+from teams._base.threads import is_async
+
 CANCELLATION_PARAMETER = "cancellation_token"
+
+MOST_NAMES = 64
+"""Names of tools of one function whose signatures are kept."""
+
+
+class FunctionSignature:
+    """Arguments and result of a function as a tool."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.arguments = arguments_model(name, function)
+        self.returns = return_annotation(function)
+        self.takes_token = takes_cancellation_token(function)
+        self.awaits = is_async(unwrap(function))
+
+    @functools.cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of the arguments."""
+        return self.arguments.model_json_schema()
+
+
+_Known = dict[tuple[str, bool], tuple[list[object], FunctionSignature]]
+_known: WeakKeyDictionary[FunctionType, _Known] = WeakKeyDictionary()
+
+
+def signature_of(name: str, function: Callable[..., Any]) -> FunctionSignature:
+    """The signature, made once for a function of a module."""
+    bound = isinstance(function, MethodType)
+    plain = function.__func__ if bound else function
+    # One made inside another is seldom seen again, and its types may keep it alive.
+    if not isinstance(plain, FunctionType) or "<locals>" in plain.__qualname__:
+        return FunctionSignature(name, function)
+    names, parts = _known.setdefault(plain, {}), _parts(plain)
+    before, known = names.get((name, bound), ((), None))
+    if known is None or not _are_same(before, parts):
+        if len(names) >= MOST_NAMES:
+            names.clear()
+        known = FunctionSignature(name, function)
+        names[name, bound] = parts, known
+    return known
+
+
+def _parts(function: FunctionType) -> list[object]:
+    """The parts of a function that its signature is made of."""
+    named = (function.__annotations__, function.__kwdefaults__ or {}, function.__dict__)
+    values = [value for each in named for value in each.values()]
+    return [function.__code__, *(function.__defaults__ or ()), *values]
+
+
+def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def function_name(function: Callable[..., Any]) -> str:

@@ -141,9 +141,11 @@ class StaticStreamWorkbench(StaticWorkbench, StreamWorkbench):
         tool_overrides: Mapping[str, ToolOverride] | None = None,
     ) -> None:
         super().__init__(tools, tool_overrides)
-        # Asked once: looking at a protocol's members takes longer than many a tool.
-        self._streaming = {
-            name: tool for name, tool in self._by_name.items() if isinstance(tool, StreamTool)
+        for tool in self._tools:
+            _ = tool.schema  # one that no model can be told of is refused here, not in a turn
+        # Each is a `Tool` already: looking at a protocol's members takes longer than many a tool.
+        self._streaming: dict[str, Any] = {
+            name: tool for name, tool in self._by_name.items() if hasattr(tool, "run_json_stream")
         }
 
     @override

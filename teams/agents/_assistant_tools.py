@@ -13,7 +13,7 @@ from teams._base.tool_call import InputRequired, ToolCall, parse_arguments
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.merge import Emit
-from teams._run.nesting import ResumableTool
+from teams._run.nesting import is_resumable
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
 from teams._tools.schema import ToolSchema
 from teams._tools.workbench import StreamWorkbench, ToolResult, Workbench, text_result
@@ -165,7 +165,7 @@ class ToolStates:
 
     def __init__(self, workbenches: Iterable[Workbench]) -> None:
         tools = [tool for workbench in workbenches for tool in _tools(workbench)]
-        self._resumable = tuple(tool for tool in tools if isinstance(tool, ResumableTool))
+        self._resumable = tuple(tool for tool in tools if is_resumable(tool))
         others = [tool for tool in tools if tool not in self._resumable]
         self._with_state = tuple(tool for tool in others if tool.state_type() is not None)
 

@@ -42,7 +42,9 @@ class Handoff(BaseModel, defer_build=True):
         # Here for start-up: an agent without hand-offs needs no functions as tools.
         from teams._tools.function import FunctionTool
 
-        def handoff() -> str:
-            return self.message
+        return FunctionTool(
+            self._hand_over, name=self.name, description=self.description, strict=True
+        )
 
-        return FunctionTool(handoff, name=self.name, description=self.description, strict=True)
+    def _hand_over(self) -> str:
+        return self.message

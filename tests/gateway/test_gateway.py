@@ -370,7 +370,11 @@ async def test_deleting_a_thread_removes_its_rows_its_folder_and_its_work(tmp_pa
 
 
 async def test_each_thread_has_a_team_and_a_private_folder_of_its_own(tmp_path):
-    teams = ScriptedTeams(lambda: solo("one"))
+    async def shout(word: str) -> str:
+        """Shout."""
+        return word.upper()
+
+    teams = ScriptedTeams(lambda: solo("one", tools=[shout]))
     async with opened(tmp_path, teams) as client:
         for _ in range(2):
             await turn(client, (await client.create_thread()).id, "hello")

@@ -11,6 +11,7 @@ from gateway.content.task import plain_name, quote_block, speaker_line, without_
 from gateway.conversation import Author, Quote
 
 MARK = "f00f00f00f00f00f"
+PRINTABLE = [chr(code) for code in range(0x20, 0x7F)]
 ANYTHING = [
     chr(code)
     for code in range(0x20, 0x20000)
@@ -74,6 +75,20 @@ def test_no_name_says_more_than_a_name(name):
 )
 def test_what_imitates_nothing_stays_as_it_is(said):
     assert without_imitations(said) == said
+
+
+def test_a_mark_and_a_speakers_line_need_a_bracket_or_what_is_not_ascii():
+    plain = [chr(code) for code in range(128)]
+    assert [each for each in plain if "<" in looks_like(each)] == ["<"]
+    assert not [each for each in plain if "\u00b7" in looks_like(each)]
+
+
+@given(st.lists(st.sampled_from([*PRINTABLE, "\n", "<<", "[A", "foreign "])).map("".join))
+def test_plain_text_is_looked_at_like_any_other(text):
+    # With a character beyond ASCII, every look-alike is looked for.
+    assert without_imitations(text) == without_imitations(f"{text}\n\u00e9").removesuffix(
+        "\n\u00e9"
+    )
 
 
 @given(st.text(st.sampled_from("[]()\u00b7<> a\n\u3010\u3011/endofrig")))

@@ -370,11 +370,8 @@ class SqliteStore(SqliteReader, WriteOperations):
         return kept(self._folder / FILE)
 
     async def work_folder(self, thread: str) -> Path:
-        """The thread's folder for its tools, made if it is not there."""
-        folder = self._work_folder(thread)
-        # On the event loop: one entry in a folder costs less than a hop to a thread.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder
+        """The thread's folder for its tools, which may not be there yet."""
+        return self._work_folder(thread)
 
     def _work_folder(self, thread: str) -> Path:
         return self._work / thread

@@ -595,6 +595,7 @@ async def test_what_is_refused_is_named(tmp_path: Path, event, text: str) -> Non
     async with served(tmp_path, Surface(board), clock=clock) as gateway:
         story = await Story.begun(gateway)
         folder = await gateway.store.work_folder(story.thread)
+        folder.mkdir(parents=True)
         (folder / "report.csv").write_bytes(b"1,2")
         await story.tell(BEGIN, event, DONE)
         await all_told(gateway, clock)

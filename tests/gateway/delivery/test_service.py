@@ -304,6 +304,7 @@ async def test_a_file_that_an_agent_made_is_sent_from_its_folder_alone(tmp_path:
     async with served(tmp_path, Surface(board)) as gateway:
         story = await Story.begun(gateway)
         folder = await gateway.store.work_folder(story.thread)
+        folder.mkdir(parents=True)
         (folder / "report.csv").write_bytes(b"1,2")
         await story.tell(
             BEGIN,
@@ -327,6 +328,7 @@ async def test_files_of_one_turn_are_one_message_under_the_name_of_their_agent(
     ) as gateway:
         story = await Story.begun(gateway)
         folder = await gateway.store.work_folder(story.thread)
+        folder.mkdir(parents=True)
         names = [f"{n}.txt" for n in range(13)]
         for name in names:
             (folder / name).write_bytes(b"..")

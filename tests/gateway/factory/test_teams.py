@@ -465,6 +465,7 @@ async def test_a_python_function_gets_the_threads_folder_and_its_options(parts):
     workdir = parts / "thread_7"
     team = (await source.build("f", workdir=workdir)).team
     assert team.name == "thread_7"
+    assert workdir.is_dir()
     assert len((await team.run(task="Hi")).messages) == 3
 
 

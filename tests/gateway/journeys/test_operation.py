@@ -175,11 +175,12 @@ async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
     return thread
 
 
-def tattlers() -> ScriptedTeams:
-    async def tell(text: str) -> str:
-        """Tell."""
-        return text
+async def tell(text: str) -> str:
+    """Tell."""
+    return text
 
+
+def tattlers() -> ScriptedTeams:
     return ScriptedTeams(
         lambda: solo(
             calls("tell", tell=f'{{"text": "{SECRET}"}}'), f"It is {SECRET}.", tools=[tell]
@@ -329,10 +330,18 @@ async def test_threads_that_are_used_or_wait_are_kept(tmp_path):
 
 async def test_work_folders_of_threads_that_are_gone_are_removed_at_the_start(tmp_path):
     (tmp_path / "work" / "gone").mkdir(parents=True)
-    async with opened(tmp_path, lambda: solo("one")) as client:
+    async with opened(tmp_path, lambda: solo("one", tools=[tell])) as client:
         thread = (await client.create_thread()).id
         await turn(client, thread, "go")
-        assert [folder.name for folder in (tmp_path / "work").iterdir()] == [thread]
+        [folder] = (tmp_path / "work").iterdir()
+        assert folder.name == thread
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_thread_whose_team_only_asks_models_has_no_work_folder(tmp_path):
+    async with opened(tmp_path, lambda: solo("one")) as client:
+        await turn(client, (await client.create_thread()).id, "go")
+        assert not (tmp_path / "work").exists()
 
 
 async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wrote_in(tmp_path):

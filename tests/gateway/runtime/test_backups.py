@@ -79,6 +79,14 @@ async def machine(tmp_path: Path) -> AsyncGenerator[Machine]:
         yield made
 
 
+@pytest.fixture
+async def free(tmp_path: Path) -> Machine:
+    """One whose store a gateway owns."""
+    made = Machine(tmp_path)
+    async with made.store.own():
+        return made
+
+
 async def test_a_backup_is_made_when_it_is_due_and_the_oldest_goes(machine):
     assert await machine.days(0) == ["20270115T080000"]
     assert await machine.days(0.5, 0.49) == ["20270115T080000"]
@@ -277,7 +285,8 @@ async def test_killed_in_the_middle_the_next_start_removes_the_half_one(served, 
         assert raw.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
-async def test_the_metrics_tell_of_backups_and_nothing_where_there_are_none(machine):
+async def test_the_metrics_tell_of_backups_and_nothing_where_there_are_none(free):
+    machine = free
     async with Gateway(machine.store, ScriptedTeams(lambda: solo("yes"))) as gateway:
 
         async def told() -> dict[str, float]:

@@ -205,3 +205,11 @@ def test_results_are_told_as_text_with_a_word_for_images():
     assert result.to_text() == "here:\n[image]"
     assert result.to_text(replace_image="<picture>") == "here:\n<picture>"
     assert ToolResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_a_tool_that_no_model_can_be_told_of_is_refused_at_once():
+    def look(place: str, count: int = 1) -> str:
+        return place * count
+
+    with pytest.raises(ValueError, match="count"):
+        StaticStreamWorkbench([FunctionTool(look, "Looks.", strict=True)])
