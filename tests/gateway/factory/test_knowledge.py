@@ -124,11 +124,16 @@ async def test_check_counts_files_and_names_a_folder_that_is_not_there(folder: P
     assert not (folder / "store/knowledge").exists()
 
 
-@pytest.mark.parametrize(("key", "folder_name"), [("config", "."), ("store", "data")])
-def test_a_folder_with_the_config_or_the_store_is_refused(folder: Path, key: str, folder_name: str):
+@pytest.mark.parametrize(
+    ("found", "folder_name"),
+    [("the folder of the config, whose", "."), ("a folder of the store or its backups", "data")],
+)
+def test_a_folder_with_the_config_or_the_store_is_refused(
+    folder: Path, found: str, folder_name: str
+):
     changed = {
         'folder = "docs"': f'folder = "{folder_name}"',
         'folder = "store"': 'folder = "data/s"',
     }
-    with pytest.raises(ConfigError, match=f"found the folder of the {key}, whose"):
+    with pytest.raises(ConfigError, match=f"found {found}"):
         config(folder, **changed)

@@ -43,6 +43,7 @@ QUIET_OPERATIONS = {
     "drop_audit": "the config's audit_days",
     "finish_page": "what is still to be read after a pause: nobody decides it",
     "give_up": "what stands on a platform, where the messages are",
+    "index_words": "words of what is stored, for searches",
     "join": "messages that were let in",
     "keep_time": "the clock",
     "mark": "what an adapter remembers of its platform",
