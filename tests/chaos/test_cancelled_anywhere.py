@@ -193,4 +193,4 @@ async def test_a_turn_that_is_cancelled_at_any_of_its_awaits_goes_on(
     last = 1
     while await one(tmp_path / str(last), make, last):
         last += 1
-    assert last > 12, last  # it was cancelled at many places
+    assert last > 10, last  # it was cancelled at many places
