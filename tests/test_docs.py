@@ -180,7 +180,7 @@ def cards(page: str) -> list[str]:
     """The cards with buttons and the errors of the gallery's payloads."""
     return [
         call
-        for call in page.split("\n\n")
+        for call in re.split("\n\n|~~~~text\n", page)
         if re.match("chat.postMessage|POST .*/messages\n", call)
         and re.search("g:approve:|g:choice:|ERROR1", call)
     ]
