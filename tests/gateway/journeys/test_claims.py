@@ -1,17 +1,22 @@
 """Turns that begin in the transaction of their message."""
 
 import asyncio
+from contextlib import asynccontextmanager
+from threading import Event
 
 import pytest
 
 from benchmarks.gateway.teams import DoNothing
+from gateway.client import Answer
 from gateway.conversation import LOCAL_OPERATOR, ConversationKey, InboundMessage
-from gateway.events import TurnFinished, TurnStarted
+from gateway.events import InputRequested, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
+from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
-from tests.gateway.scripted import ScriptedTeams, ends, of, until
+from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
+from tests.gateway.scripted import model as replay
 
 
 class Watched(DoNothing):
@@ -30,13 +35,24 @@ class Watched(DoNothing):
         return await super().create(messages)
 
 
-def message(thread: int, number: int = 0) -> InboundMessage:
+def message(thread: int, number: int = 0, text: str = "") -> InboundMessage:
     return InboundMessage(
         key=ConversationKey(platform="slack", workspace="T", root=str(thread)),
         author=LOCAL_OPERATOR,
         dedupe=(f"{thread}/{number}",),
-        text=f"message {number}",
+        text=text or f"message {number}",
     )
+
+
+async def accept_together(gateway: Gateway, *messages: InboundMessage):
+    """Accept them in one commit: the last is there before the first's turn can begin."""
+    door = Event()
+    held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
+    accepting = [asyncio.ensure_future(gateway.accept(each)) for each in messages]
+    await asyncio.sleep(0)  # they are on their way to the store
+    door.set()
+    await held
+    return await asyncio.gather(*accepting)
 
 
 def gateway_on(folder, model: Watched, **limits) -> Gateway:
@@ -87,3 +103,37 @@ async def test_who_leaves_while_the_message_is_stored_still_gets_the_turn(tmp_pa
         events = await until(gateway, receipt.thread, ends)
         assert [turn.outcome for turn in of(TurnFinished, events)] == ["done"]
     assert model.asked == 1
+
+
+async def test_a_stop_beside_its_message_ends_the_turn_once_and_the_thread_goes_on(tmp_path):
+    model = Watched()
+    async with gateway_on(tmp_path, model) as gateway:
+        receipt, _ = await accept_together(gateway, message(1), message(1, 1, "/stop"))
+        events = await until(gateway, receipt.thread, ends)
+        assert [turn.outcome for turn in of(TurnFinished, events)] == ["stopped"]
+        await gateway.accept(message(1, 2))
+        after = await until(gateway, receipt.thread, ends, events[-1].seq)
+        assert [turn.outcome for turn in of(TurnFinished, after)] == ["done"]
+
+
+async def test_a_grant_that_ends_beside_a_message_does_not_hold_in_its_turn(tmp_path):
+    client = replay(calls("send"), "done", calls("send"), "done")
+    sent: list[str] = []
+
+    async def send() -> str:
+        sent.append("")
+        return "sent"
+
+    teams = ScriptedTeams(
+        lambda: solo(client, tools=[send]), rules={"send": ToolRule(action="ask", output="trusted")}
+    )
+    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+        receipt = await gateway.accept(message(1))
+        asked = await until(gateway, receipt.thread, ends)
+        request = of(InputRequested, asked)[0].request
+        assert await gateway.answer(request, Answer(kind="approve_always")) is None
+        done = await until(gateway, receipt.thread, ends, asked[-1].seq)
+        await accept_together(gateway, message(1, 1), message(1, 2, "/revoke send"))
+        events = await until(gateway, receipt.thread, ends, done[-1].seq)
+        assert [turn.outcome for turn in of(TurnFinished, events)] == ["waiting"]
+    assert sent == [""]
