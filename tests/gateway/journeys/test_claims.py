@@ -1,7 +1,6 @@
 """Turns that begin in the transaction of their message."""
 
 import asyncio
-from contextlib import asynccontextmanager
 from threading import Event
 
 import pytest
@@ -47,6 +46,7 @@ def message(thread: int, number: int = 0, text: str = "") -> InboundMessage:
 async def accept_together(gateway: Gateway, *messages: InboundMessage):
     """Accept them in one commit: the last is there before the first's turn can begin."""
     door = Event()
+    assert isinstance(gateway.store, SqliteStore)
     held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
     accepting = [asyncio.ensure_future(gateway.accept(each)) for each in messages]
     await asyncio.sleep(0)  # they are on their way to the store
