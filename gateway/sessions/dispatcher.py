@@ -68,7 +68,7 @@ class Dispatcher(Protocol):
         limits: PersonLimits | None = None,
         groups: LaneGroups = (),
     ) -> None:
-        """Run the thread, whose turn is claimed, whatever else waits."""
+        """Run the thread, whose turn is claimed, before all that wait."""
         ...
 
     async def serve(self, drain: Drain) -> None:
@@ -223,7 +223,7 @@ class LocalDispatcher:
         limits: PersonLimits | None = None,
         groups: LaneGroups = (),
     ) -> None:
-        """Run the thread, whose turn is claimed, whatever else waits."""
+        """Run the thread, whose turn is claimed, before all that wait."""
         if thread in self._waiting:  # it must not run twice at a time
             self._again[thread] = self._leave_line(thread)
         self._claimed[thread] = _RunRequest(person, limits, groups)
@@ -295,6 +295,8 @@ class LocalDispatcher:
 
     def _next(self) -> str | None:
         """The next thread, counted as running; None if there is none."""
+        if len(self._running) >= self.limit:
+            return None
         for thread in self._claimed:
             if thread not in self._running:
                 self._count(thread, self._claimed.pop(thread), asyncio.get_running_loop().time())

@@ -294,6 +294,16 @@ async def test_who_waits_begins_once_a_kept_room_was_not_needed():
         assert await lanes.until(1) == ["b"]
 
 
+async def test_claimed_turns_for_which_there_is_no_room_any_more_run_one_after_another():
+    async with serving(1) as (dispatcher, lanes):
+        for thread in "ab":  # who asked for room has left, or the limit was lowered
+            dispatcher.run(thread)
+        await lanes.until(1)
+        await _pause()
+        assert lanes.begun == ["a"]
+        assert await lanes.end("a", 2) == ["a", "b"]
+
+
 async def test_rest_waits_for_claimed_turns_and_for_kept_rooms():
     async with serving(1) as (dispatcher, lanes):
         with dispatcher.room("ann", None) as free:
