@@ -1,13 +1,16 @@
 """Turns that begin in the transaction of their message."""
 
 import asyncio
+from sqlite3 import IntegrityError
 from threading import Event
 
 import pytest
 
 from benchmarks.gateway.teams import DoNothing
 from gateway.client import Answer
+from gateway.config.budgets import Budget
 from gateway.conversation import LOCAL_OPERATOR, ConversationKey, InboundMessage
+from gateway.errors import StoreFull
 from gateway.events import InputRequested, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
@@ -16,6 +19,8 @@ from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 from tests.gateway.scripted import model as replay
+
+A_LOT = Budget(per="thread", tokens=1_000_000)
 
 
 class Watched(DoNothing):
@@ -55,11 +60,11 @@ async def accept_together(gateway: Gateway, *messages: InboundMessage):
     return await asyncio.gather(*accepting)
 
 
-def gateway_on(folder, model: Watched, **limits) -> Gateway:
+def gateway_on(folder, model: Watched, kind=SqliteStore, **limits) -> Gateway:
     def team():
         return RoundRobinGroupChat([AssistantAgent("solo", model)], max_turns=1)
 
-    return Gateway(SqliteStore(folder), ScriptedTeams(team), limits=Limits(**limits))
+    return Gateway(kind(folder), ScriptedTeams(team), limits=Limits(**limits))
 
 
 async def test_a_burst_runs_no_more_turns_than_may_and_each_message_once(tmp_path):
@@ -137,3 +142,43 @@ async def test_a_grant_that_ends_beside_a_message_does_not_hold_in_its_turn(tmp_
         events = await until(gateway, receipt.thread, ends, done[-1].seq)
         assert [turn.outcome for turn in of(TurnFinished, events)] == ["waiting"]
     assert sent == [""]
+
+
+class FullOnce(SqliteStore):
+    """Can't be read when the first turn's budget is."""
+
+    asked = 0
+
+    async def spent(self, *of):
+        self.asked += 1
+        if self.asked == 1:
+            raise StoreFull
+        return await super().spent(*of)
+
+
+async def test_a_claimed_turn_that_the_store_holds_up_runs_later_and_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("gateway.sessions.lanes.FIRST_RETRY", 0.01)
+    model = Watched()
+    async with gateway_on(tmp_path, model, kind=FullOnce, budgets=[A_LOT]) as gateway:
+        receipt = await gateway.accept(message(1))
+        events = await until(gateway, receipt.thread, ends)
+        assert [turn.outcome for turn in of(TurnFinished, events)] == ["done"]
+        await gateway.accept(message(1, 1))
+        await until(gateway, receipt.thread, ends, events[-1].seq)
+    assert model.asked == 2
+
+
+async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path):
+    model = Watched()
+    async with gateway_on(tmp_path, model) as gateway:
+        assert isinstance(gateway.store, SqliteStore)
+        write = gateway.store.write
+        full = "CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'full'); END"
+        await write(lambda c: c.execute(full))
+        with pytest.raises(IntegrityError, match="full"):
+            await gateway.accept(message(1))
+        assert await gateway.threads() == []
+        await write(lambda c: c.execute("DROP TRIGGER full"))
+        receipt = await gateway.accept(message(1))
+        await until(gateway, receipt.thread, ends)
+    assert model.asked == 1
