@@ -11,7 +11,7 @@ from gateway.client import Answer
 from gateway.config.budgets import Budget
 from gateway.conversation import LOCAL_OPERATOR, ConversationKey, InboundMessage
 from gateway.errors import StoreFull
-from gateway.events import InputRequested, TurnFinished, TurnStarted
+from gateway.events import InputRequested, MessageJoined, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.store.sqlite.store import SqliteStore
@@ -142,6 +142,17 @@ async def test_a_grant_that_ends_beside_a_message_does_not_hold_in_its_turn(tmp_
         events = await until(gateway, receipt.thread, ends, done[-1].seq)
         assert [turn.outcome for turn in of(TurnFinished, events)] == ["waiting"]
     assert sent == [""]
+
+
+async def test_what_is_to_join_a_turn_from_its_beginning_joins_it(tmp_path):
+    def team():
+        return RoundRobinGroupChat([AssistantAgent(name, Watched()) for name in "ab"], max_turns=2)
+
+    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(team)) as gateway:
+        together = message(1), message(1, 1, "/queue mode steer"), message(1, 2)
+        receipt, *_ = await accept_together(gateway, *together)
+        events = await until(gateway, receipt.thread, ends)
+    assert [joined.message.text for joined in of(MessageJoined, events)] == ["message 2"]
 
 
 class FullOnce(SqliteStore):
