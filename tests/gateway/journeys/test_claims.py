@@ -49,7 +49,7 @@ def message(thread: int, number: int = 0, text: str = "") -> InboundMessage:
 
 
 async def accept_together(gateway: Gateway, *messages: InboundMessage):
-    """Accept them in one commit: the last is there before the first's turn can begin."""
+    """Accept them in one commit, before the first one's turn can run."""
     door = Event()
     assert isinstance(gateway.store, SqliteStore)
     held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
