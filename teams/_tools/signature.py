@@ -58,7 +58,7 @@ def signature_of(name: str, function: Callable[..., Any]) -> FunctionSignature:
 
 
 def _parts(function: FunctionType) -> list[object]:
-    """The parts of a function that its signature is made of, also of one behind it."""
+    """Parts of a function, and of one behind it, in its signature."""
     inner = inspect.unwrap(function)
     parts: list[object] = []
     for each in {function, inner} if isinstance(inner, FunctionType) else {function}:
