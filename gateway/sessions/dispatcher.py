@@ -68,7 +68,7 @@ class Dispatcher(Protocol):
         limits: PersonLimits | None = None,
         groups: LaneGroups = (),
     ) -> None:
-        """Run the thread, whose turn is claimed, whatever else waits."""
+        """Run the thread, whose turn is claimed, before all that wait."""
         ...
 
     async def serve(self, drain: Drain) -> None:
@@ -198,10 +198,22 @@ class LocalDispatcher:
         # Whoever waits comes first, and a thread's groups are not known before it is read.
         if self._resting or self._lines or self.group_limits:
             return False
-        begun = len(self._running) + len(self._claimed) + self._kept.total()
-        if begun >= self.limit or (limits is not None and person in self._kept):
+        if self._begun() >= self.limit:
             return False
-        return not self._rates.wait(person, limits, asyncio.get_running_loop().time())
+        return not self._wait(person, limits, asyncio.get_running_loop().time())
+
+    def _begun(self) -> int:
+        """Number of turns that run or are about to."""
+        return len(self._running) + len(self._claimed) + self._kept.total()
+
+    def _wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
+        """Seconds until a turn of the person may begin."""
+        # One that is about to run is not counted yet; it will be in a moment.
+        if limits is not None and (
+            person in self._kept or any(each.person == person for each in self._claimed.values())
+        ):
+            return math.inf
+        return self._rates.wait(person, limits, now)
 
     def run(
         self,
@@ -211,7 +223,9 @@ class LocalDispatcher:
         limits: PersonLimits | None = None,
         groups: LaneGroups = (),
     ) -> None:
-        """Run the thread, whose turn is claimed, whatever else waits."""
+        """Run the thread, whose turn is claimed, before all that wait."""
+        if thread in self._waiting:  # it must not run twice at a time
+            self._again[thread] = self._leave_line(thread)
         self._claimed[thread] = _RunRequest(person, limits, groups)
         self._changed.set()
 
@@ -246,7 +260,7 @@ class LocalDispatcher:
         self._delayed[thread] = self._later(delay, due), request
 
     def _wake(self, thread: str, request: _RunRequest) -> None:
-        if thread in self._running:
+        if thread in self._running or thread in self._claimed:
             self._again.setdefault(thread, request)
         elif thread not in self._waiting:
             self._waiting[thread] = request
@@ -281,11 +295,13 @@ class LocalDispatcher:
 
     def _next(self) -> str | None:
         """The next thread, counted as running; None if there is none."""
+        if len(self._running) >= self.limit:
+            return None
         for thread in self._claimed:
             if thread not in self._running:
                 self._count(thread, self._claimed.pop(thread), asyncio.get_running_loop().time())
                 return thread
-        if self._resting or len(self._running) >= self.limit:
+        if self._resting or self._begun() >= self.limit:
             return None
         now = asyncio.get_running_loop().time()
         waits: list[float] = []
@@ -294,9 +310,9 @@ class LocalDispatcher:
                 request = self._waiting[thread]
                 if any(map(self._is_full, request.groups)):
                     continue  # looked at again once one of them has ended
-                wait = self._rates.wait(person, request.limits, now)
+                wait = self._wait(person, request.limits, now)
                 if wait == 0:
-                    self._start(thread, now)
+                    self._count(thread, self._leave_line(thread), now)
                     return thread
                 waits.append(wait)
         self._look_again(min(waits, default=math.inf))
@@ -318,13 +334,14 @@ class LocalDispatcher:
             self._timers.discard(self._look)
         self._look = self._later(delay, self._changed.set) if delay < math.inf else None
 
-    def _start(self, thread: str, now: float) -> None:
+    def _leave_line(self, thread: str) -> _RunRequest:
+        """The request of a waiting thread, which waits no more."""
         request = self._waiting.pop(thread)
         line = self._lines.pop(request.person)
         line.remove(thread)
         if line:
             self._lines[request.person] = line
-        self._count(thread, request, now)
+        return request
 
     def _count(self, thread: str, request: _RunRequest, now: float) -> None:
         """Count the thread as running."""

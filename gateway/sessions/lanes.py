@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic, time_ns
@@ -75,6 +76,8 @@ class Lanes:
         self._delays: dict[str, float] = {}
         self._claimed: dict[str, ClaimedTurn] = {}
         """Turns that the transaction of their message has claimed."""
+        self._early: dict[str, list[Callable[[Turn], None]]] = {}
+        """Threads whose turn is being claimed or is about to run, and what it is told then."""
         self._leaving = False
         self._retired: list[tuple[TeamSource, set[str]]] = []
         """Earlier sources of teams, with the turns that still run on theirs."""
@@ -101,7 +104,9 @@ class Lanes:
 
     def take_up(self, work: ClaimedTurn) -> None:
         """Run this turn when its thread is drained next."""
-        self._claimed[work.lease.thread] = work
+        thread = work.lease.thread
+        self._claimed[thread] = work
+        self._early.setdefault(thread, [])
 
     async def _next(self, thread: str) -> ClaimedTurn | TurnDelay | None:
         """The thread's claimed turn, or the one that is claimed now."""
@@ -116,6 +121,7 @@ class Lanes:
     async def drain(self, thread: str) -> bool:
         """Run the thread's next turn; True if it has more."""
         claim_at = time_ns()
+        self._early.setdefault(thread, [])
         try:
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
@@ -131,6 +137,9 @@ class Lanes:
             LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
             self._dispatcher.wake(thread, delay=delay)
             return False
+        finally:
+            if thread not in self._claimed:
+                self._early.pop(thread, None)
         self._delays.pop(thread, None)
         return more
 
@@ -169,6 +178,8 @@ class Lanes:
             turn.pause()
         if self._stops.get(thread.id) == turn.id:
             turn.stop()
+        for tell in self._early.pop(thread.id, ()):
+            tell(turn)
         live = self._idle.take(thread.id)
         if live is not None and live.model != model:
             self.closing.add(live)
@@ -268,11 +279,19 @@ class Lanes:
         running = self._running.get(thread)
         if running is not None and running.id == turn:
             running.steer()
+        else:
+            self._tell_next(thread, Turn.steer)
 
     def revoke(self, thread: str, tool: str) -> None:
         """Let the thread's turn, if one runs, ask for the tool again."""
         if running := self._running.get(thread):
             running.revoke(tool)
+        self._tell_next(thread, lambda turn: turn.revoke(tool))
+
+    def _tell_next(self, thread: str, tell: Callable[[Turn], None]) -> None:
+        """Tell the turn that is about to run, if one is."""
+        if (early := self._early.get(thread)) is not None:
+            early.append(tell)
 
     def pause(self) -> None:
         """Pause every turn at its next safe point."""
@@ -314,7 +333,7 @@ class Lanes:
         if turn := self._running.get(thread):
             turn.stop()
         self._idle.drop(thread)
-        for kept in (self._stops, self._delays, self._claimed):
+        for kept in (self._stops, self._delays, self._claimed, self._early):
             kept.pop(thread, None)
 
 

@@ -58,10 +58,14 @@ def signature_of(name: str, function: Callable[..., Any]) -> FunctionSignature:
 
 
 def _parts(function: FunctionType) -> list[object]:
-    """The parts of a function that its signature is made of."""
-    named = (function.__annotations__, function.__kwdefaults__ or {}, function.__dict__)
-    values = [value for each in named for value in each.values()]
-    return [function.__code__, *(function.__defaults__ or ()), *values]
+    """Parts of a function, and of one behind it, in its signature."""
+    inner = inspect.unwrap(function)
+    parts: list[object] = []
+    for each in {function, inner} if isinstance(inner, FunctionType) else {function}:
+        parts += [each.__code__, *(each.__defaults__ or ())]
+        for named in (each.__annotations__, each.__kwdefaults__ or {}, each.__dict__):
+            parts += [*named, *named.values()]
+    return parts
 
 
 def _are_same(some: Sequence[object], others: Sequence[object]) -> bool:

@@ -1,6 +1,8 @@
 import asyncio
 from contextlib import ExitStack, asynccontextmanager
 
+import pytest
+
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.store.decisions import PersonLimits
 
@@ -233,6 +235,73 @@ async def test_a_claimed_turn_runs_before_who_waits_and_never_beside_its_own_thr
         dispatcher.run("a")
         assert await lanes.end("a", 2) == ["a", "a"]
         assert await lanes.end("a", 3) == ["a", "a", "b"]
+
+
+async def _pause():
+    """Let everything run that is ready."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("first", ["wake", "run"])
+async def test_a_thread_that_is_woken_beside_its_claimed_turn_runs_once_at_a_time(first):
+    async with serving(2) as (dispatcher, lanes):
+        await _pause()
+        if first == "wake":
+            dispatcher.wake("a")
+        dispatcher.run("a")
+        if first == "run":
+            dispatcher.wake("a")
+        assert await lanes.until(1) == ["a"]
+        await _pause()
+        assert lanes.begun == ["a"]
+        assert await lanes.end("a", 2) == ["a", "a"], "it may have been woken for something else"
+
+
+async def test_a_claimed_turn_counts_against_its_person_before_it_runs():
+    async with serving(4) as (dispatcher, lanes):
+        await _pause()
+        with dispatcher.room("ann", LIMITS):
+            dispatcher.run("a", person="ann", limits=LIMITS)
+        assert rooms(dispatcher, 1, "ann", LIMITS) == [False]
+        assert rooms(dispatcher, 1, "bob", LIMITS) == [True]
+        dispatcher.wake("b", person="ann", limits=LIMITS)
+        await lanes.until(1)
+        await _pause()
+        assert lanes.begun == ["a"]
+        assert await lanes.end("a", 2) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("limit", "person"), [(1, "bob"), (9, "ann")])
+async def test_no_turn_begins_in_the_room_that_is_kept_for_another(limit, person):
+    async with serving(limit) as (dispatcher, lanes):
+        await _pause()
+        with dispatcher.room("ann", LIMITS):
+            dispatcher.wake("b", person=person, limits=LIMITS)
+            await _pause()
+            assert lanes.begun == []
+            dispatcher.run("a", person="ann", limits=LIMITS)
+        assert await lanes.until(1) == ["a"]
+        assert await lanes.end("a", 2) == ["a", "b"]
+
+
+async def test_who_waits_begins_once_a_kept_room_was_not_needed():
+    async with serving(1) as (dispatcher, lanes):
+        await _pause()
+        with dispatcher.room("ann", LIMITS):
+            dispatcher.wake("b", person="ann", limits=LIMITS)
+            await _pause()
+        assert await lanes.until(1) == ["b"]
+
+
+async def test_claimed_turns_for_which_there_is_no_room_any_more_run_one_after_another():
+    async with serving(1) as (dispatcher, lanes):
+        for thread in "ab":  # who asked for room has left, or the limit was lowered
+            dispatcher.run(thread)
+        await lanes.until(1)
+        await _pause()
+        assert lanes.begun == ["a"]
+        assert await lanes.end("a", 2) == ["a", "b"]
 
 
 async def test_rest_waits_for_claimed_turns_and_for_kept_rooms():

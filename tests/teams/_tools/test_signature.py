@@ -3,7 +3,7 @@
 import gc
 import sys
 import weakref
-from functools import partial
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any, Literal
 
@@ -70,6 +70,23 @@ def test_a_function_that_was_changed_is_looked_at_again(module):
     exec(SOURCE.replace("place: str, count", "town: str, count"), vars(module))
     assert set(properties(FunctionTool(module.tool))) == {"town", "count"}
     assert set(properties(FunctionTool(before))) == {"place", "count"}
+
+
+def test_a_function_whose_decorated_one_was_changed_is_looked_at_again(module):
+    @wraps(module.tool)
+    def decorated(*args: Any, **more: Any) -> str:
+        return module.tool(*args, **more)
+
+    assert properties(FunctionTool(decorated))["count"]["default"] == 1
+    module.tool.__defaults__ = (7,)
+    assert properties(FunctionTool(decorated))["count"]["default"] == 7
+
+
+def test_a_function_whose_defaults_were_exchanged_is_looked_at_again(module):
+    exec("def tool(*, one: int = 1, two: int = 2) -> int:\n    return one", vars(module))
+    FunctionTool(module.tool, "A tool.")
+    module.tool.__kwdefaults__ = {"two": 1, "one": 2}
+    assert properties(FunctionTool(module.tool, "A tool."))["one"]["default"] == 2
 
 
 async def test_methods_and_partials_stay_those_of_their_own_object(module):
