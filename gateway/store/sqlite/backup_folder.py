@@ -36,8 +36,8 @@ class Backup(NamedTuple):
 class BackupFolder:
     """Backups in `folder` of the database `store`. Raises OSError.
 
-    Other files are neither counted nor deleted: those with another name or id, links, and those that
-    are no database of Parley's.
+    Other files are neither counted nor deleted: those with another name or id, links, and
+    those that are no database of Parley's.
     """
 
     def __init__(self, folder: Path, store: Path) -> None:
