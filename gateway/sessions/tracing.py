@@ -155,7 +155,7 @@ class DeliveryTrace:
             span.set_attribute("error.type", "undelivered")
 
     def end(self) -> None:
-        """End the open spans: all is told, or the thread is let go of."""
+        """End the open spans: the thread is delivered or let go of."""
         for span, _ in self._open.values():
             _end(span)
         self._open.clear()
