@@ -88,7 +88,10 @@ def _trace(stack: ExitStack, config: TracingConfig) -> None:
         from gateway.app.tracing import exporting  # an extra
     except ImportError as error:
         raise ServeError(NEEDS_EXTRA) from error
-    stack.enter_context(exporting(config))
+    try:
+        stack.enter_context(exporting(config))
+    except ValueError as error:
+        raise ServeError(f"[tracing], with OpenTelemetry's variables: {error}") from error
 
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from threading import Thread
@@ -15,12 +16,16 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.util.re import parse_env_headers
 
 from gateway.app.findings import Finding
+from gateway.base.redaction import REDACTION
 from gateway.config.tracing import PATH, TracingConfig
 from gateway.sessions.tracing import ROOT, TRACES
 
 LOG = logging.getLogger("gateway")
+HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+"""Variables with secrets, such as a key of the collector."""
 LAST = 1.0
 """Seconds at the end for what was not sent yet."""
 PROBE = 5.0
@@ -29,7 +34,10 @@ PROBE = 5.0
 
 @contextmanager
 def exporting(config: TracingConfig) -> Generator[None]:
-    """Trace turns within the context; only its end may wait shortly."""
+    """Trace turns within the context; only its end may wait shortly.
+
+    Raises ValueError for a variable of OpenTelemetry's that is wrong.
+    """
     named = OTELResourceDetector().detect().attributes.get("service.name", "parley")
     provider = TracerProvider(
         sampler=None if config.sample is None else ParentBased(TraceIdRatioBased(config.sample)),
@@ -54,7 +62,7 @@ async def probe(config: TracingConfig) -> Finding:
     """Send the collector an empty request."""
     failure = await asyncio.to_thread(_Exporter(config, timeout=PROBE).attempt, ())
     name, text = config.endpoint or "collector", failure or "the collector answers"
-    return Finding(kind="traces", name=name, good=not failure, text=text)
+    return Finding(kind="traces", name=name, good=not failure, text=REDACTION.all(text))
 
 
 class _TurnIds(RandomIdGenerator):
@@ -73,12 +81,15 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
     """Exporter that tells once when the collector fails, and when it returns."""
 
     def __init__(self, config: TracingConfig, *, timeout: float | None = None) -> None:
+        # Before the variables are read: warnings quote them, and there is one for each batch.
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+        for name in HEADERS:
+            REDACTION.add(parse_env_headers(os.environ.get(name, ""), liberal=True).values())
         endpoint = config.endpoint and config.endpoint.rstrip("/").removesuffix(PATH) + PATH
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}
         super().__init__(endpoint=endpoint, headers=headers or None, timeout=timeout)
         self._failing = False
         self._reason = ""
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line for each batch
         self._log = logging.getLogger(trace_exporter.__name__)
         self._log.setLevel(logging.WARNING)
 

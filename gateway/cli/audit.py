@@ -25,9 +25,9 @@ def audit(
 ) -> None:
     """Write who did what in all threads, as lines of JSON.
 
-    Who was let in or refused, who approved which call, which agent ran which tool, and who changed
-    what. Each line has a position; --after goes on behind the last one that you have. Works whether
-    Parley runs or not. TIME is such as 2026-07-01 or 2026-07-01T17:30+02:00.
+    It says who was let in or refused, who approved which call, which agent ran which tool, and who
+    changed what. Each line has a position; --after goes on behind the last one that you have. Works
+    whether Parley runs or not. TIME is such as 2026-07-01 or 2026-07-01T17:30+02:00.
     """
     from gateway.app.audit import audit_lines, moment
 

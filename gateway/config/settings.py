@@ -175,7 +175,7 @@ class BackupConfig(Section):
     """
 
     every_hours: float = Field(default=24.0, ge=0.25, allow_inf_nan=False)
-    """Hours from the begin of one backup to the next."""
+    """Hours from the start of one backup to the next."""
 
     keep: int = Field(default=7, ge=1)
     """Number of good backups that are kept; then the oldest is deleted for a new one."""

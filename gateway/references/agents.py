@@ -134,7 +134,7 @@ class AgentChecker:
         match tool:
             case ToolConfig():
                 try:
-                    make_tool(tool, self._lookup.imports)
+                    _ = make_tool(tool, self._lookup.imports).schema  # made when asked for
                 except (ValueError, TypeError) as error:  # also of functions that fit no schema
                     yield Problem(path=path, text=str(error))
             case AgentToolConfig():

@@ -31,7 +31,7 @@ class ContextMarks:
     """Marks of one turn's context, from its beginning to its end.
 
     `people` are those on whose behalf the team works, the asker first; `granted` are the tools,
-    with scopes, that were approved for the thread, and when. What the team has read in earlier
+    with scopes, that were approved for the thread, and when. Text that the team has read in earlier
     turns must be learned before a rule is asked for.
     """
 

@@ -136,7 +136,7 @@ class DeliveryTrace:
         self._open: dict[str, tuple[Span, defaultdict[str, float]]] = {}
 
     def note(self, seq: int, turn: str) -> None:
-        """Items from this seq on are the turn's."""
+        """Note that items from this seq on are the turn's."""
         if seq and self._turns[-1][1] != turn:
             self._turns.append((seq, turn))
 
@@ -155,7 +155,7 @@ class DeliveryTrace:
             span.set_attribute("error.type", "undelivered")
 
     def end(self) -> None:
-        """All is told, or the thread is let go of."""
+        """End the open spans: the thread is delivered or let go of."""
         for span, _ in self._open.values():
             _end(span)
         self._open.clear()

@@ -294,7 +294,7 @@ class AuditRow:
 
     `person` is "" for the gateway, "deleted" for somebody who was deleted.
 
-    Of requests and grants, `what` is asked, supported, answered, expired, closed or revoked, else
+    `what` is asked, supported, answered, expired, closed or revoked for requests and grants, else
     an action such as "tool.started". `outcome` is for people, and never what somebody answered in
     words; `answer` is the kind of an answer. `place` is the ConversationKey it was done from.
     """

@@ -36,8 +36,8 @@ class Backup(NamedTuple):
 class BackupFolder:
     """Backups in `folder` of the database `store`. Raises OSError.
 
-    What was not made for this store is neither counted nor deleted: another name or id, a link, or
-    no database of Parley's.
+    Other files are neither counted nor deleted: those with another name or id, links, and
+    those that are no database of Parley's.
     """
 
     def __init__(self, folder: Path, store: Path) -> None:
@@ -63,7 +63,7 @@ class BackupFolder:
     def begin(self, now: float) -> Path:
         """Path of a backup that is begun now.
 
-        What crashes have left is removed. Raises StoreUnwritable.
+        Remains of crashes are removed. Raises StoreUnwritable.
         """
         if problem := folder_problem(self._folder, self._store):
             raise StoreUnwritable(problem)

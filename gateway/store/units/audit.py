@@ -38,7 +38,8 @@ _ROWS = """
     SELECT a.id AS position, a.at, a.thread, a.turn, a.person, a.agent, a.what, a.object, a.tool,
      a.kind, a.outcome, a.request, a.call, a.arguments_hash, a.place,
      CASE WHEN a.what = 'answered' THEN COALESCE(r.answer_kind, '') ELSE '' END AS answer,
-     substr(COALESCE(NULLIF(r.arguments, ''), json_extract(e.body, '$.arguments'), ''),
+     substr(COALESCE(NULLIF(r.arguments, ''),
+      CASE WHEN json_valid(e.body) THEN json_extract(e.body, '$.arguments') END, ''),
       1, :longest) AS arguments
     FROM audit a LEFT JOIN requests r ON r.id = a.request
      LEFT JOIN events e ON e.thread = a.thread AND e.seq = CASE WHEN a.call <> '' THEN

@@ -1,5 +1,6 @@
 """`[tracing]`: its settings, the variables beside it, and whether the collector answers."""
 
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `serve` begin no log; forget the tracer provider afterwards."""
+    logging.getLogger("opentelemetry").setLevel(logging.NOTSET)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     monkeypatch.setattr(serve, "begin_json_log", lambda loaded: None)
@@ -160,6 +162,19 @@ def test_the_table_wins_over_the_variables(collector, monkeypatch):
     endpoint = f"{collector.url}/v1/traces"
     send_a_span(TracingConfig(endpoint=endpoint, sample=1.0, service_name="mine"))
     assert [each.service for each in collector.spans] == ["mine"]
+
+
+@pytest.mark.parametrize("headers", ["x-key Bearer canary-4711", "x-key=canary-4711%0A2"])
+async def test_no_header_of_a_variable_is_told(tmp_path, collector, monkeypatch, caplog, headers):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+    [finding] = await findings(tmp_path, f"[tracing]\nendpoint = '{collector.url}'")
+    assert "canary" not in f"{finding.text}{caplog.text}"
+
+
+def test_a_wrong_variable_is_a_mistake_and_no_crash(tmp_path, monkeypatch):
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1")
+    with installed(Platform()), pytest.raises(ServeError, match="max_queue_size"):
+        serve_config(load(tmp_path, f"{SERVED}[tracing]"))
 
 
 def test_a_sampler_of_the_variables_holds_without_sample(collector, monkeypatch):

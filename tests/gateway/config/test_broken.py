@@ -26,6 +26,9 @@ def find_order(id: str) -> str:
 def pay_back(id: str) -> str:
     "Pay back."
     return id
+def search(text: str, limit: int = 5) -> str:
+    "Search."
+    return text
 """
 # A good route, of which each line of the file replaces one setting.
 SLACK = 'adapters.slack = { bot_token = "xoxb-1", app_token = "xapp-1" }'
@@ -135,3 +138,21 @@ pay_back = { action = "ask", diff = { path = "path", content = "id" } }
     [(_, keys, said)] = reported(tmp_path, half)
     assert keys == "policies.tools.find_order.diff"
     assert "expected the arguments for old and new, or for path and content" in said
+
+
+def test_a_strict_tool_has_no_defaults(tmp_path):
+    text = """\
+[models.m]
+provider = "demo"
+[teams.t]
+type = "round_robin"
+max_turns = 1
+agents.a = { tools = [{ path = "tools:search", strict = true }] }
+"""
+    assert reported(tmp_path, text) == [
+        (
+            6,
+            "teams.t.agents.a.tools[0]",
+            "Tool 'search' is strict: its arguments cannot have defaults (limit).",
+        )
+    ]

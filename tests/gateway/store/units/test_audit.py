@@ -106,6 +106,24 @@ async def test_positions_go_on_behind_those_that_a_restored_store_has_lost(tmp_p
     assert await store.check(in_use=False) == []
 
 
+async def test_an_unreadable_event_keeps_no_row_from_being_read(tmp_path):
+    store = new_store(tmp_path)
+    new = NewThread(id="t", team="demo", definition="1")
+    damaged = (
+        "INSERT INTO events (thread, seq, kind, body) VALUES ('t', 9, 'tool_started', 'no JSON')"
+    )
+
+    def work(connection):
+        connection.execute(damaged)
+        note(connection, 1.0, "tool.started", thread="t", call="c", shown=9)
+
+    async with store.own():
+        await store.create_thread(new, key=ConversationKey.local("t"), title="")
+        await store.write(work)
+        found = [(row.what, row.arguments) for row in await rows(store)]
+    assert found == [("thread.created", ""), ("tool.started", "")]
+
+
 async def test_a_deleted_thread_keeps_its_rows_without_a_word(tmp_path):
     store = new_store(tmp_path)
     new = NewThread(id="t", team="demo", definition="1")
