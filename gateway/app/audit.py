@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from math import inf
+from sys import maxsize
 from zoneinfo import ZoneInfo
 
 from gateway.base.redaction import REDACTION
@@ -33,7 +34,7 @@ async def audit_lines(
     follow: bool = False,
 ) -> AsyncGenerator[str]:
     """The audit after a position, in its order; with `follow`, for ever."""
-    left = inf if limit is None else limit
+    after, left = min(after, maxsize), inf if limit is None else limit
     while left > 0:
         most = int(min(left, PAGE))
         rows = await store.whole_audit(
@@ -97,6 +98,6 @@ def moment(text: str, zone: str) -> float:
     """
     try:
         at = datetime.fromisoformat(text)
-    except ValueError:
+        return (at if at.tzinfo or not zone else at.replace(tzinfo=ZoneInfo(zone))).timestamp()
+    except (ValueError, OverflowError):
         raise GatewayError(f"{text!r} is no time such as 2026-07-01T17:30+02:00.") from None
-    return (at if at.tzinfo or not zone else at.replace(tzinfo=ZoneInfo(zone))).timestamp()

@@ -113,5 +113,6 @@ class _Exporter(trace_exporter.OTLPSpanExporter):
 
     def _keep_reason(self, record: logging.LogRecord) -> bool:
         """Keep the first word on a failure, and log none."""
-        self._reason = self._reason or record.getMessage()
+        said = record.getMessage().partition(" encountered while exporting")[0]  # and "retrying"
+        self._reason = self._reason or said.removeprefix("Transient error ")
         return False

@@ -40,7 +40,7 @@ def restore(config: Path | None, path: Path) -> None:
 
     The whole backup is checked before anything changes. A running `parley serve` lets its turns
     reach a safe point, then restarts on the backup by itself. The old store is kept beside it.
-    What the backup has unfinished is not answered by itself.
+    Unfinished work in the backup does not go on by itself.
     """
     from gateway.app import operator
 

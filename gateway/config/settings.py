@@ -135,7 +135,7 @@ class StoreConfig(Section):
     retention_share: float = Field(default=0.2, gt=0, le=1)
     """Largest share of all threads that a round deletes, but always five threads.
 
-    What is left has to wait for the next round, an hour later: time to notice a mistake.
+    The rest waits for the next round, an hour later: time to notice a mistake.
     """
 
     audit_days: int = Field(default=365, ge=0)

@@ -149,5 +149,6 @@ async def test_pages_are_joined_up_to_the_limit(tmp_path, monkeypatch, limit, to
 def test_a_time_is_in_the_zone_of_the_config_unless_it_names_one():
     assert moment("2026-07-01", "Asia/Kolkata") == moment("2026-07-01T00:00+05:30", "")
     assert moment("2026-07-01T00:00Z", "Asia/Kolkata") == moment("2026-07-01T00:00+00:00", "")
-    with pytest.raises(GatewayError, match="'yesterday' is no time such as"):
-        moment("yesterday", "")
+    for wrong in ("yesterday", "0001-01-01"):
+        with pytest.raises(GatewayError, match=f"'{wrong}' is no time such as"):
+            moment(wrong, "")

@@ -89,6 +89,7 @@ async def test_the_check_says_why_nobody_answers(tmp_path, collector, monkeypatc
     [finding] = await findings(tmp_path, "[tracing]\nendpoint = 'http://127.0.0.1:1'")
     assert not finding.good
     assert "refused" in finding.text
+    assert "retrying" not in finding.text
 
 
 async def test_an_offline_check_asks_no_collector(tmp_path, collector):

@@ -65,6 +65,7 @@ def test_a_collector_goes_on_behind_the_last_position_that_it_has(folder):
     behind = ("--after", str(first["position"]))
     assert actions(*behind) == ["thread.unmuted", "thread.left"]
     assert actions(*behind, "--until", "2020-01-01") == []
+    assert actions("--after", "9" * 30) == []
     assert actions(*behind, "--since", "2020-01-01T00:00Z") == ["thread.unmuted", "thread.left"]
     wrong = parley("audit", "--since", "soon")
     assert (wrong.exit_code, wrong.stderr) == (
