@@ -45,3 +45,4 @@ async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):
         await client._life.index()
         assert await client.threads(search="canary") == []
         assert [found.id for found in await client.threads(search="begin")] == [thread]
+        door.open()
