@@ -66,6 +66,7 @@ async def test_killed_again_and_again_it_goes_on_and_runs_the_code_once(tmp_path
             await third.shows("Type approve")
             third.types("approve\r")
             await gate.reached()
+            await third.shows("Read teas.txt.")  # it is stored, so the ledger is not asked again
             third.kill()
 
         model.script(
