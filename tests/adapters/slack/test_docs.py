@@ -54,6 +54,7 @@ async def answered(slack: SlackSimulator, text: str) -> None:
     assert slack.messages("general", asked)[1].author == slack.bot.id
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(120)  # four processes, one after the other
 async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     assert COMMANDS == ["parley slack manifest --name Parley", "parley check", "parley serve"]
@@ -71,6 +72,7 @@ async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
             shell.secrets += [each.request.query["ticket"] for each in slack.sockets.connections]
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(120)  # three processes, one after the other
 async def test_slack_calls_the_address_of_the_page(tmp_path: Path) -> None:
     port = free_port()
@@ -94,6 +96,7 @@ async def test_slack_calls_the_address_of_the_page(tmp_path: Path) -> None:
             assert {each.attempts[0].via for each in slack.deliveries} == {url}
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(120)  # three processes, one after the other
 async def test_somebody_installs_the_app_at_the_address_of_the_page(tmp_path: Path) -> None:
     port = free_port()

@@ -372,6 +372,7 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
     assert discord.missed_interactions == []
 
 
+@pytest.mark.chaos
 async def test_a_question_in_a_direct_message_is_noticed_in_time_while_its_person_is_looked_up(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -181,6 +181,7 @@ async def test_an_organisation_installs_for_all_its_workspaces(tmp_path: Path) -
             ]
 
 
+@pytest.mark.chaos
 async def test_tokens_are_renewed_before_they_expire_and_kept(tmp_path: Path) -> None:
     keys = fresh_keys()
     async with SlackSimulator(rates=False, installed=False) as slack:

@@ -317,6 +317,7 @@ async def test_a_click_on_a_button_decides(tmp_path: Path):
     async with asking(tmp_path, SHELL) as chat:
         await chat.until_shown("y approve once")
         chat.clock.advance(INERT)
+        await chat.pilot.pause()  # nothing moves under the pointer
         await chat.pilot.click("KeyButton")
         await chat.until(lambda: chat.client.answers == [("r1", Answer(kind="approve"))])
 
