@@ -20,6 +20,8 @@ FEW = 1_000
 """Hits that are looked at each; of more, the threads used last come first."""
 MANY = 20_000
 """Hits that are collected; of more, the lists of words are read."""
+LOOKED_UP = 8
+"""Parts that are looked up in the index; for those behind them, the lists of words are read."""
 PAGE = 100
 """Lists that are read at once."""
 
@@ -81,7 +83,7 @@ def _in_index(
     connection: Connection, parts: Sequence[str], platform: str, most: int
 ) -> Iterator[_Found]:
     """Those in which each part begins a word, newest first."""
-    numbers = range(len(parts))
+    numbers = range(min(len(parts), LOOKED_UP))
     parameters = {f"part{n}": parts[n] for n in numbers}
     parameters |= {"beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
     counted = f"{_SLICES} SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS}) LIMIT :many)"
@@ -91,7 +93,8 @@ def _in_index(
         few = f"SELECT DISTINCT thread AS number FROM ({_HITS.format(n=hits.index(min(hits)))})"
         source, order, many = f"({few}) CROSS JOIN threads t USING (number)", "+t.updated_at", FEW
     where = [f"+t.number IN ({_HITS.format(n=n)})" for n in numbers if hits[n] < many]
-    if unsure := [parts[n] for n in numbers if hits[n] >= many]:
+    unsure = [parts[n] for n in numbers if hits[n] >= many]
+    if unsure := [*unsure, *parts[LOOKED_UP:]]:
         limit = ""
     rows = connection.fetch(
         f"{_SLICES} SELECT t.updated_at, t.rowid, t.number FROM {source}"

@@ -46,3 +46,16 @@ async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):
         assert await client.threads(search="canary") == []
         assert [found.id for found in await client.threads(search="begin")] == [thread]
         door.open()
+
+
+async def test_a_whole_text_can_be_searched_for(tmp_path):
+    text = " ".join(f"word{number}" for number in range(3000))
+    async with opened(tmp_path, lambda: solo("yes")) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, text)
+        for indexed in (False, True):
+            if indexed:
+                await client._life.index()
+            assert [found.id for found in await client.threads(search=text)] == [thread]
+            assert await client.threads(search=f"{text} other") == []
+            assert await client.threads(search=f"other {text}") == []
