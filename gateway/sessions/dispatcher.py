@@ -7,7 +7,7 @@ import logging
 import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol, TypeAlias
@@ -51,24 +51,6 @@ class Dispatcher(Protocol):
 
     def hasten(self, thread: str) -> None:
         """Run a waiting or running thread, for its same reasons, at once."""
-        ...
-
-    def room(self, person: str, limits: PersonLimits | None) -> AbstractContextManager[bool]:
-        """Room for a turn of the person, kept during the context.
-
-        False where such a turn would not begin at once.
-        """
-        ...
-
-    def run(
-        self,
-        thread: str,
-        *,
-        person: str = "",
-        limits: PersonLimits | None = None,
-        groups: LaneGroups = (),
-    ) -> None:
-        """Run the thread, whose turn is claimed, before all that wait."""
         ...
 
     async def serve(self, drain: Drain) -> None:
