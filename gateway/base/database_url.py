@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 EXPECTED = (
-    'expected "postgresql://USER:PASSWORD@HOST:PORT/NAME"; inside the password, write @ as %40, '
-    "/ as %2F and % as %25"
+    # No example with a password: where errors are shown, it would be taken out.
+    'expected "postgresql://HOST:PORT/NAME", with USER:PASSWORD@ before HOST; inside the password, '
+    "write @ as %40, / as %2F and % as %25"
 )
 PORT = "5432"
 

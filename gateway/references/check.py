@@ -123,8 +123,8 @@ class _Checker:
         """Backups of a file, where there is a database."""
         if self._config.backup is not None and self._config.store.url is not None:
             text = (
-                "found it beside `url` in [store], expected one of the two: Parley backs up its own "
-                "file alone; use the backups of your database, such as pg_dump"
+                "found it beside `url` in [store], expected one of the two: Parley backs up its "
+                "own file alone; use the backups of your database, such as pg_dump"
             )
             yield Problem(path=("backup",), text=text)
 
