@@ -90,7 +90,7 @@ def _restore(place: DatabasePlace, copy: str) -> list[str]:
     options = ["--clean", "--if-exists", "--single-transaction"]
     return [
         join(["pg_restore", *options, *_server(place), copy]),
-        join(["psql", *_server(place), f"--command={RESTORED}"]),
+        f'{join(["psql", *_server(place)])} --command="{RESTORED}"',
     ]
 
 

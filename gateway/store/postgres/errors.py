@@ -23,6 +23,7 @@ AGAIN = (
 A row that another transaction has added or removed meanwhile is found when it is.
 """
 
+LOOK = "Look at the server, and at `url` in [store]."
 _NAME = re.compile(r'"[^"]*"')
 
 
@@ -56,7 +57,7 @@ def _translate(error: BaseException, database: str) -> BaseException:
             return StoreUnwritable(f"{database} can't be written: {_said(error)}.")
         case psycopg.Error() if is_gone(error) or isinstance(error, AGAIN):
             what = "is too busy" if isinstance(error, AGAIN) else "can't be reached"
-            return StoreUnreachable(f"{database} {what}: {refusal(error)}.")
+            return StoreUnreachable(f"{database} {what}: {refusal(error)}. {LOOK}")
         case psycopg.Error():
             return StoreError(f"{database} refused a statement: {_said(error)}.")
         case _:

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection, Error
 
 from gateway.errors import StoreUnreachable
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.errors import translate
+from gateway.store.postgres.errors import LOOK, translate
 from gateway.values import value
 
 _FACTS = """
@@ -69,8 +69,8 @@ async def probe(database: Database, seconds: float) -> DatabaseFacts:
         async with asyncio.timeout(seconds):
             return await _probe(database)
     except TimeoutError as error:
-        why = f"no answer within {seconds:.0f} seconds"
-        raise StoreUnreachable(f"The database {database.place} can't be reached: {why}.") from error
+        why = f"can't be reached: no answer within {seconds:.0f} seconds"
+        raise StoreUnreachable(f"The database {database.place} {why}. {LOOK}") from error
     except Error as error:
         raise translate(error, database.url) from error
 

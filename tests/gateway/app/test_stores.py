@@ -44,7 +44,7 @@ def test_a_database_needs_an_extra(config, monkeypatch):
 
 SERVER = "--host=db.example.com --port=6432 --username=USER --dbname=threads"
 RESTORE = "pg_restore --clean --if-exists --single-transaction"
-MARK = f"psql {SERVER} '--command=INSERT INTO marks "
+MARK = f'psql {SERVER} --command="INSERT INTO marks '
 
 
 @pytest.mark.parametrize(
