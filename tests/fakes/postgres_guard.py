@@ -1,4 +1,4 @@
-"""The parent of a PostgreSQL server: the server ends with the owner of its folder.
+"""Parent of a PostgreSQL server, which ends with its folder's owner.
 
 A program of its own, for it outlives a run that is killed: FOLDER UID COMMAND...
 It prints "ready" once the server can be reached, or the server's log if it can't start.
@@ -13,18 +13,23 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 OWNER = "owner"
 """The file in the folder that its owner keeps locked."""
+RUNNING = "running"
+"""The file in the folder that is locked while this program runs."""
 READY = "database system is ready to accept connections"
 
 
 def main(folder: Path, uid: int, command: list[str]) -> None:
     """Run the server until it is ended, or its owner has ended."""
-    user = {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    server = subprocess.Popen(command, cwd=folder, text=True, **pipes, **user)
+    running = (folder / RUNNING).open("w", encoding="utf-8")
+    fcntl.flock(running, fcntl.LOCK_EX)
+    streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    server = subprocess.Popen(command, cwd=folder, text=True, **streams, **as_user(uid))
     abandoned = threading.Event()
     watch = threading.Thread(target=_watch, args=(folder / OWNER, server, abandoned), daemon=True)
     watch.start()
@@ -40,9 +45,14 @@ def main(folder: Path, uid: int, command: list[str]) -> None:
         shutil.rmtree(folder)
 
 
+def as_user(uid: int) -> dict[str, Any]:
+    """Options of a subprocess that runs as this user."""
+    return {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
+
+
 def _tell(line: str) -> None:
-    sys.stdout.write(line)
-    sys.stdout.flush()
+    with suppress(OSError):  # who started this program may have ended
+        os.write(1, line.encode())
 
 
 def _fall_silent() -> None:

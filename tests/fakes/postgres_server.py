@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.fakes.postgres_guard import OWNER
+from tests.fakes.postgres_guard import OWNER, as_user
 from tests.fakes.served import free_port
 from tests.folders_in_memory import VARIABLE
 
@@ -67,8 +67,10 @@ class OwnedFolder:
     In memory where possible.
     """
 
+    PREFIX = "parley-pg-"
+
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="parley-pg-", dir=os.environ.get(VARIABLE)))
+        self.path = Path(tempfile.mkdtemp(prefix=self.PREFIX, dir=os.environ.get(VARIABLE)))
         self._lock = (self.path / OWNER).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -110,6 +112,11 @@ class PostgresServer:
         self._owned.remove()
 
     @property
+    def folder(self) -> Path:
+        """The server's files; removed when it is left."""
+        return self._owned.path
+
+    @property
     def url(self) -> str:
         """Address of an empty database, for a user who may create others."""
         return self._files.url
@@ -130,8 +137,8 @@ class PostgresServer:
         return self._files.port
 
     def log_text(self) -> str:
-        """What the server has logged so far."""
-        return (self._owned.path / "log").read_text()
+        """The server's log so far."""
+        return (self.folder / "log").read_text()
 
     def start(self) -> None:
         """Start it; it accepts connections when this returns."""
@@ -205,7 +212,6 @@ class ServerFiles:
         self._bin = copy / self._bin.relative_to(package.parent)
 
     def _run(self, program: str, *arguments: str) -> None:
-        user = {"user": self._uid, "group": self._uid, "extra_groups": []} if self._uid else {}
         done = subprocess.run(
             [self._bin / program, *arguments],
             cwd=self._folder,
@@ -213,7 +219,7 @@ class ServerFiles:
             capture_output=True,
             text=True,
             check=False,
-            **user,
+            **as_user(self._uid),
         )
         assert done.returncode == 0, done.stderr
 
