@@ -7,11 +7,14 @@ that tests start, where it is.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -176,8 +179,17 @@ def _start(folder: Path) -> str:
 
 def _make_template(url: str) -> None:
     """Make a database with the store's tables."""
+    from gateway.store.postgres.database import Database
+    from gateway.store.postgres.store import PostgresStore
+
+    async def make(folder: Path) -> None:
+        async with PostgresStore(Database(url=_named(url, name)), folder).own():
+            pass
+
     name = _beginning() + TEMPLATE
     _create(url, name, "template0")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, make(Path(folder))).result()  # no test's loop is used
 
 
 def _create(url: str, name: str, template: str) -> None:

@@ -24,9 +24,8 @@ def new_store(folder: Path, **options: Any) -> Any:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if is_on_postgres():
-        from gateway.store.postgres.store import PostgresStore  # pyright: ignore
-
         from gateway.store.postgres.database import Database
+        from gateway.store.postgres.store import PostgresStore
 
         return PostgresStore(Database(url=database_of(folder)), folder, **options)
     paths = {folder / name: contents for name, contents in _empty_store().items()}
