@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from gateway.cli import main
 from gateway.control.health import serve_health
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
@@ -63,6 +65,15 @@ def parley(tmp_path, monkeypatch, postgres_url):
 
 
 @pytest.mark.usefixtures("fresh_imports")
+def test_a_database_without_a_store_has_no_threads_and_nothing_to_check(parley, new_database):
+    os.environ["ADDRESS"] = new_database("empty")
+    assert parley("sessions", "list").output == "There are no threads.\n"
+    checked = parley("store", "check")
+    assert checked.exit_code == ExitCode.FAILED
+    assert "There is no store in " in checked.output
+
+
+@pytest.mark.usefixtures("fresh_imports")
 def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_url):
     thread = asyncio.run(talk(store_at(postgres_url, Path("store"))))
     place = urlsplit(postgres_url)
@@ -70,6 +81,8 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     status = parley("status").output
     assert f"Parley is not running on this machine.\nDatabase: {database}.\n1 thread" in status
     assert thread in parley("sessions", "list", "--search", "hello").output
+    assert '"text":"hello there"' in parley("sessions", "export", thread).output
+    assert '"thread.exported"' in parley("audit").output
     sound = parley("store", "check")
     assert (sound.exit_code, sound.output.split(" is ")[0]) == (0, database)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -114,6 +127,8 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
         await door.reached.wait()
         copied = await asyncio.to_thread(parley, "store", "backup", "one.dump")
         await asyncio.to_thread(shell, lines_of(copied), postgres_url)
+        with pytest.raises(GatewayError, match="Use the backups of that database"):
+            await gateway.backup(Path("two.dump"))
         door.open()
         await until(gateway, thread, ends)
     put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
