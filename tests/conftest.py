@@ -120,10 +120,14 @@ def promises_kept(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     folders = {home}
     if "tmp_path" in request.fixturenames:
         folders.add(request.getfixturevalue("tmp_path"))
+    if "new_database" in request.fixturenames:
+        request.getfixturevalue("new_database")  # dropped after the look at it
     yield
-    from tests.fakes.kept_promises import unkept_promises
+    from tests.fakes.kept_promises import unkept_promises, unkept_promises_at
 
     assert unkept_promises(*folders) == []
+    for url in databases.databases_now():
+        assert unkept_promises_at(url) == []
 
 
 @pytest.fixture(autouse=True)

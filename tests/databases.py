@@ -143,14 +143,30 @@ def make_database(name: str, template: str = "") -> str:
     return _named(url, wanted)
 
 
+def databases_now() -> list[str]:
+    """Addresses of the databases that this test has so far."""
+    if PREFIX not in os.environ:
+        return []
+    url = address()
+    with _connected(url) as connection:
+        return [_named(url, name) for name in _names(connection, os.environ[PREFIX])]
+
+
+def _names(connection: Connection[tuple[Any, ...]], prefix: str) -> list[str]:
+    query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
+    return [name for (name,) in connection.execute(query, [prefix])]
+
+
 def drop_databases(url: str, prefix: str) -> None:
     """Drop the databases whose names begin like this."""
     from psycopg import sql
 
-    query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
-    drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+    # FORCE would also end a vacuum of the system's, which this user may not; a drop alone may.
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+    drop = sql.SQL("DROP DATABASE IF EXISTS {}")
     with _connected(url) as connection:
-        for (name,) in connection.execute(query, [prefix]).fetchall():
+        for name in _names(connection, prefix):
+            connection.execute(f"{end} AND usename = current_user", [name])
             connection.execute(drop.format(sql.Identifier(name)))
 
 
