@@ -112,7 +112,9 @@ def quiet_log() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def promises_kept(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
+def promises_kept(
+    request: pytest.FixtureRequest, home: Path, databases_first: None
+) -> Iterator[None]:
     """Fail a chaos test that leaves a key without its message."""
     if request.node.get_closest_marker("chaos") is None:
         yield
@@ -120,8 +122,6 @@ def promises_kept(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     folders = {home}
     if "tmp_path" in request.fixturenames:
         folders.add(request.getfixturevalue("tmp_path"))
-    if "new_database" in request.fixturenames:
-        request.getfixturevalue("new_database")  # dropped after the look at it
     yield
     from tests.fakes.kept_promises import unkept_promises, unkept_promises_at
 

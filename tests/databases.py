@@ -101,9 +101,9 @@ class Fixtures:
         self._store = store
 
     @pytest.fixture(autouse=True)
-    def _of_this_run(self, request: pytest.FixtureRequest) -> None:
-        """Give each test databases in a run on PostgreSQL."""
-        if self._store == "postgres":
+    def databases_first(self, request: pytest.FixtureRequest) -> None:
+        """Make what is dropped last; a run on PostgreSQL has it for all tests."""
+        if self._store == "postgres" or "new_database" in request.fixturenames:
             request.getfixturevalue("new_database")
 
     @pytest.fixture
