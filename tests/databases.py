@@ -13,6 +13,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -177,12 +178,23 @@ def address() -> str:
     with (folder / "start").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not known.exists():
-            given = folder / GIVEN
-            url = given.read_text() if given.exists() else _start(folder)
-            _make_template(url)
-            known.touch(mode=0o600)
-            known.write_text(url)
+            _make_ready(folder)
         return known.read_text()
+
+
+def _make_ready(folder: Path) -> None:
+    """Start the server and make the template, once: later callers get its failure."""
+    failure = folder / "failure"
+    assert not failure.exists(), failure.read_text()
+    given, known = folder / GIVEN, folder / ADDRESS
+    try:
+        url = given.read_text() if given.exists() else _start(folder)
+        _make_template(url)
+    except Exception:
+        failure.write_text(traceback.format_exc())
+        raise
+    known.touch(mode=0o600)
+    known.write_text(url)
 
 
 def _start(folder: Path) -> str:
