@@ -29,6 +29,8 @@ from gateway.store.postgres.work_entries import Entry, Spool
 from gateway.store.postgres.work_load import move_entries, write_copy
 from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
 from gateway.store.postgres.work_scan import FolderDiff, find_changes, nothing_left
+from gateway.store.records import CallRow
+from gateway.store.turn_records import TurnUpdate
 from gateway.values import value
 
 LOG = logging.getLogger("gateway.store")
@@ -85,13 +87,23 @@ class WorkFolders:
                 self._keep(thread, copy)
         return self.path(thread)
 
+    def may_have_changed(self, thread: str, update: TurnUpdate) -> bool:
+        """True at a safe point of a thread that has a folder.
+
+        Also while an earlier commit of it is under way, which must come first.
+        """
+        if thread in self._locks:
+            return True
+        if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
+            return False
+        copy = self._copies.get(thread)
+        return (copy is not None and bool(copy.entries)) or self.path(thread).is_dir()
+
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
         """Run a unit of the thread's turn with the changes of its folder.
 
         Raises GatewayError.
         """
-        if not self._may_have_changed(thread):
-            return await write(unit, _ignore)
         async with self._lock(thread):
             if (copy := self._copies.get(thread)) is None:
                 copy = await read(lambda connection: self._find(connection, thread))
@@ -99,10 +111,6 @@ class WorkFolders:
                 LOG.warning("thread %s: its work folder is an old copy, and not stored", thread)
                 return await write(unit, _ignore)
             return await self._commit(thread, copy, unit, write)
-
-    def _may_have_changed(self, thread: str) -> bool:
-        copy = self._copies.get(thread)
-        return (copy is not None and bool(copy.entries)) or self.path(thread).is_dir()
 
     async def _commit(self, thread: str, copy: WorkingCopy, unit: Unit[T], write: Write[T]) -> T:
         version, began = uuid4().hex, time.time_ns()
@@ -255,6 +263,10 @@ def _written() -> Generator[None]:
         raise StoreUnwritable(
             f"A work folder can't be written: {error.strerror or error}."
         ) from error
+
+
+def _is_over(call: CallRow) -> bool:
+    return call.status in ("finished", "settled", "unknown")
 
 
 def _tell(thread: str, left_out: Mapping[str, str]) -> None:

@@ -38,7 +38,11 @@ class SqliteConnection:
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
 
-    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
+        """Carry out a statement."""
+        self.raw.execute(statement, parameters)
+
+    def change(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
         """Carry out a statement; how many rows it has changed."""
         return self.raw.execute(statement, parameters).rowcount
 
@@ -55,6 +59,27 @@ class SqliteConnection:
     def many(self, statement: str, each: Sequence[Parameters], /) -> None:
         """Carry out a statement once for each set of parameters."""
         self.raw.executemany(statement, each)
+
+    def put_contents(self, sha256: str, data: bytes, /) -> None:
+        """Keep the contents of a file, unless they are there."""
+        statement = "INSERT INTO blobs (sha256, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        self.raw.execute(statement, (sha256, data))
+
+    def contents(self, sha256: str, longest: int | None = None, /) -> bytes:
+        """The contents of a file, or their beginning, without reading the rest."""
+        query = "SELECT data FROM blobs WHERE sha256 = ?"
+        found = (
+            self.raw.execute(query, (sha256,))
+            if longest is None
+            else self.raw.execute(query.replace("data", "substr(data, 1, ?)"), (longest, sha256))
+        )
+        return next((row[0] or b"" for row in found), b"")
+
+    def lock(self, name: str, /) -> None:
+        """Keep nobody away: there is one writer."""
+
+    def lock_found(self, query: str, parameters: Parameters, /) -> None:
+        """Keep nobody away: there is one writer."""
 
 
 def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:

@@ -168,6 +168,7 @@ def wait(connection: Connection, thread: Thread, due: Collection[float], now: fl
 
 def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> FileArrival | None:
     """Give a message its files; None if it awaits none."""
+    connection.lock_found("SELECT thread FROM inbox WHERE id = :inbox", {"inbox": inbox})
     row = first(
         connection,
         "SELECT * FROM inbox WHERE id = :inbox AND outcome = 'queued' AND awaits IS NOT NULL",
