@@ -25,7 +25,7 @@ from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
-from gateway.store.postgres.running import Running, running
+from gateway.store.postgres.running import END, Running, running
 from gateway.store.postgres.work_folder import WorkFolders
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
@@ -91,7 +91,7 @@ class PostgresStore(PostgresReader, WriteOperations):
     ) -> None:
         super().__init__(database, folder, clock=clock)
         self._work = WorkFolders(self._folder, database)
-        self._commits: set[asyncio.Task[StoredUpdate]] = set()
+        self._recording: set[asyncio.Task[StoredUpdate]] = set()
 
     @property
     def commits(self) -> int:
@@ -118,6 +118,8 @@ class PostgresStore(PostgresReader, WriteOperations):
                 await self._sweep()
                 yield
             finally:
+                if self._recording:
+                    await asyncio.wait(self._recording, timeout=END)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
         finally:
@@ -171,13 +173,14 @@ class PostgresStore(PostgresReader, WriteOperations):
         if not self._work.may_have_changed(lease.thread, record):
             return await self.write(unit)
         commit = self._work.commit(lease.thread, unit, self.read, self.write)
-        task = asyncio.create_task(commit, name=f"turn {lease.turn} is stored with its files")
-        self._commits.add(task)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(commit, name=f"turn {lease.turn} is stored with its files")
+        self._recording.add(task)
         task.add_done_callback(self._forget)
         return await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
 
     def _forget(self, task: asyncio.Task[StoredUpdate]) -> None:
-        self._commits.discard(task)
+        self._recording.discard(task)
         if not task.cancelled():
             task.exception()  # its caller has it, or has left
 
@@ -199,6 +202,12 @@ class PostgresStore(PostgresReader, WriteOperations):
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder for its tools, as it is stored; it may not be there yet."""
         return await self._work.bring(thread, self.read)
+
+
+def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
+    """Tell what a unit has brought, also if its caller has left."""
+    if not done.cancelled() and done.exception() is None:
+        then(done.result())
 
 
 def _rewrite_owner(connection: Connection) -> None:

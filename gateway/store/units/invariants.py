@@ -112,8 +112,9 @@ def is_event(body: bytes, thread: str, seq: int) -> bool:
 
 
 def _changed_files(connection: Connection) -> list[StoreFault]:
-    found: list[StoreFault] = []
-    for row in connection.fetch("SELECT DISTINCT sha256 FROM attachments"):
-        if sha256(connection.contents(row["sha256"])).hexdigest() != row["sha256"]:
-            found.append(StoreFault(thread="", text=f"the file {row['sha256']} was changed"))
-    return found
+    files = connection.fetch("SELECT DISTINCT sha256 FROM attachments")
+    return [
+        StoreFault(thread="", text=f"the file {row['sha256']} was changed")
+        for row in files
+        if sha256(connection.contents(row["sha256"])).hexdigest() != row["sha256"]
+    ]
