@@ -11,6 +11,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gateway.errors import StoreCorrupt
+
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,11 +32,11 @@ def opened(folder: Path) -> Generator[int]:
 def above(root: int, path: str, *, make: bool = False) -> Generator[tuple[int, str]]:
     """Handle of the folder that holds `path`, and the entry's name.
 
-    `make`: missing folders are made. Raises OSError, ValueError for a path that leads out.
+    `make`: missing folders are made. Raises OSError, StoreCorrupt for a path that leads out.
     """
     *steps, name = path.split("/")
     if not {"", ".", ".."}.isdisjoint([*steps, name]) or "\0" in path:
-        raise ValueError(f"{path!r} is no path within a folder.")
+        raise StoreCorrupt(f"The store is damaged: {path!r} is no path in a work folder.")
     place = os.dup(root)
     try:
         for step in steps:

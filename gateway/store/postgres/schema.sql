@@ -628,7 +628,8 @@ BEGIN
 END $$;
 CREATE TRIGGER counted AFTER INSERT OR DELETE ON attachments FOR EACH ROW EXECUTE FUNCTION count_attachments();
 
--- Contents go with the last attachment or work file that names them.
+-- Contents go with the last attachment or work file that names them: at the end of the transaction, in which another row
+-- may have come to name them.
 
 CREATE FUNCTION drop_contents() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -639,11 +640,12 @@ BEGIN
      AND NOT EXISTS (SELECT 1 FROM work_files WHERE sha256 = OLD.sha256);
     RETURN NULL;
 END $$;
-CREATE TRIGGER dropped AFTER DELETE ON attachments FOR EACH ROW EXECUTE FUNCTION drop_contents();
-CREATE TRIGGER dropped AFTER DELETE ON work_files FOR EACH ROW
-    WHEN (OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
-CREATE TRIGGER changed AFTER UPDATE OF sha256 ON work_files FOR EACH ROW
-    WHEN (OLD.sha256 IS DISTINCT FROM NEW.sha256 AND OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
+CREATE CONSTRAINT TRIGGER dropped AFTER DELETE ON attachments DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION drop_contents();
+CREATE CONSTRAINT TRIGGER dropped AFTER DELETE ON work_files DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
+CREATE CONSTRAINT TRIGGER changed AFTER UPDATE OF sha256 ON work_files DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (OLD.sha256 IS DISTINCT FROM NEW.sha256 AND OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
 
 -- Search: threads whose words are no longer those of the index. `unsearched` is always written, never only looked at:
 -- so who indexes a thread passes over it while a transaction that adds to it is open.

@@ -53,7 +53,7 @@ def move_entries(source: Path, target: Path, paths: Iterable[str]) -> None:
     """Move entries to another folder, unless something of their name is there."""
     with opened(source) as old, opened(target) as new:
         for path in paths:
-            with suppress(OSError, ValueError):  # gone, or in the way of what is stored
+            with suppress(OSError, StoreCorrupt):  # gone, or in the way of what is stored
                 _move(old, new, path)
 
 
