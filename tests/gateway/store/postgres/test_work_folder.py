@@ -6,101 +6,32 @@ import asyncio
 import json
 import logging
 import os
-import stat
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 import pytest
 
-from gateway.access.authority import Access
-from gateway.base.paths import make_private
-from gateway.config.routes import Route
-from gateway.content.attachments import MISSING
-from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
+from gateway.conversation import Attachment
 from gateway.errors import LeaseLost, StoreCorrupt
-from gateway.inbound.policy import usual_rules
 from gateway.store.connection import Unit
-from gateway.store.decisions import NewThread
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
-from gateway.store.records import CallRow, Checkpoint
-from gateway.store.rulebook import JudgedMessage
-from gateway.store.turn_records import ClaimedTurn, Lease, TurnEnd, TurnUpdate
+from gateway.store.records import CallRow
+from gateway.store.turn_records import Lease, TurnEnd, TurnUpdate
+from tests.fakes.work_folders import (
+    SAFE_POINT,
+    begun,
+    claimed_again,
+    elsewhere,
+    opened,
+    rows,
+    store_on,
+    tree,
+)
 
 T = TypeVar("T")
-EVERYBODY = Access(
-    routes=[Route.model_validate({"adapter": "x", "channels": ["*"], "users": ["members"]})]
-)
-SAFE_POINT = TurnUpdate(checkpoints=(Checkpoint(kind="delta", data=b"x"),))
-Tree = dict[str, tuple[str, int, bytes]]
-
-
-async def begun(store: PostgresStore, thread: str, *files: Attachment) -> Lease:
-    """A turn of a new thread, running."""
-    key = ConversationKey(platform="x", channel="c", root=thread)
-    message = InboundMessage(
-        key=key,
-        author=Author(id=thread, name="Ann"),
-        text="go",
-        dedupe=(key.dedupe("create", thread),),
-        attachments=files,
-    )
-    judged = JudgedMessage(
-        message=message,
-        rulebook=usual_rules(message, EVERYBODY, now=0.0),
-        new=NewThread(id=thread, team="demo", definition=""),
-        kind="message",
-    )
-    await store.accept(judged, lambda _: None)
-    return await claimed(store, thread)
-
-
-async def claimed(store: PostgresStore, thread: str) -> Lease:
-    work = await store.begin(thread, "boot", words=MISSING)
-    assert isinstance(work, ClaimedTurn)
-    return work.lease
-
-
-@asynccontextmanager
-async def opened(
-    url: str, folder: Path, thread: str = "t", **limits: float
-) -> AsyncGenerator[tuple[PostgresStore, Lease, Path]]:
-    """The store, a turn of a thread, and that thread's folder."""
-    store = PostgresStore(Database(url=url, **limits), folder)  # pyright: ignore[reportArgumentType]
-    async with store.own():
-        lease = await begun(store, thread)
-        work = await store.work_folder(thread)
-        work.mkdir(parents=True)
-        yield store, lease, work
-
-
-async def elsewhere(url: str, folder: Path, thread: str = "t") -> Path:
-    """The thread's folder as another node gets it."""
-    make_private(folder)
-    return await PostgresStore(Database(url=url), folder).work_folder(thread)
-
-
-def tree(folder: Path) -> Tree:
-    """All entries below a folder: kind, permissions, contents."""
-    found: Tree = {}
-    for path in sorted(folder.rglob("*")):
-        mode = path.lstat().st_mode
-        name = str(path.relative_to(folder))
-        if stat.S_ISLNK(mode):
-            found[name] = ("link", 0, os.fsencode(path.readlink()))
-        elif stat.S_ISDIR(mode):
-            found[name] = ("folder", stat.S_IMODE(mode), b"")
-        elif stat.S_ISREG(mode):
-            found[name] = ("file", stat.S_IMODE(mode), path.read_bytes())
-    return found
-
-
-def rows(url: str, query: str) -> list[Any]:
-    with psycopg.connect(url) as connection:
-        return connection.execute(query.encode()).fetchall()
 
 
 async def test_another_node_gets_the_folder_as_it_was(postgres_url: str, tmp_path: Path):
@@ -259,25 +190,6 @@ async def test_what_can_not_be_stored_stays_on_its_machine_and_is_told_once(
     assert left.lstat()
 
 
-async def store_on(url: str, folder: Path, name: str, text: str, thread: str = "t") -> None:
-    """Let another node's turn write a file."""
-    store = PostgresStore(Database(url=url), folder)
-    async with store.own():
-        lease = await claimed_again(store, thread)
-        (await store.work_folder(thread) / name).write_text(text)
-        await store.record(lease, SAFE_POINT)
-
-
-async def claimed_again(store: PostgresStore, thread: str) -> Lease:
-    """The lease of a turn that another node has left."""
-    await store.write(
-        lambda connection: connection.execute(
-            "UPDATE turns SET status = 'paused' WHERE thread = :thread", {"thread": thread}
-        )
-    )
-    return await claimed(store, thread)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 async def test_an_unreadable_file_is_told(
     postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -404,16 +316,15 @@ async def test_what_is_deleted_leaves_neither_rows_nor_files(postgres_url: str, 
 
 
 async def test_an_attachment_and_a_file_share_their_contents(postgres_url: str, tmp_path: Path):
-    data = os.urandom(1_500_000)
+    data = b"0123456789" * 150_000
     async with opened(postgres_url, tmp_path) as (store, lease, work):
-        attached = Attachment(name="a.png", media_type="image/png", data=data)
-        await begun(store, "u", attached)
-        (work / "a.png").write_bytes(data)
+        await begun(store, "u", Attachment(name="a.txt", media_type="text/plain", data=data))
+        (work / "a.txt").write_bytes(data)
         await store.record(lease, SAFE_POINT)
         assert rows(postgres_url, "SELECT size FROM contents") == [(1_500_000,)]
         await store.delete_thread("u")
-        assert (await elsewhere(postgres_url, tmp_path / "b") / "a.png").read_bytes() == data
-        (work / "a.png").unlink()
+        assert (await elsewhere(postgres_url, tmp_path / "b") / "a.txt").read_bytes() == data
+        (work / "a.txt").unlink()
         await store.record(lease, SAFE_POINT)
         assert rows(postgres_url, "SELECT size FROM contents") == []
 
