@@ -630,7 +630,6 @@ BEGIN
 END $$;
 CREATE TRIGGER counted AFTER INSERT OR DELETE ON attachments FOR EACH ROW EXECUTE FUNCTION count_attachments();
 
-<<<<<<< HEAD
 -- Contents go with the last attachment or work file that names them: at the end of the transaction, in which another row
 -- may have come to name them.
 
@@ -650,12 +649,8 @@ CREATE CONSTRAINT TRIGGER dropped AFTER DELETE ON work_files DEFERRABLE INITIALL
 CREATE CONSTRAINT TRIGGER changed AFTER UPDATE OF sha256 ON work_files DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (OLD.sha256 IS DISTINCT FROM NEW.sha256 AND OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
 
--- Search: threads whose words are no longer those of the index. `unsearched` is always written, never only looked at:
--- so who indexes a thread passes over it while a transaction that adds to it is open.
-=======
 -- Search: threads whose words are no longer those of the index. `unsearched` is always written, never only looked at,
 -- and before the index: so who indexes passes over a thread while a transaction that adds to it is open.
->>>>>>> main
 
 CREATE FUNCTION drop_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

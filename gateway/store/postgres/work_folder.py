@@ -124,8 +124,9 @@ class WorkFolders:
             return await write(unit, _ignore)
 
         def with_files(connection: Connection) -> T:
+            work_rows.store_contents(connection, changes)
             result = unit(connection)
-            work_rows.store_changes(connection, thread, changes, version, before)
+            work_rows.store_entries(connection, thread, changes, version, before)
             return result
 
         # Whoever fails to commit need not know whether it has happened.

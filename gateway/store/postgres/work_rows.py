@@ -49,21 +49,32 @@ def entries(connection: Connection, thread: str) -> dict[str, Entry]:
     }
 
 
-def store_changes(
+def store_contents(connection: Connection, changes: FolderDiff) -> None:
+    """Store the contents of changed files that the database does not have.
+
+    It comes first in a transaction: nobody waits for the thread's lock while a large file is sent.
+    """
+    sizes = changes.spool.sizes
+    hashes = {each.sha256 for each in changes.put.values() if each.sha256}
+    # In one order everywhere: two transactions with the same contents wait, and do not deadlock.
+    for sha256 in sorted(missing(connection, hashes)):
+        put_parts(connection, sha256, sizes[sha256], changes.spool.parts(sha256))
+
+
+def store_entries(
     connection: Connection,
     thread: str,
     changes: FolderDiff,
     version: str,
     before: Collection[str],
 ) -> None:
-    """Store a folder's changes as its next version.
+    """Store a folder's changed entries as its next version.
 
     Raises LeaseLost if the stored version is none of those `before`.
     """
     of_folder = {"thread": thread, "version": version, "before": sorted(before)}
     if not connection.change(_SET_VERSION, of_folder):
         raise LeaseLost(thread)
-    _store_contents(connection, changes)
     if changes.put:
         connection.many(_PUT, [_row(thread, *each) for each in sorted(changes.put.items())])
     if changes.removed:
@@ -71,14 +82,6 @@ def store_changes(
             "DELETE FROM work_files WHERE thread = :thread AND path = ANY(:paths)",
             {"thread": thread, "paths": list(changes.removed)},
         )
-
-
-def _store_contents(connection: Connection, changes: FolderDiff) -> None:
-    sizes = changes.spool.sizes
-    hashes = {each.sha256 for each in changes.put.values() if each.sha256}
-    # In one order everywhere: two transactions with the same contents wait, and do not deadlock.
-    for sha256 in sorted(missing(connection, hashes)):
-        put_parts(connection, sha256, sizes[sha256], changes.spool.parts(sha256))
 
 
 def _row(thread: str, path: str, entry: Entry) -> Mapping[str, object]:
