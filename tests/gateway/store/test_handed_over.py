@@ -48,7 +48,7 @@ def office(folder) -> Gateway:
     teams = ScriptedTeams(lambda: solo(client, tools=[send]), rules={"send": rule})
     clock = HandClock()
     return Gateway(
-        HandingStore(folder, clock=clock.time),
+        HandingStore.of(folder, clock=clock.time),
         teams,
         access=Access(routes=ROUTES),
         limits=Limits(

@@ -12,6 +12,7 @@ from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, WrongKey, keys_of, new_key
+from tests.fakes.new_store import new_store
 
 CANARY = "xoxb-canary-1234567890"
 
@@ -24,7 +25,7 @@ def config(folder, *keys: str):
 
 
 def tokens(folder, *keys: str) -> tuple[SqliteStore, TokenStore]:
-    store = SqliteStore(folder / "store")
+    store = new_store(folder / "store")
     return store, TokenStore(store, keys_of(config(folder, *keys).keys))
 
 

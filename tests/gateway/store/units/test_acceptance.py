@@ -14,9 +14,9 @@ from gateway.conversation import Attachment, Author, ConversationKey, InboundMes
 from gateway.errors import NotFound
 from gateway.events import Notice
 from gateway.store.decisions import MessageRefusal, ModeChange, QueueEntry
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -25,7 +25,7 @@ ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 @asynccontextmanager
 async def store():
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         async with store.own():
             yield store
 
@@ -213,7 +213,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
         await kept.accept(decided(message, thread=f"{workspace}{root}"), lambda _: None)
 
     with tempfile.TemporaryDirectory() as folder:
-        kept = SqliteStore(Path(folder), clock=lambda: now)
+        kept = new_store(Path(folder), clock=lambda: now)
         async with kept.own():
             for root, number in [("old", "1"), ("a", "2"), ("a", "4"), ("a", "3"), ("b", "5")]:
                 await say(kept, "w", root, number)

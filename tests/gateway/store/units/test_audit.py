@@ -12,19 +12,19 @@ from gateway.errors import NotFound
 from gateway.store.decisions import NewThread
 from gateway.store.records import AuditRow
 from gateway.store.sqlite.migrate import AUDITED, bring_up_to_date, migrations
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.audit import AT_ONCE, note
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 
 DAY = 86400.0
 
 
-async def rows(store: SqliteStore, after: int = 0, **bounds) -> list[AuditRow]:
+async def rows(store: AnyStore, after: int = 0, **bounds) -> list[AuditRow]:
     wanted: dict[str, Any] = {"since": 0.0, "until": inf, "limit": 1000, "longest": 100} | bounds
     return await store.whole_audit(after=after, **wanted)
 
 
-async def whats(store: SqliteStore, after: int = 0, **bounds) -> list[str]:
+async def whats(store: AnyStore, after: int = 0, **bounds) -> list[str]:
     return [row.what for row in await rows(store, after, **bounds)]
 
 
@@ -197,7 +197,7 @@ async def test_the_audit_of_an_earlier_version_is_read_and_kept_by_the_upgrade(t
             "INSERT INTO audit (thread, at, person, what, tool, outcome)"
             " VALUES ('t', 1, 'x:ann', 'answered', 'send', 'approved')"
         )
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     before = await rows(store)
     assert [(row.what, row.person, row.tool, row.outcome) for row in before] == [
         ("answered", "x:ann", "send", "approved")

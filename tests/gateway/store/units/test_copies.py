@@ -23,6 +23,8 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from gateway.store.units.copies import broken_promises
 from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 
 KEY = ConversationKey(platform="x", channel="c", root="1")
 ANN = Author(id="ann", name="Ann")
@@ -34,7 +36,7 @@ EVERYBODY = Access(
 @asynccontextmanager
 async def opened() -> AsyncGenerator[SqliteStore]:
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         async with store.own():
             yield store
 
@@ -49,7 +51,7 @@ def said(number: int, *keys: str, text: str = "") -> InboundMessage:
     )
 
 
-async def take(store: SqliteStore, message: InboundMessage) -> AcceptedMessage:
+async def take(store: AnyStore, message: InboundMessage) -> AcceptedMessage:
     judged = JudgedMessage(
         message=message,
         rulebook=usual_rules(message, EVERYBODY, now=0.0),
@@ -59,7 +61,7 @@ async def take(store: SqliteStore, message: InboundMessage) -> AcceptedMessage:
     return await store.accept(judged, lambda _: None)
 
 
-async def texts(store: SqliteStore) -> list[str]:
+async def texts(store: AnyStore) -> list[str]:
     """The texts that all turns were given."""
     found: list[str] = []
     while isinstance(work := await store.begin("t", "boot", words=MISSING), ClaimedTurn):
@@ -136,7 +138,7 @@ async def test_a_key_whose_message_is_nowhere_is_found(change: str, fault: str) 
 
 
 async def test_a_key_without_a_message_is_found(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():
         await take(store, said(1))
     with closing(sqlite3.connect(tmp_path / "parley.db")) as damaged, damaged:

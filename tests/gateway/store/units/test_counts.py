@@ -16,8 +16,9 @@ from gateway.gateway import Gateway
 from gateway.missed import Gap, ReadPage
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.invariants import broken_laws
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import opened, solo, turn
 
 OPERATOR = "local:operator"
@@ -32,7 +33,7 @@ FAULT = "a kept figure is not the number of rows"
 
 
 async def faults(store: SessionStore) -> list[str]:
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store, AnyStore)
     return [fault.text for fault in await store.read(broken_laws)]
 
 
@@ -40,7 +41,7 @@ async def two_threads(gateway: Gateway) -> list[str]:
     """Threads with a turn, its usage, a command and a rating each."""
     threads: list[str] = []
     store = gateway.store
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store, AnyStore)
     for good in (True, False):
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "hello")
@@ -98,7 +99,7 @@ async def test_figures_follow_what_is_deleted_or_changed(
 
 
 async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: Path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():
         gaps = [Gap(place=replace(ROOM, root=n), since=1, until=9, newest=9) for n in ("1", "2")]
         await store.add_gaps("slack", gaps, {})
@@ -130,4 +131,4 @@ async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, 
         await two_threads(gateway)
     with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
         connection.execute(harm)
-    assert FAULT in await faults(SqliteStore(tmp_path))
+    assert FAULT in await faults(new_store(tmp_path))

@@ -20,6 +20,8 @@ from gateway.conversation import (
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnDelay, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -28,7 +30,7 @@ ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 @asynccontextmanager
 async def opened() -> AsyncGenerator[SqliteStore]:
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         async with store.own():
             yield store
 
@@ -46,11 +48,11 @@ def said(number: int, author: Author = ANN, *, missed: bool = True, **more) -> I
     )
 
 
-async def take(store: SqliteStore, *messages: InboundMessage) -> None:
+async def take(store: AnyStore, *messages: InboundMessage) -> None:
     await store.accept_all([decided(each, thread="t") for each in messages], lambda _: None)
 
 
-async def turns(store: SqliteStore) -> list[list[str]]:
+async def turns(store: AnyStore) -> list[list[str]]:
     """The texts of each turn, worked off one after the other."""
     found: list[list[str]] = []
     while isinstance(work := await store.begin("t", "boot", words=MISSING), ClaimedTurn):

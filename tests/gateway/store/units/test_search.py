@@ -53,7 +53,7 @@ def answer(connection: Connection, thread: str, seq: int, text: str) -> None:
     )
 
 
-async def make(store: SqliteStore, thread: str, title: str, asked: str, answered: str) -> None:
+async def make(store: AnyStore, thread: str, title: str, asked: str, answered: str) -> None:
     key = ConversationKey(platform="x", workspace="W", root=thread)
     await store.create_thread(
         NewThread(id=thread, team="demo", definition="d"), key=key, title=title
@@ -62,20 +62,20 @@ async def make(store: SqliteStore, thread: str, title: str, asked: str, answered
     await store.write(lambda connection: answer(connection, thread, 1, answered))
 
 
-async def filled(folder: Path) -> SqliteStore:
-    store = SqliteStore(folder, clock=iter(range(1, 100)).__next__)
+async def filled(folder: Path) -> AnyStore:
+    store = new_store(folder, clock=iter(range(1, 100)).__next__)
     async with store.own():
         for thread, said in SAID.items():
             await make(store, thread, *said)
     return store
 
 
-async def index(store: SqliteStore) -> None:
+async def index(store: AnyStore) -> None:
     while await store.index_words():
         pass
 
 
-async def found(store: SqliteStore, words: str, **more) -> str:
+async def found(store: AnyStore, words: str, **more) -> str:
     return " ".join(thread.id for thread in await store.threads(search=words, **more))
 
 
@@ -189,29 +189,29 @@ async def test_an_unreadable_event_keeps_no_other_text_from_being_found(tmp_path
         assert await found(store, "failed") == "t4 t1"
 
 
-async def rename(store: SqliteStore) -> None:
+async def rename(store: AnyStore) -> None:
     await store.rename_thread("t1", "Another")
 
 
-async def edit(store: SqliteStore) -> None:
+async def edit(store: AnyStore) -> None:
     await store.write(
         lambda c: c.execute("UPDATE inbox SET text = 'Another' WHERE thread = 't1' AND text <> ''")
     )
 
 
-async def withdraw(store: SqliteStore) -> None:
+async def withdraw(store: AnyStore) -> None:
     await store.write(lambda c: c.execute("UPDATE inbox SET text = NULL WHERE thread = 't1'"))
 
 
-async def remove(store: SqliteStore) -> None:
+async def remove(store: AnyStore) -> None:
     await store.write(lambda c: c.execute("DELETE FROM inbox WHERE thread = 't1'"))
 
 
-async def delete(store: SqliteStore) -> None:
+async def delete(store: AnyStore) -> None:
     await store.delete_thread("t1")
 
 
-async def delete_person(store: SqliteStore) -> None:
+async def delete_person(store: AnyStore) -> None:
     await store.delete_person("x:ann")
 
 
@@ -247,11 +247,11 @@ async def test_what_is_changed_or_deleted_leaves_no_word_in_the_file(
 
 async def test_a_store_of_an_earlier_version_is_searched_by_its_texts(tmp_path):
     steps = {version: step for version, step in migrations().items() if version < SEARCHED}
-    old = SqliteStore(tmp_path, steps=steps)
+    old = new_store(tmp_path, steps=steps)
     async with old.own():
         for thread, said in SAID.items():
             await make(old, thread, *said)
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     assert await found(store, "ownload") == "t2"
     async with store.own():
         assert await store.unindexed()
@@ -287,7 +287,7 @@ async def test_a_repaired_store_is_searched_by_its_texts_until_they_are_indexed(
     made = await store.repair()
     (tmp_path / "new").mkdir()
     made.path.rename(tmp_path / "new" / "parley.db")
-    store = SqliteStore(tmp_path / "new")
+    store = new_store(tmp_path / "new")
     async with store.own():
         assert await found(store, "failed") == "t4 t1"
         await index(store)
@@ -332,7 +332,7 @@ async def test_a_search_takes_no_more_steps_in_longer_threads(tmp_path, monkeypa
     monkeypatch.setattr(search, "RECENT", recent)
     taken: list[list[int]] = []
     for texts in (10, 60):
-        store = SqliteStore(tmp_path / str(texts))
+        store = new_store(tmp_path / str(texts))
         async with store.own():
             talk(store.path, texts)
             await index(store)
