@@ -32,6 +32,7 @@ def test_threads_that_make_ids_at_once_get_no_id_twice():
     assert len(set(made)) == 4000
 
 
+@pytest.mark.sqlite
 async def test_a_commit_in_new_threads_writes_fewer_pages_than_it_would_with_random_ids(
     tmp_path: Path,
 ):

@@ -16,6 +16,8 @@ from gateway.store.units.invariants import broken_laws
 from gateway.store.units.threads import threads
 from tests.gateway.store.texts import INBOX, SAID, filled, found, index, make
 
+pytestmark = pytest.mark.sqlite
+
 FAULT = "its words are not all found, or others are"
 
 

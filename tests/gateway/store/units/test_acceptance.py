@@ -18,6 +18,8 @@ from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
 
+pytestmark = pytest.mark.usefixtures("database")
+
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 

@@ -1,10 +1,14 @@
 """What adapters keep: marks of conversations, and encrypted tokens."""
 
+import pytest
+
 from gateway.conversation import ConversationKey
 from gateway.store.decisions import NewConversation, NewThread
 from gateway.store.records import EncryptedToken
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import take
+
+pytestmark = pytest.mark.usefixtures("database")
 
 PLACE = ConversationKey(platform="x", channel="C1", root="1")
 

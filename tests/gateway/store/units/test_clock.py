@@ -1,9 +1,13 @@
 """The time of day that one process leaves to the next."""
 
+import pytest
+
 from gateway.base.clock import KnownTime
 from gateway.conversation import ConversationKey
 from gateway.store.decisions import NewThread
 from tests.fakes.new_store import new_store
+
+pytestmark = pytest.mark.usefixtures("database")
 
 
 async def test_the_time_is_that_of_the_last_process_or_of_the_newest_thread(tmp_path):

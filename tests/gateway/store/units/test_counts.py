@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +16,10 @@ from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import AnyStore, change_in
 from tests.gateway.scripted import opened, solo, turn
+
+pytestmark = pytest.mark.usefixtures("database")
 
 OPERATOR = "local:operator"
 ROOM = ConversationKey(platform="slack", workspace="T1", channel="C1")
@@ -129,6 +129,5 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
 async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, harm: str):
     async with opened(tmp_path, lambda: solo("Hi", "Hi")) as gateway:
         await two_threads(gateway)
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
-        connection.execute(harm)
+    change_in(tmp_path, harm)
     assert FAULT in await faults(new_store(tmp_path))

@@ -11,6 +11,8 @@ from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore, rows_of, tables_of
 from tests.gateway.store.talk import ANN, approval, begun, end, place, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 DAY = 86400.0
 
 

@@ -11,16 +11,17 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.missed import DAY, Gap, OpenGap, ReadPage
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore
+
+pytestmark = pytest.mark.usefixtures("database")
 
 TEAM = ConversationKey(platform="slack", workspace="T1")
 ROOM = replace(TEAM, channel="C1")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[AnyStore]:
     store = new_store(tmp_path)
     async with store.own():
         yield store

@@ -1,5 +1,7 @@
 """Losses: times of which the store knows nothing, and what they make doubtful."""
 
+import pytest
+
 from gateway.events import MessageFinished
 from gateway.store.records import StoreLoss
 from gateway.store.rulebook import DoubtWords, RecoveryWords
@@ -7,6 +9,8 @@ from gateway.store.turn_records import TurnUpdate
 from gateway.store.units.losses import add_loss, mark_restored, take_restored
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import approval, begun, end, place, take
+
+pytestmark = pytest.mark.usefixtures("database")
 
 WORDS = RecoveryWords(
     interrupted="it goes on",

@@ -8,6 +8,8 @@ from gateway.store.records import Memo, MemoPlace
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, BOB, begun, end, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 TEAM = MemoPlace(team="demo", scope="team", key="")
 THREAD = MemoPlace(team="demo", scope="thread", key="t")
 

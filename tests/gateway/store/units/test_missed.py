@@ -17,18 +17,19 @@ from gateway.conversation import (
     InboundMessage,
     order_key,
 )
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnDelay, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore
+
+pytestmark = pytest.mark.usefixtures("database")
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 
 
 @asynccontextmanager
-async def opened() -> AsyncGenerator[SqliteStore]:
+async def opened() -> AsyncGenerator[AnyStore]:
     with tempfile.TemporaryDirectory() as folder:
         store = new_store(Path(folder))
         async with store.own():

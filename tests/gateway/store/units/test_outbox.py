@@ -9,6 +9,8 @@ from gateway.outbox import OutboxRow
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import KEY, begin, begun, end, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 PART = OutboxRow(
     key="t/m1/0",
     thread="t",

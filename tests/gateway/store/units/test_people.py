@@ -13,6 +13,8 @@ from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore, tables_of
 from tests.gateway.store.talk import ANN, BOB, begun, end, place, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 HOUR = 3600.0
 
 

@@ -1,5 +1,7 @@
 """Waiting messages: their order, their files, taking back, and commands among them."""
 
+import pytest
+
 from gateway.conversation import (
     Attachment,
     AwaitedFile,
@@ -24,6 +26,8 @@ from gateway.values import value
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore, rows_of
 from tests.gateway.store.talk import ANN, BOB, KEY, begin, begun, end, take
+
+pytestmark = pytest.mark.usefixtures("database")
 
 PLAN = AwaitedFile(name="plan.txt", media_type="text/plain", size=9, ref="F1")
 IMAGE = Attachment(name="a.png", media_type="image/png", data=b"\x89png\0")

@@ -17,6 +17,8 @@ from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore
 from tests.gateway.store.talk import ANN, BOB, approval, begin, begun, end, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 HOUR = 3600.0
 APPROVE = Answer(kind="approve")
 WORDS = RecoveryWords(interrupted="", parked="", reason="")

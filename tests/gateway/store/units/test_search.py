@@ -16,6 +16,8 @@ from gateway.store.units.search_index import TEXTS
 from tests.fakes.tested_store import AnyStore, everything_in
 from tests.gateway.store.texts import answer, filled, found, index, make, say
 
+pytestmark = pytest.mark.usefixtures("database")
+
 EVERYWHERE = [
     ("failed", "t4 t1"),
     ("FAIL", "t4 t1"),

@@ -9,6 +9,8 @@ from gateway.store.turn_records import Succession, TurnUpdate
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import approval, begin, begun, end, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 OLD = (Checkpoint(kind="snapshot", data=b"old"), Checkpoint(kind="delta", data=b"more"))
 NEW = Checkpoint(kind="snapshot", data=b"new")
 

@@ -11,6 +11,8 @@ from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, BOB, begin, begun, end, take
 
+pytestmark = pytest.mark.usefixtures("database")
+
 WORDS = RecoveryWords(interrupted="it goes on", parked="it is not tried again", reason="crashed")
 FIRST = Checkpoint(kind="snapshot", data=b"{\0\xff}")
 THEN = Checkpoint(kind="delta", data=b"more")
