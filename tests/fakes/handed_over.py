@@ -28,7 +28,7 @@ class HandingStore(ChangedStore):
         """Units in the order of their hand-over."""
         return []
 
-    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+    async def write(self, unit: Callable[[Any], T], then: Callable[[T], None] | None = None) -> T:
         """Run a unit of work."""
         self.handed.append(unit)
         return await super().write(unit, then)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from gateway.store.connection import Connection, Unit
-from gateway.store.protocols import SessionStore
+from gateway.store.protocols import SessionStore, TokenRows
 from gateway.store.sqlite.writer import SqliteConnection
 from tests.fakes.new_store import new_store
 
@@ -26,12 +26,16 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class AnyStore(SessionStore, Protocol):
+class AnyStore(SessionStore, TokenRows, Protocol):
     """A store with its units of work, and the number of its commits."""
 
     @property
     def commits(self) -> int:
         """Number of transactions that this owner has committed."""
+        ...
+
+    async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
+        """Remove from the disk what the database deleted with these threads."""
         ...
 
     async def read(self, unit: Unit[T]) -> T:

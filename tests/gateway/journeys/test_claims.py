@@ -1,7 +1,6 @@
 """Turns that begin in the transaction of their message."""
 
 import asyncio
-from sqlite3 import IntegrityError
 from threading import Event
 
 import pytest
@@ -180,17 +179,17 @@ async def test_a_claimed_turn_that_the_store_holds_up_runs_later_and_once(tmp_pa
     assert model.asked == 2
 
 
-async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path):
+async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path, monkeypatch):
+    def full() -> str:
+        raise StoreFull
+
     model = Watched()
     async with gateway_on(tmp_path, model) as gateway:
-        assert isinstance(gateway.store, AnyStore)
-        write = gateway.store.write
-        full = "CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'full'); END"
-        await write(lambda c: c.execute(full))
-        with pytest.raises(IntegrityError, match="full"):
-            await gateway.accept(message(1))
+        with monkeypatch.context() as patched:
+            patched.setattr("gateway.store.units.claims.next_id", full)
+            with pytest.raises(StoreFull):
+                await gateway.accept(message(1))
         assert await gateway.threads() == []
-        await write(lambda c: c.execute("DROP TRIGGER full"))
         receipt = await gateway.accept(message(1))
         await until(gateway, receipt.thread, ends)
     assert model.asked == 1

@@ -2,10 +2,18 @@
 
 import pytest
 
+from gateway.base.calendar import Scope
 from gateway.errors import LeaseLost
 from gateway.events import MessageFinished, ToolStarted, TurnFinished
 from gateway.store.decisions import TurnRetry, TurnStop
-from gateway.store.records import CallRow, Checkpoint, ModelUse, OpenMessage, UsageTotals
+from gateway.store.records import (
+    CallRow,
+    CallStatus,
+    Checkpoint,
+    ModelUse,
+    OpenMessage,
+    UsageTotals,
+)
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
 from tests.fakes.new_store import new_store
@@ -20,9 +28,26 @@ STARTED = ToolStarted(thread="t", call="k", agent="solo", tool="send", arguments
 USE = {"person": ANN.id, "team": "demo", "workspace": "x:T1"}
 
 
-def call(status="started", key="k", tool="send", **more) -> CallRow:
-    values = {"agent": ("team", "solo"), "arguments_hash": "h", **more}
-    return CallRow(key=key, tool=tool, status=status, **values)
+def call(
+    status: CallStatus = "started", key: str = "k", tool: str = "send", result: str | None = None
+) -> CallRow:
+    return CallRow(
+        key=key,
+        agent=("team", "solo"),
+        tool=tool,
+        arguments_hash="h",
+        status=status,
+        result=result,
+    )
+
+
+SCOPES: dict[Scope | None, str] = {
+    None: "",
+    "thread": "t",
+    "person": ANN.id,
+    "team": "demo",
+    "workspace": "x:T1",
+}
 
 
 async def test_a_turn_that_rests_goes_on_with_all_that_it_had(tmp_path):
@@ -148,13 +173,7 @@ async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_pat
         for uses in ((small, large), (small,)):
             await store.record(work.lease, TurnUpdate(uses=uses))
         whole = UsageTotals(prompt_tokens=11, completion_tokens=7, cost=1.0, turns=1)
-        for scope, name in (
-            (None, ""),
-            ("thread", "t"),
-            ("person", ANN.id),
-            ("team", "demo"),
-            ("workspace", "x:T1"),
-        ):
+        for scope, name in SCOPES.items():
             assert await store.spent(scope, name, 100.0) == whole
         assert await store.spent("team", "other", 0.0) == UsageTotals()
         assert await store.spent(None, "", 100.5) == UsageTotals()
