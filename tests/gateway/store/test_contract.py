@@ -1,4 +1,4 @@
-"""Promises of every store: who owns it, what stays, and that all its operations work."""
+"""Promises of every store about its owner, units and operations."""
 
 from __future__ import annotations
 

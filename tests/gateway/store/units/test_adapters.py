@@ -1,4 +1,4 @@
-"""What adapters keep: marks of conversations, and encrypted tokens."""
+"""Adapters keep marks of conversations, and encrypted tokens."""
 
 import pytest
 

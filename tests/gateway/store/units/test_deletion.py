@@ -1,4 +1,4 @@
-"""Old threads go, the oldest first and a share at once; sums of use stay."""
+"""Old threads go, a share at once; sums of use stay."""
 
 import pytest
 

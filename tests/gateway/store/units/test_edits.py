@@ -1,4 +1,4 @@
-"""Edits and settings: of what waits, of what comes later, and of what is done."""
+"""Edits of messages that wait, come later, or are done."""
 
 import pytest
 

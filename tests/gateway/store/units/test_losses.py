@@ -1,4 +1,4 @@
-"""Losses: times of which the store knows nothing, and what they make doubtful."""
+"""Losses make unfinished work doubtful, and are told once."""
 
 import pytest
 

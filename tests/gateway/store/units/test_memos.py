@@ -1,4 +1,4 @@
-"""Memos are added once by a call, in bounded places, and deleted by their people."""
+"""Memos are added once, in bounded places, and deleted by people."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Messages of a platform are kept until all of a thread is delivered."""
+"""Messages of a platform are kept until their thread is delivered."""
 
 from dataclasses import replace
 

@@ -26,7 +26,7 @@ WORDS = RecoveryWords(interrupted="", parked="", reason="")
 
 @value
 class Rules:
-    """What people are told of requests that are due."""
+    """Words for requests that are due."""
 
     def who_may_answer(self, request: Request) -> tuple[str, ...]:
         return (BOB.id,)

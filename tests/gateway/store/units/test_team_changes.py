@@ -1,4 +1,4 @@
-"""A thread's team is followed by another, and its memory is put away."""
+"""A thread's team is replaced, and its memory put away."""
 
 import pytest
 

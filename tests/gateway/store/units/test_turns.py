@@ -1,4 +1,4 @@
-"""A turn's additions are kept while its lease holds, and found by the next boot."""
+"""A turn's additions are kept while its lease holds."""
 
 import pytest
 
