@@ -52,12 +52,12 @@ class DyingStore(ChangedStore):
     def dead(self) -> asyncio.Event:
         return asyncio.Event()
 
-    async def write(self, unit: Any, then: Any = None) -> Any:
+    async def write(self, unit: Any, then: Any = None, *, alone: bool = False) -> Any:
         if self.left <= 0:
             self.dead.set()
             raise StoreUnwritable("The process is gone.")
         self.left -= 1
-        return await super().write(unit, then)
+        return await super().write(unit, then, alone=alone)
 
 
 class Scene:

@@ -28,10 +28,16 @@ class HandingStore(ChangedStore):
         """Units in the order of their hand-over."""
         return []
 
-    async def write(self, unit: Callable[[Any], T], then: Callable[[T], None] | None = None) -> T:
+    async def write(
+        self,
+        unit: Callable[[Any], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        alone: bool = False,
+    ) -> T:
         """Run a unit of work."""
         self.handed.append(unit)
-        return await super().write(unit, then)
+        return await super().write(unit, then, alone=alone)
 
     @property
     def units(self) -> set[str]:

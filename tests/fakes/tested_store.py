@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @runtime_checkable
 class AnyStore(SessionStore, TokenRows, Protocol):
-    """A store with its units of work, and the number of its commits."""
+    """A store with its units of work and its commits."""
 
     @property
     def commits(self) -> int:
@@ -42,7 +42,9 @@ class AnyStore(SessionStore, TokenRows, Protocol):
         """Run a unit that only reads."""
         ...
 
-    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+    async def write(
+        self, unit: Unit[T], then: Callable[[T], None] | None = None, *, alone: bool = False
+    ) -> T:
         """Run a unit as one transaction."""
         ...
 
@@ -57,9 +59,13 @@ class ChangedStore(WriteOperations):
         store.__class__ = type(cls.__name__, (cls, type(store)), {})
         return cast("Self", store)
 
+    async def write_in_group(self, unit: Callable[[Any], T], then: Callable[[T], None]) -> T:
+        """Run a unit as `write` does, which may be changed."""
+        return await self.write(unit, then)
+
 
 def rows_in(folder: Path, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
-    """All rows of a query of the store in `folder`, whoever owns it."""
+    """All rows of a query, whoever owns the store."""
     return _away(rows_of(new_store(folder), query, **parameters))
 
 
@@ -90,7 +96,7 @@ def _all_rows(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def everything_in(folder: Path) -> bytes:
-    """All that lies in files below `folder`, and in all rows of its store."""
+    """Everything in files below `folder`, and in its store's rows."""
     rows = chain(*all_rows_in(folder).values())
     values = [each if isinstance(each, bytes) else str(each).encode() for each in chain(*rows)]
     return b"\n".join(

@@ -39,10 +39,11 @@ _OLDEST = "SELECT MIN(first_at) AS at FROM outbox WHERE status IN ('pending', 'a
 _ALL = " UNION ALL ".join((*_COUNTED, _UNREAD))
 
 FALSE_COUNT = (
-    f"SELECT NULL AS thread FROM (SELECT * FROM ({_ALL}) EXCEPT SELECT * FROM tallies) UNION ALL"
-    f" SELECT NULL FROM (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({_ALL}))"
+    f"SELECT NULL AS thread FROM (SELECT * FROM ({_ALL}) AS a EXCEPT SELECT * FROM tallies) AS b"
+    " UNION ALL SELECT NULL FROM"
+    f" (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({_ALL}) AS c) AS d"
     " UNION ALL SELECT NULL FROM (SELECT day, tokens, cost FROM used_days"
-    f" UNION ALL SELECT day, -tokens, -cost FROM ({_USED}))"
+    f" UNION ALL SELECT day, -tokens, -cost FROM ({_USED}) AS e) AS f"
     " GROUP BY day HAVING SUM(tokens) <> 0 OR ABS(SUM(cost)) > 0.001"
 )
 """Query with a row where the kept figures are not those of the rows."""

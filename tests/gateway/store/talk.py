@@ -35,7 +35,7 @@ async def take(
     kind: InboxKind = "message",
     **more: Any,
 ) -> AcceptedMessage:
-    """Accept a message; `number` is its id and its place on the platform."""
+    """Accept a message; `number` is its id and its order."""
     if number:
         more["dedupe"], more["message_id"] = (key.dedupe("create", number),), number
         more["order_key"] = order_key(number)

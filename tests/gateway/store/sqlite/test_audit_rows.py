@@ -1,4 +1,4 @@
-"""The audit of a SQLite store: restored, repaired, and of an earlier version."""
+"""The audit of a store restored, repaired, or upgraded."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Words of a SQLite store: of earlier versions, of mended ones, and what a search costs."""
+"""Searches in stores of earlier versions and mended ones; their cost."""
 
 from __future__ import annotations
 
