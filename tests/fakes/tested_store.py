@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class AnyStore(SessionStore, TokenRows, Protocol):
-    """A store with its units of work and its commits."""
+class UnitStore(Protocol):
+    """Units of work of a store, and its commits."""
 
     @property
     def commits(self) -> int:
@@ -47,6 +47,10 @@ class AnyStore(SessionStore, TokenRows, Protocol):
     ) -> T:
         """Run a unit as one transaction."""
         ...
+
+
+class AnyStore(SessionStore, TokenRows, UnitStore, Protocol):
+    """A store of a test."""
 
 
 class ChangedStore(WriteOperations):
@@ -120,7 +124,7 @@ def _away(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
-async def rows_of(store: AnyStore, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+async def rows_of(store: UnitStore, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
     """All rows of a query, as plain tuples."""
     return await store.read(
         lambda connection: [tuple(row) for row in connection.fetch(query, parameters)]

@@ -23,7 +23,7 @@ from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.deep_teams import DEEP
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
 ANN, BEN = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BEN", name="Ben")
@@ -365,7 +365,7 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
     budget = Budget(per="person", turns=2)
     async with world(tmp_path, lambda: solo(counting.client), budget) as here:
         store = here.gateway.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         await here.say(root="1")
         await here.say(root="2")
         first, second = here.seen

@@ -23,7 +23,7 @@ from gateway.errors import StoreUnwritable
 from gateway.gateway import Gateway, Limits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, solo, turn
 
 SECRET = "a-text-of-somebody"
@@ -69,7 +69,7 @@ async def test_a_gateway_that_hears_from_its_platforms_is_ready(tmp_path):
 async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
     async with watched(tmp_path) as (gateway, get):
         store = gateway.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         with pytest.raises(StoreUnwritable):  # from now on
             await store.write(lambda c: c.fetch("PRAGMA query_only = ON"))
         status, _, body = await get("/readyz")

@@ -17,7 +17,7 @@ from gateway.store.decisions import NewThread
 from gateway.store.units.events import add_events
 from gateway.surface import TextSurface
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ANN = Author(id="scripted:ann", name="Ann")
@@ -87,7 +87,7 @@ class Story:
         """Let this happen: stored first, shown next; deltas are only shown."""
         stored = [event for event in events if event.kind != "text_delta"]
         store = self.gateway.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         placed = iter(await store.write(lambda c: add_events(c, self.thread, stored, 2_000_000.0)))
         shown = [event if event.kind == "text_delta" else next(placed) for event in events]
         shown = [replace(event, thread=self.thread, turn=self.turn) for event in shown]

@@ -35,7 +35,7 @@ from gateway.surface import Card, Document, File, Line, Speech, TextLimits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.delivery.delivered import ANN, HERE, Story, all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, model, solo
 
@@ -104,7 +104,7 @@ async def test_a_turn_and_its_delivery_are_five_commits(tmp_path: Path) -> None:
     board = Board()
     async with served(tmp_path, Surface(board), lambda: solo(*["Hello there."] * 2)) as gateway:
         store = gateway.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         await say(gateway, "hi")
         await all_told(gateway)
         await store.probe()  # behind it, all commits that were seen are counted

@@ -18,7 +18,7 @@ from gateway.gateway import Gateway, Limits
 from gateway.store.units.copies import broken_promises
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 AUTHORS = ("ann", "ann", "bob", "ann")
@@ -36,7 +36,7 @@ class Race:
     """One conversation in which people wrote while nobody listened."""
 
     def __init__(self, gateway: Gateway, root: str, mode: str) -> None:
-        assert isinstance(gateway.store, AnyStore)
+        assert isinstance(gateway.store, UnitStore)
         self._gateway, self._store = gateway, gateway.store
         self._key = ConversationKey(platform="x", channel="c", root=root)
         self._mode = mode

@@ -16,7 +16,7 @@ from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, ChangedStore
+from tests.fakes.tested_store import ChangedStore, UnitStore
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 from tests.gateway.scripted import model as replay
 
@@ -51,7 +51,7 @@ def message(thread: int, number: int = 0, text: str = "") -> InboundMessage:
 async def accept_together(gateway: Gateway, *messages: InboundMessage):
     """Accept them in one commit, before the first one's turn can run."""
     door = Event()
-    assert isinstance(gateway.store, AnyStore)
+    assert isinstance(gateway.store, UnitStore)
     held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
     accepting = [asyncio.ensure_future(gateway.accept(each)) for each in messages]
     await asyncio.sleep(0)  # they are on their way to the store

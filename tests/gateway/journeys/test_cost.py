@@ -15,7 +15,7 @@ from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
 from teams.messages import TextMessage
 from tests.fakes.counted_calls import Calls
-from tests.fakes.tested_store import AnyStore, rows_in
+from tests.fakes.tested_store import AnyStore, UnitStore, rows_in
 from tests.gateway.scripted import Door, ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
@@ -82,7 +82,7 @@ def judged() -> Any:
 async def test_a_turn_of_one_answer_is_two_commits_the_message_and_the_end(tmp_path, make, parts):
     async with opened(tmp_path, make) as client:
         store = client.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         thread = (await client.create_thread()).id
         await turn(client, thread, SAYING)  # the first one also makes the thread and its team
         before, rows = await commits(store), checkpoints(tmp_path)
@@ -144,7 +144,7 @@ async def test_chunks_are_never_rows(tmp_path):
             await client.send(thread, "go")
         events = seen.result()
         store = client.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         stored = await store.events(thread, after=before)
         assert store.commits < 20
     assert of(TextDelta, events)

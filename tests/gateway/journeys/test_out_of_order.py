@@ -17,7 +17,7 @@ from gateway.events import TurnFinished
 from gateway.gateway import Gateway, Limits
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, rows_of
+from tests.fakes.tested_store import UnitStore, rows_of
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, solo, until
 
 ANN, NOBODY = Author(id="x:ann", name="Ann"), Author(id="")
@@ -71,7 +71,7 @@ class Conversation:
 
     def __init__(self, gateway: Gateway, number: int, mode: str) -> None:
         self.gateway = gateway
-        assert isinstance(gateway.store, AnyStore)
+        assert isinstance(gateway.store, UnitStore)
         self.store = gateway.store
         self.key = ConversationKey(platform="x", workspace="T1", channel=f"C{number}", root="1")
         self.mode = mode

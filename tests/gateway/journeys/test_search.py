@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.tested_store import AnyStore, everything_in
+from tests.fakes.tested_store import UnitStore, everything_in
 from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, turn
 
 
@@ -16,7 +16,7 @@ async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tm
             assert indexed != await client.store.unindexed()
             await client._life.index()
         store = client.store
-        assert isinstance(store, AnyStore)
+        assert isinstance(store, UnitStore)
         await store.clear([])
         assert b"drawer-canary" in everything_in(tmp_path)
         await client.delete_thread(thread)

@@ -16,7 +16,7 @@ from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, change_in
+from tests.fakes.tested_store import UnitStore, change_in
 from tests.gateway.scripted import opened, solo, turn
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -29,11 +29,16 @@ USED = (
     " completion_tokens, cost, turns, at)"
     f" VALUES (:thread, :thread, 'gpt', '{OPERATOR}', 'team', '', 60, 40, 0.5, 1, :at)"
 )
+TABLES = {
+    "sqlite": {"tallies": "tallies", "used": "used_days"},
+    "postgres": {"tallies": "counted", "used": "used"},
+}
+"""Tables with kept figures, by database."""
 FAULT = "a kept figure is not the number of rows"
 
 
 async def faults(store: SessionStore) -> list[str]:
-    assert isinstance(store, AnyStore)
+    assert isinstance(store, UnitStore)
     return [fault.text for fault in await store.read(broken_laws)]
 
 
@@ -41,7 +46,7 @@ async def two_threads(gateway: Gateway) -> list[str]:
     """Threads with a turn, its usage, a command and a rating each."""
     threads: list[str] = []
     store = gateway.store
-    assert isinstance(store, AnyStore)
+    assert isinstance(store, UnitStore)
     for good in (True, False):
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "hello")
@@ -119,15 +124,17 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
 @pytest.mark.parametrize(
     "harm",
     [
-        "UPDATE tallies SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
-        "DELETE FROM tallies WHERE name = 'threads'",
-        "INSERT INTO tallies VALUES ('unread', 'slack', 1)",
-        "UPDATE used_days SET tokens = tokens + 1",
-        "DELETE FROM used_days",
+        "UPDATE {tallies} SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
+        "DELETE FROM {tallies} WHERE name = 'threads'",
+        "UPDATE {tallies} SET name = 'unread' WHERE name = 'feedback'",
+        "UPDATE {used} SET tokens = tokens + 1",
+        "DELETE FROM {used}",
     ],
 )
-async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, harm: str):
+async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(
+    tmp_path: Path, database: str, harm: str
+):
     async with opened(tmp_path, lambda: solo("Hi", "Hi")) as gateway:
         await two_threads(gateway)
-    change_in(tmp_path, harm)
+    change_in(tmp_path, harm.format(**TABLES[database]))
     assert FAULT in await faults(new_store(tmp_path))
