@@ -5,6 +5,8 @@ Every message is a sentence for people.
 GatewayError
 ├── StoreError          the store can't be used; say so and end
 │   ├── StoreUnwritable
+│   │   └── StoreUnreachable  its database does not answer; the same again works once it does
+│   ├── StoreTaken      another process has it now; stop
 │   ├── StoreUnreadable
 │   ├── StoreTooNew
 │   ├── StoreTooOld
@@ -52,6 +54,10 @@ class StoreUnwritable(StoreError):
     """The store's folder or file can't be written."""
 
 
+class StoreUnreachable(StoreUnwritable):
+    """The store's database does not answer, or not in time."""
+
+
 class StoreUnreadable(StoreError):
     """The store's folder or file can't be read."""
 
@@ -70,10 +76,6 @@ class StoreCorrupt(StoreError):
 
 class BackupCorrupt(StoreCorrupt):
     """The backup's file is damaged, or is none; nothing was changed."""
-
-
-class StoreUnreachable(StoreError):
-    """The store's database does not answer, or not in time."""
 
 
 class StoreTaken(StoreError):

@@ -61,13 +61,13 @@ from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import store_trouble
+from gateway.runtime.store_health import known_counts, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.protocols import SessionStore
+from gateway.store.protocols import SessionStore, SupportsBackup, SupportsPool
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
 
@@ -570,9 +570,12 @@ class Gateway:
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file.
 
-        It is whole or not there. Raises StoreUnwritable or StoreFull.
+        It is whole or not there. Raises StoreUnwritable or StoreFull, and GatewayError for a store
+        that is in a database.
         """
         self.check_open()
+        if not isinstance(self._store, SupportsBackup):
+            raise GatewayError("The store is in a database. Use the backups of that database.")
         await self._store.backup(path)
         await self._store.note("store.backed_up", object=str(path))
 
@@ -647,14 +650,16 @@ class Gateway:
 
     async def status(self) -> Status:
         """Figures for the operator."""
+        state = await store_state(self._store)
+        counts, missed = await known_counts(self._store, state)
         return Status(
             pid=os.getpid(),
             since=self._since,
             running=self._sessions.running,
             live=self._sessions.live,
             live_bytes=self._sessions.live_bytes,
-            counts=await self._store.counts(),
-            missed=await self._store.missed_counts(),
+            counts=counts,
+            missed=missed,
             platforms={
                 name: PlatformStatus(state=state, since=self._clock() - ago)
                 for name, (state, ago) in self.vitals.platforms.states().items()
@@ -663,13 +668,17 @@ class Gateway:
             substitutions=self.vitals.answers_of_others,
             remarks=self.vitals.remarks,
             backup=self.vitals.backup,
-            troubles=await self.troubles(),
+            pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
+            troubles=self._troubles(state),
         )
 
     async def troubles(self) -> tuple[str, ...]:
         """Sentences about trouble, without ids and texts."""
+        return self._troubles(await store_state(self._store))
+
+    def _troubles(self, store: str) -> tuple[str, ...]:
         found = (
-            await store_trouble(self._store),
+            store_trouble(store),
             self._trust.doubt,
             self._life.retention.trouble,
             self.vitals.backup.trouble if self.vitals.backup else "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
@@ -34,6 +34,7 @@ from gateway.store.records import (
     OldState,
     OpenMessage,
     PairedPerson,
+    PoolFigures,
     Request,
     StoreLoss,
     Thread,
@@ -344,13 +345,6 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Nothing, as a write. Raises the GatewayError that a write would."""
         ...
 
-    async def backup(self, path: Path) -> None:
-        """Write a copy of the store to a file.
-
-        Raises StoreUnwritable or StoreFull.
-        """
-        ...
-
     async def accept(
         self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
     ) -> AcceptedMessage:
@@ -458,4 +452,25 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         """Add to a turn. Raises LeaseLost."""
+        ...
+
+
+@runtime_checkable
+class SupportsBackup(Protocol):
+    """A store that can be copied to a file."""
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file.
+
+        Raises StoreUnwritable or StoreFull.
+        """
+        ...
+
+
+@runtime_checkable
+class SupportsPool(Protocol):
+    """A store with connections to a database."""
+
+    def pool(self) -> PoolFigures:
+        """The connections of its owner."""
         ...
