@@ -3,6 +3,8 @@
 import asyncio
 import tempfile
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -32,43 +34,62 @@ async def store():
             yield store
 
 
-async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **more):
+async def send(
+    store, text="hi", *dedupe, author=ANN, mark="", decision=None, key=KEY, new="t", **more
+):
     message = InboundMessage(
-        key=KEY,
+        key=key,
         author=author,
         text=text,
         dedupe=dedupe,
         order_key=order_key(mark) if mark else "",
         **more,
     )
-    judged = decided(message, decision or QueueEntry(), thread="t")
+    judged = decided(message, decision or QueueEntry(), thread=new)
     return await store.accept(judged, lambda _: None)
 
 
-async def work_off(store):
+async def work_off(store, thread="t"):
     """Run all turns of the thread; the texts they began with."""
     texts = []
-    while (work := await store.begin("t", "boot", words=MISSING)) is not None:
+    while (work := await store.begin(thread, "boot", words=MISSING)) is not None:
         texts.append(work.messages[-1].text)
         await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return texts
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+UNUSED = count()
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[*HealthCheck])
 @given(st.permutations([n for n in range(8) for _ in range(3)]), st.integers(1, 6))
-def test_any_interleaving_of_duplicates_yields_one_of_each(order, together):
+def test_any_interleaving_of_duplicates_yields_one_of_each(tmp_path, order, together):
+    thread = f"t{next(UNUSED)}"
+    key = replace(KEY, root=thread)
+
     async def run():
-        async with store() as kept:
+        kept = new_store(tmp_path)
+        async with kept.own():
             receipts = {}
             for start in range(0, len(order), together):
                 numbers = order[start : start + together]
                 taken = await asyncio.gather(
-                    *(send(kept, str(n), f"create/{n}", f"other/{n}") for n in numbers)
+                    *(
+                        send(
+                            kept,
+                            str(n),
+                            f"{thread}/{n}",
+                            f"{thread}/other/{n}",
+                            new=thread,
+                            key=key,
+                        )
+                        for n in numbers
+                    )
                 )
                 for n, accepted in zip(numbers, taken, strict=True):
                     receipts.setdefault(n, set()).add(accepted.inbox)
             assert all(len(inboxes) == 1 for inboxes in receipts.values())
-            assert sorted(await work_off(kept)) == [str(n) for n in range(8)]
+            assert sorted(await work_off(kept, thread)) == [str(n) for n in range(8)]
 
     asyncio.run(run())
 

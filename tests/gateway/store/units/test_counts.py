@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from gateway.conversation import ConversationKey
+from gateway.errors import NotFound
 from gateway.gateway import Gateway
 from gateway.missed import Gap, ReadPage
+from gateway.store.connection import Connection
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import UnitStore, change_in
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import opened, solo, turn
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -121,20 +123,28 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
         assert await faults(store) == []
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        "UPDATE {tallies} SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
-        "DELETE FROM {tallies} WHERE name = 'threads'",
-        "UPDATE {tallies} SET name = 'unread' WHERE name = 'feedback'",
-        "UPDATE {used} SET tokens = tokens + 1",
-        "DELETE FROM {used}",
-    ],
+HARMS = (
+    "UPDATE {tallies} SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
+    "DELETE FROM {tallies} WHERE name = 'threads'",
+    "UPDATE {tallies} SET name = 'unread' WHERE name = 'feedback'",
+    "UPDATE {used} SET tokens = tokens + 1",
+    "DELETE FROM {used}",
 )
-async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(
-    tmp_path: Path, database: str, harm: str
-):
+
+
+async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, database: str):
+    seen: list[list[str]] = []
+
+    def look(connection: Connection, harm: str) -> None:
+        connection.execute(harm.format(**TABLES[database]))
+        seen.append([fault.text for fault in broken_laws(connection)])
+        raise NotFound("undone")
+
     async with opened(tmp_path, lambda: solo("Hi", "Hi")) as gateway:
         await two_threads(gateway)
-    change_in(tmp_path, harm.format(**TABLES[database]))
-    assert FAULT in await faults(new_store(tmp_path))
+        store = gateway.store
+        assert isinstance(store, UnitStore)
+        for harm in HARMS:
+            with pytest.raises(NotFound):
+                await store.write(lambda connection, harm=harm: look(connection, harm))
+            assert FAULT in seen[-1], harm

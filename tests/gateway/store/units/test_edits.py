@@ -81,17 +81,17 @@ async def test_an_operator_edits_for_its_author(tmp_path):
         assert (await begin(store)).messages[0].text == "hello"
 
 
-@pytest.mark.parametrize("mode", ["queue", "steer", "interrupt", "collect"])
-async def test_a_thread_is_muted_and_keeps_its_mode(tmp_path, mode):
+async def test_a_thread_is_muted_and_keeps_its_mode(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await end(store, await begun(store))
-        await take(store, "/queue mode", ModeChange(mode=mode, reply=""), kind="command")
-        for muted in (True, False):
-            change = MuteChange(muted=muted, notice=f"muted: {muted}")
-            accepted = await take(store, "/mute", change, kind="command")
-            [notice] = accepted.events
-            assert isinstance(notice, Notice)
-            assert notice.text == f"muted: {muted}"
-            thread = await store.thread("t")
-            assert (thread.muted, thread.mode) == (muted, mode)
+        for mode in ("steer", "interrupt", "collect", "queue"):
+            await take(store, "/queue mode", ModeChange(mode=mode, reply=""), kind="command")
+            for muted in (True, False):
+                change = MuteChange(muted=muted, notice=f"muted: {muted}")
+                accepted = await take(store, "/mute", change, kind="command")
+                [notice] = accepted.events
+                assert isinstance(notice, Notice)
+                assert notice.text == f"muted: {muted}"
+                thread = await store.thread("t")
+                assert (thread.muted, thread.mode) == (muted, mode)

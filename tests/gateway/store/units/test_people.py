@@ -53,12 +53,12 @@ async def test_a_person_is_let_in_by_the_last_code_once_and_shut_out_again(tmp_p
         assert await store.people() == []
 
 
-@pytest.mark.parametrize("until", [100.0, 101.0 + HOUR], ids=["over", "of a wrong clock"])
-async def test_a_code_is_good_for_its_time_alone(tmp_path, until):
+async def test_a_code_is_good_for_its_time_alone(tmp_path):
     store = new_store(tmp_path, clock=lambda: 100.0)
     async with store.own():
-        await give_code(store, "CODE", until=until)
-        assert await store.redeem(Typed(text="CODE")) is None
+        for until in (100.0, 101.0 + HOUR):  # it is over, or was given by a wrong clock
+            await give_code(store, "CODE", until=until)
+            assert await store.redeem(Typed(text="CODE")) is None
 
 
 async def test_a_code_is_void_after_so_many_wrong_ones(tmp_path):

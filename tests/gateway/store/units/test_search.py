@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from gateway.conversation import LOCAL, ConversationKey
+from gateway.errors import NotFound
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.units import search
 from gateway.store.units.invariants import broken_laws
 from gateway.store.units.search_index import TEXTS
+from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import AnyStore, everything_in
 from tests.gateway.store.texts import answer, filled, found, index, make, say
 
@@ -47,31 +48,31 @@ EVERYWHERE = [
 INSIDE = [("load", "t2 t1"), ("ownload", "t2"), ("0%", "t1"), ("3a9", "t2"), ("ed", "t4 t1")]
 
 
-@pytest.mark.parametrize("indexed", [False, True], ids=["texts", "index"])
-async def test_a_thread_is_found_by_each_part_of_its_words(tmp_path, indexed):
+async def test_a_thread_is_found_by_each_part_of_its_words(tmp_path):
     store = await filled(tmp_path)
     async with store.own():
-        if indexed:
-            await index(store)
-            assert not await store.unindexed()
-        for words, expected in EVERYWHERE + INSIDE:
-            assert (words, await found(store, words)) == (words, expected)
-        assert await store.read(broken_laws) == []
+        for indexed in (False, True):
+            if indexed:
+                await index(store)
+            assert indexed != await store.unindexed()
+            for words, expected in EVERYWHERE + INSIDE:
+                assert (words, await found(store, words)) == (words, expected)
+            assert await store.read(broken_laws) == []
 
 
-@pytest.mark.parametrize(
-    ("few", "many"), [(1000, 20_000), (0, 20_000), (0, 1)], ids=["few", "some", "many"]
-)
-async def test_one_used_long_ago_is_found_by_the_beginnings_of_its_words(
-    tmp_path, monkeypatch, few, many
-):
-    for name, value in {"RECENT": 0, "FEW": few, "MANY": many}.items():
-        monkeypatch.setattr(search, name, value)
+async def test_one_used_long_ago_is_found_by_the_beginnings_of_its_words(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "RECENT", 0)
     store = await filled(tmp_path)
     async with store.own():
         await index(store)
-        for words, expected in EVERYWHERE:
-            assert (words, await found(store, words)) == (words, expected)
+        for few, many in ((1000, 20_000), (0, 20_000), (0, 1)):
+            monkeypatch.setattr(search, "FEW", few)
+            monkeypatch.setattr(search, "MANY", many)
+            for words, expected in EVERYWHERE:
+                assert (few, many, words, await found(store, words)) == (
+                    *(few, many, words),
+                    expected,
+                )
 
 
 async def test_results_come_in_pages_newest_first_of_one_platform(tmp_path):
@@ -128,77 +129,82 @@ async def test_an_unreadable_event_keeps_no_other_text_from_being_found(tmp_path
         assert await found(store, "failed") == "t4 t1"
 
 
-async def rename(store: AnyStore) -> None:
-    await store.rename_thread("t1", "Another")
+EDIT = "UPDATE inbox SET text = 'Another' WHERE thread = :thread AND text <> ''"
+WITHDRAW = "UPDATE inbox SET text = NULL WHERE thread = :thread"
+REMOVE = "DELETE FROM inbox WHERE thread = :thread"
 
 
-async def edit(store: AnyStore) -> None:
-    await store.write(
-        lambda c: c.execute("UPDATE inbox SET text = 'Another' WHERE thread = 't1' AND text <> ''")
-    )
+async def change(store: AnyStore, thread: str) -> None:
+    """Change or delete texts of a thread, in the way of its name."""
+    match thread:
+        case "rename":
+            await store.rename_thread(thread, "Another")
+        case "delete":
+            await store.delete_thread(thread)
+        case "person":
+            await store.delete_person("x:ann")
+        case _:
+            statement = {"edit": EDIT, "withdraw": WITHDRAW, "remove": REMOVE}[thread]
+            await store.write(lambda c: c.execute(statement, {"thread": thread}))
 
 
-async def withdraw(store: AnyStore) -> None:
-    await store.write(lambda c: c.execute("UPDATE inbox SET text = NULL WHERE thread = 't1'"))
+GONE = {
+    "rename": "title",
+    "edit": "question",
+    "withdraw": "question",
+    "remove": "question",
+    "delete": "answer",
+    "person": "answer",
+}
+"""The text that is gone after each change; its word begins with the change's name."""
 
 
-async def remove(store: AnyStore) -> None:
-    await store.write(lambda c: c.execute("DELETE FROM inbox WHERE thread = 't1'"))
-
-
-async def delete(store: AnyStore) -> None:
-    await store.delete_thread("t1")
-
-
-async def delete_person(store: AnyStore) -> None:
-    await store.delete_person("x:ann")
-
-
-@pytest.mark.parametrize(
-    ("change", "gone"),
-    [
-        (rename, "production"),
-        (edit, "ärger"),
-        (withdraw, "ärger"),
-        (remove, "ärger"),
-        (delete, "rolled"),
-        (delete_person, "rolled"),
-    ],
-)
-async def test_what_is_changed_or_deleted_leaves_no_word_in_the_store(
-    tmp_path: Path, change: Callable[[AnyStore], Awaitable[None]], gone: str
-):
-    store = await filled(tmp_path)
+async def test_what_is_changed_or_deleted_leaves_no_word_in_the_store(tmp_path: Path):
+    store = new_store(tmp_path)
     async with store.own():
+        for thread in GONE:
+            texts = (f"{thread}{kind}" for kind in ("title", "question", "answer"))
+            await make(store, thread, *texts)
         await index(store)
-        await store.clear([])
-        assert gone.encode() in everything_in(tmp_path)  # as the index has it: in small letters
-        await change(store)
-        await store.clear([])
-        assert await found(store, gone) == ""
-        assert gone.encode() not in everything_in(tmp_path)
-        if change not in (delete, delete_person):
-            assert await found(store, "failed" if change is rename else "production") != ""
-        await index(store)
-        assert await found(store, gone) == ""
-        assert await store.read(broken_laws) == []
+        for thread, kind in GONE.items():
+            gone = f"{thread}{kind}"
+            await store.clear([])
+            assert gone.encode() in everything_in(tmp_path)
+            await change(store, thread)
+            await store.clear([])
+            assert await found(store, gone) == ""
+            assert gone.encode() not in everything_in(tmp_path)
+            if thread in ("rename", "edit", "withdraw", "remove"):
+                assert await found(store, f"{thread}answer") == thread
+            await index(store)
+            assert await found(store, gone) == ""
+            assert await store.read(broken_laws) == []
 
 
 FAULT = "its words are not all found, or others are"
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM word_threads WHERE word = 'lunch'",
-        "INSERT INTO word_threads VALUES (0, 'left', 77)",
-        "UPDATE threads SET number = 77 WHERE id = 't4'",
-        "DELETE FROM searched WHERE thread = 't4'",
-    ],
+DAMAGES = (
+    "DELETE FROM word_threads WHERE word = 'lunch'",
+    "INSERT INTO word_threads (slice, word, thread) VALUES (0, 'left', 77)",
+    "UPDATE threads SET number = 77 WHERE id = 't4'",
+    "DELETE FROM searched WHERE thread = 't4'",
 )
-async def test_a_check_sees_an_index_that_is_not_that_of_the_texts(tmp_path, damage):
+
+
+async def test_a_check_sees_an_index_that_is_not_that_of_the_texts(tmp_path):
     store = await filled(tmp_path)
+
+    def look(connection: Connection, damage: str) -> None:
+        connection.execute(damage)
+        seen.append({fault.text for fault in broken_laws(connection)})
+        raise NotFound("undone")
+
+    seen: list[set[str]] = []
     async with store.own():
         await index(store)
-        await store.write(lambda connection: connection.execute(damage))
-        assert FAULT in {fault.text for fault in await store.read(broken_laws)}
+        for damage in DAMAGES:
+            with pytest.raises(NotFound):
+                await store.write(lambda connection, damage=damage: look(connection, damage))
+            assert FAULT in seen[-1], damage
+        assert FAULT not in {fault.text for fault in await store.read(broken_laws)}
