@@ -66,7 +66,7 @@ def parley(tmp_path, monkeypatch, postgres_url):
 
 @pytest.mark.usefixtures("fresh_imports")
 def test_a_database_without_a_store_has_no_threads_and_nothing_to_check(parley, new_database):
-    os.environ["ADDRESS"] = new_database("empty")
+    os.environ["ADDRESS"] = new_database("empty")  # the fixture puts it back
     assert parley("sessions", "list").output == "There are no threads.\n"
     checked = parley("store", "check")
     assert checked.exit_code == ExitCode.FAILED
@@ -140,6 +140,7 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
     assert loss.cause == "restored"
 
 
+@pytest.mark.chaos
 async def test_while_the_database_is_away_everything_says_so_and_then_goes_on(tmp_path):
     with PostgresServer() as server:
         store = store_at(server.url, tmp_path)
