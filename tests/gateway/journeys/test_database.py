@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,10 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.access.authority import Access
+from gateway.adapter import AdapterHost
 from gateway.app.operator import owner_status
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.control.health import serve_health
+from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
@@ -25,6 +28,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from teams.base import Team
 from tests.fakes.postgres_server import PostgresServer, programs
+from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ALLOW, Door, ScriptedTeams, calls, ends, solo, until
 
 KEY = ConversationKey(platform="chat", channel="C", root="1")
@@ -92,6 +96,42 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     assert f"{database} is damaged:\n- thread {thread}: its events have a gap" in damaged.output
     assert "pg_amcheck" in damaged.output
     assert parley("sessions", "delete", "--yes", thread).exit_code == 0
+    assert parley("sessions", "list").output == "There are no threads.\n"
+
+
+SERVED = """
+[health]
+port = 0
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
+[adapters.scripted]
+bot_token = "xoxb-1234567890"
+"""
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_a_served_database_takes_messages_and_is_not_restored_by_parley(parley, postgres_url):
+    with Path("config.toml").open("a") as config:
+        config.write(SERVED)
+    key = ConversationKey(platform="scripted", channel="C1", root="1")
+    said = InboundMessage(key=key, author=Author(id="scripted:T1:ann"), text="hello there")
+    told: list[str] = []
+
+    async def script(host: AdapterHost) -> None:
+        thread = (await host.accept(said)).thread
+        told.append((await asyncio.to_thread(parley, "status")).output)
+        client = await SocketClient.connect(Path("store"))
+        with pytest.raises(GatewayError, match="then let PostgreSQL put the copy in its place"):
+            await client.restore(Path("/one.dump"))
+        await asyncio.to_thread(parley, "sessions", "delete", "--yes", thread)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with installed(Platform(script)):
+        assert parley("serve").exit_code == ExitCode.DONE
+    assert "scripted: " in told[0]
+    assert " of 8 connections in use.\n" in told[0]
     assert parley("sessions", "list").output == "There are no threads.\n"
 
 
