@@ -599,6 +599,8 @@ BEGIN
         UPDATE threads SET attached = attached + NEW.size WHERE id = NEW.thread;
     ELSE
         UPDATE threads SET attached = attached - OLD.size WHERE id = OLD.thread;
+        -- Who takes away the last names at the same time waits here, and looks again.
+        PERFORM FROM blobs WHERE sha256 = OLD.sha256 FOR UPDATE;
         DELETE FROM blobs WHERE sha256 = OLD.sha256
          AND NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = OLD.sha256);
     END IF;
