@@ -20,9 +20,11 @@ from tests.fakes.postgres_databases import (
     make_database,
 )
 
-IN_A_CHILD = (
-    "import sys; from pathlib import Path; from tests.fakes.postgres_databases import *; print({})"
-)
+IN_A_CHILD = """
+from pathlib import Path
+from tests.fakes.postgres_databases import address, database_of
+print({})
+"""
 
 
 def child(expression: str) -> "subprocess.Popen[str]":

@@ -89,7 +89,7 @@ def address() -> str:
 
 
 def _make_ready(folder: Path) -> None:
-    """Start the server and make the template; a failure is for all callers."""
+    """Start the server and make the template; others get its failure, too."""
     failure = folder / "failure"
     assert not failure.exists(), failure.read_text()
     given, known = folder / GIVEN, folder / ADDRESS
