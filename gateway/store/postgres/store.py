@@ -218,6 +218,10 @@ class PostgresStore(PostgresReader, WriteOperations):
         """The thread's folder for its tools, as it is stored; it may not be there yet."""
         return await self._work.bring(thread, self.read)
 
+    def loaded_at(self, thread: str) -> int:
+        """Time up to which a folder that was just asked for has files of the store alone."""
+        return self._work.loaded_at(thread)
+
 
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
     """Tell what a unit has brought, also if its caller has left."""

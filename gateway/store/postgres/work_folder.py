@@ -26,7 +26,7 @@ from gateway.store.connection import Connection, Unit
 from gateway.store.postgres import work_rows
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.work_entries import Entry, Spool
-from gateway.store.postgres.work_load import move_entries, write_copy
+from gateway.store.postgres.work_load import move_entries, refresh, write_copy
 from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
 from gateway.store.postgres.work_scan import FolderDiff, find_changes, nothing_left
 from gateway.store.records import CallRow
@@ -75,6 +75,11 @@ class WorkFolders:
         """The thread's folder on this machine, which may not be there."""
         return self._folders / thread
 
+    def loaded_at(self, thread: str) -> int:
+        """Time up to which a folder that was just brought has files of the store alone."""
+        copy = self._copies.get(thread)
+        return copy.note.loaded_at if copy else 0
+
     async def bring(self, thread: str, read: Read) -> Path:
         """Bring the thread's folder to the stored version; its path.
 
@@ -118,7 +123,7 @@ class WorkFolders:
         if changes is None:
             return await write(unit, _ignore)
         before = copy.note.versions
-        after = WorkNote(versions=before, since=began - TICK, left_out=changes.left_out)
+        after = replace(copy.note, since=began - TICK, left_out=changes.left_out)
         if changes.is_empty:
             self._keep(thread, replace(copy, note=after))
             return await write(unit, _ignore)
@@ -154,7 +159,8 @@ class WorkFolders:
         if not changes.is_empty:
             versions = (*versions, version)
         if not changes.is_empty or changes.left_out.keys() != known.keys():
-            note = WorkNote(versions=versions, since=since, left_out=changes.left_out)
+            left_out = changes.left_out
+            note = replace(copy.note, versions=versions, since=since, left_out=left_out)
             with _written():
                 write_note(self._notes / thread, note)
         return changes
@@ -198,6 +204,8 @@ class WorkFolders:
             write_copy(connection, entries, new, folder if folder.is_dir() else None)
             if work_rows.version(connection, thread) != stored:
                 raise LeaseLost(thread)  # another node has stored the next one meanwhile
+            loaded_at = time.time_ns()
+            refresh(new, work_rows.untold(connection, thread))
             left_out = left_out_before(note)
             with suppress(FileNotFoundError):
                 folder.rename(old)
@@ -205,7 +213,10 @@ class WorkFolders:
         finally:
             shutil.rmtree(new, ignore_errors=True)
         loaded = WorkNote(
-            versions=(stored,), since=time.time_ns() - TICK, left_out=dict.fromkeys(left_out, "")
+            versions=(stored,),
+            since=time.time_ns() - TICK,
+            left_out=dict.fromkeys(left_out, ""),
+            loaded_at=loaded_at,
         )
         write_note(note, loaded)
         self._finish_swap(folder, old, left_out)
