@@ -201,7 +201,7 @@ class PostgresStore(PostgresReader, WriteOperations):
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove the working copies of threads that the database has let go of."""
-        await asyncio.to_thread(self._work.clear, threads)
+        await self._work.clear(threads)
 
     async def _sweep(self) -> None:
         """Remove working copies of threads that are gone."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import shutil
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -68,7 +68,8 @@ class WorkFolders:
         self._folders = folder / "work"
         self._notes = folder / "work-notes"
         self._limits = limits
-        self._copies: OrderedDict[str, WorkingCopy] = OrderedDict()
+        self._copies: dict[str, WorkingCopy] = {}
+        self._known = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def path(self, thread: str) -> Path:
@@ -86,7 +87,7 @@ class WorkFolders:
         Raises GatewayError.
         """
         async with self._lock(thread):
-            known = self._copies.pop(thread, None)
+            known = self._copies.get(thread)
             copy = await read(lambda connection: self._bring(connection, thread, known))
             if copy is not None:
                 self._keep(thread, copy)
@@ -102,7 +103,7 @@ class WorkFolders:
         if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
             return False
         copy = self._copies.get(thread)
-        return (copy is not None and bool(copy.entries)) or self.path(thread).is_dir()
+        return (copy is not None and bool(copy.entries)) or _has_entries(self.path(thread))
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
         """Run a unit of the thread's turn with the changes of its folder.
@@ -244,21 +245,28 @@ class WorkFolders:
             if note.name not in threads:
                 note.unlink(missing_ok=True)
 
-    def clear(self, threads: Collection[str]) -> None:
+    async def clear(self, threads: Collection[str]) -> None:
         """Remove the folders of deleted threads from this machine."""
         for thread in threads:
-            self._copies.pop(thread, None)
+            self._forget(thread)
+        await asyncio.to_thread(self._remove, threads)
+
+    def _remove(self, threads: Collection[str]) -> None:
+        for thread in threads:
             shutil.rmtree(self.path(thread), ignore_errors=True)
             (self._notes / thread).unlink(missing_ok=True)
 
     def _keep(self, thread: str, copy: WorkingCopy) -> None:
         """Remember a working copy, and forget those used least recently."""
+        self._forget(thread)
         self._copies[thread] = copy
-        self._copies.move_to_end(thread)
-        size = sum(len(each.entries) + 1 for each in self._copies.values())
-        while size > MOST_KNOWN and len(self._copies) > 1:
-            _, oldest = self._copies.popitem(last=False)
-            size -= len(oldest.entries) + 1
+        self._known += len(copy.entries) + 1
+        while self._known > MOST_KNOWN and len(self._copies) > 1:
+            self._forget(next(iter(self._copies)))
+
+    def _forget(self, thread: str) -> None:
+        if (copy := self._copies.pop(thread, None)) is not None:
+            self._known -= len(copy.entries) + 1
 
     def _lock(self, thread: str) -> asyncio.Lock:
         return self._locks.setdefault(thread, asyncio.Lock())
@@ -275,6 +283,15 @@ def _written() -> Generator[None]:
         raise StoreUnwritable(
             f"A work folder can't be written: {error.strerror or error}."
         ) from error
+
+
+def _has_entries(folder: Path) -> bool:
+    # On the event loop: most threads have no files, and a thread of its own costs more than that.
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:  # there is none, or one to which nobody may look
+        return False
 
 
 def _is_over(call: CallRow) -> bool:
