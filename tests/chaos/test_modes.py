@@ -117,7 +117,7 @@ class Scene:
             await self.say(gateway)
             async with asyncio.timeout(20):
                 while True:
-                    counts = (await gateway.status()).counts
+                    counts = await gateway.store.counts()
                     if not counts.inbox.get("queued") and "working" not in counts.threads:
                         break
                     await asyncio.sleep(0.01)
