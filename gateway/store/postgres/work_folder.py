@@ -281,7 +281,7 @@ def _written() -> Generator[None]:
         if error.errno == errno.ENOSPC:
             raise StoreFull from error
         raise StoreUnwritable(
-            f"A work folder can't be written: {error.strerror or error}."
+            f"A work folder can't be written: {error.strerror or describe(error)}."
         ) from error
 
 
