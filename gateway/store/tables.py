@@ -1,0 +1,91 @@
+"""Interface to the tables of a database, over which a store is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+from gateway.store.connection import Connection
+
+ROW_NUMBER = "rowid"
+"""The column with the order in which rows were added."""
+NOTES = "copying"
+"""The table of a copy's notes, by their names; a whole store has none."""
+SOURCE = "source"
+"""The name of the note that says from where the rows are."""
+
+StoredRow: TypeAlias = tuple[Any, ...]
+"""Values as SQLite has them: int, float, str, bytes or None."""
+
+
+class Tables(Protocol):
+    """The tables of a database, as a copy reads them."""
+
+    @property
+    def name(self) -> str:
+        """Where the database is, without secrets."""
+        ...
+
+    @property
+    def connection(self) -> Connection:
+        """For units, while no rows are read."""
+        ...
+
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """The columns of each table, with ROW_NUMBER where there is one."""
+        ...
+
+    def key(self, table: str) -> Sequence[str]:
+        """The columns by which the table's rows are read in order."""
+        ...
+
+    def read(
+        self,
+        table: str,
+        columns: Sequence[str],
+        *,
+        by: Sequence[str] = (),
+        after: Sequence[Any] = (),
+    ) -> Generator[StoredRow]:
+        """Rows, in the order of `by` and behind the row with these values.
+
+        They are streamed: a row may be large. Raises StoreError.
+        """
+        ...
+
+    def last_numbers(self) -> Mapping[str, int]:
+        """The highest number that each numbered table has given."""
+        ...
+
+
+class NewTables(Tables, Protocol):
+    """The tables that a copy fills, in a database that is its own."""
+
+    keeps_nul: bool
+    """Texts may hold the character NUL."""
+
+    def notes(self) -> Mapping[str, str]:
+        """The notes of a copy that was begun; empty before."""
+        ...
+
+    def begin(self, source: str) -> None:
+        """Begin, with a note of the source: nobody can use the database as a store."""
+        ...
+
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
+        """Add rows and change the table's note, in one commit. Raises StoreError."""
+        ...
+
+    def completion(self, numbers: Mapping[str, int]) -> AbstractContextManager[None]:
+        """A transaction that makes a store of the tables.
+
+        Numbered tables go on behind these numbers. Raises StoreError.
+        """
+        ...
+
+
+def count(tables: Tables, table: str) -> int:
+    """The number of a table's rows."""
+    ((rows,),) = tables.connection.fetch(f"SELECT COUNT(*) FROM {table}")
+    return rows
