@@ -17,7 +17,16 @@ from typing import Any
 
 from gateway.errors import GatewayError, StoreError
 from gateway.store.records import StoreFault
-from gateway.store.tables import ROW_NUMBER, SOURCE, NewTables, StoredRow, Tables, count
+from gateway.store.tables import (
+    DERIVED,
+    DERIVED_COLUMNS,
+    ROW_NUMBER,
+    SOURCE,
+    NewTables,
+    StoredRow,
+    Tables,
+    count,
+)
 from gateway.store.units.invariants import broken_laws
 from gateway.values import value
 
@@ -212,11 +221,11 @@ def _shared(source: Tables, target: Tables) -> Mapping[str, Sequence[str]]:
     """
     theirs, ours = source.columns(), target.columns()
     shared: dict[str, Sequence[str]] = {}
-    for table in sorted({*theirs, *ours}):
+    for table in sorted({*theirs, *ours}.difference(DERIVED)):
         there, here = {*theirs.get(table, ())}, {*ours.get(table, ())}
         if odd := sorted((there ^ here) - {ROW_NUMBER}):
             raise StoreError(f"Only one of the stores has {odd[0]!r} in {table!r}.")
-        shared[table] = sorted(there & here)
+        shared[table] = sorted((there & here) - {*DERIVED_COLUMNS.get(table, ())})
     return shared
 
 

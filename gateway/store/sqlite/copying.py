@@ -24,6 +24,8 @@ from gateway.store.sqlite.migrate import (
 from gateway.store.sqlite.store import FILE, connect_to_read
 from gateway.store.sqlite.writer import SqliteConnection, connect_to_write, translate
 from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
+from gateway.store.units.counts import count_anew
+from gateway.store.units.search_index import index_anew
 
 _TABLES = (
     "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -136,6 +138,8 @@ class SqliteTables:
                 raise self._refused(found[0], "it refers to a row that is not there")
             for table, number in numbers.items():
                 self._keep_number(table, number)
+            count_anew(self.connection)
+            index_anew(self.connection)
             self._raw.execute(
                 "UPDATE commits SET at = (SELECT COALESCE(MAX(updated_at), 0) FROM threads)"
             )

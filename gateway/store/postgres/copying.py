@@ -1,0 +1,282 @@
+"""The tables of a store in PostgreSQL, to copy them from or to."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import RawCursor, errors, sql
+
+from gateway.errors import StoreError, StoreTaken
+from gateway.store.postgres.connection import PostgresConnection, Raw
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.errors import place_of, translate
+from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
+from gateway.store.postgres.ownership import Ownership
+from gateway.store.postgres.pool import connect
+from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
+from gateway.store.units.counts import FIGURES, USED_DAYS
+from gateway.store.units.search_index import index_anew
+
+OWN_TABLES = ("store", "owner", "counted", "used", NOTES)
+"""Tables that no other driver has."""
+_PLACE = "ctid"
+"""Where a row stands: nobody moves rows while the store is owned."""
+_COLUMNS = """
+    SELECT c.relname, a.attname, COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text,
+     CASE WHEN a.attidentity <> '' THEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) END
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+     AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY c.relname, a.attnum
+"""
+_KEYS = """
+    SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
+"""
+_INDEXES = """
+    SELECT i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
+     JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = current_schema()::regnamespace
+     AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1
+"""
+_ASIDE = "aside"
+"""The note with the statements that make again what was put aside."""
+_SELECTED = {
+    "boolean": ('"{}"::int::bigint', "int8"),
+    "bigint": ('"{}"', "int8"),
+    "double precision": ('"{}" + 0.0::float8', "float8"),  # SQLite has no zero below zero
+    "text": ('"{}"::text', "text"),
+    "bytea": ('"{}"', "bytea"),
+}
+"""How a column of each type is read, and as what."""
+
+
+class _Column(NamedTuple):
+    kind: str
+    sequence: str | None
+    """That numbers its rows."""
+
+
+class PostgresTables:
+    """The tables of a database, over a connection of their own.
+
+    `boot` is that of the owner who writes them.
+    """
+
+    keeps_nul = False
+
+    def __init__(self, database: Database, raw: Raw, boot: str = "") -> None:
+        self._url = database.url
+        self._raw = raw
+        self._boot = boot
+        self.connection = PostgresConnection(raw)
+
+    @property
+    def name(self) -> str:
+        """The database and its server."""
+        return place_of(self._url)
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Mapping[str, _Column]]:
+        found: dict[str, dict[str, _Column]] = {}
+        for table, column, kind, sequence in self._raw.execute(_COLUMNS).fetchall():
+            if table not in OWN_TABLES:
+                found.setdefault(table, {})[column] = _Column(kind, sequence)
+        return found
+
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """The columns of each table; see Tables."""
+        return {table: tuple(columns) for table, columns in self._tables.items()}
+
+    def key(self, table: str) -> Sequence[str]:
+        """The columns by which the table's rows are read in order."""
+        return (ROW_NUMBER,) if ROW_NUMBER in self._tables[table] else (_PLACE,)
+
+    def read(
+        self,
+        table: str,
+        columns: Sequence[str],
+        *,
+        by: Sequence[str] = (),
+        after: Sequence[Any] = (),
+    ) -> Generator[StoredRow]:
+        """Rows, streamed; see Tables."""
+        selected, types = zip(*(self._selected(table, column) for column in columns), strict=True)
+        behind = sql.SQL(f" WHERE {by[0]} > {{}}").format(after[0]) if after else sql.SQL("")
+        order = sql.SQL(f" ORDER BY {by[0]}" if by else "")
+        query = sql.SQL(f"SELECT {', '.join(selected)} FROM {table}") + behind + order
+        copied = sql.SQL("COPY ({}) TO STDOUT (FORMAT BINARY)").format(query)
+        with self._translated(table), self._raw.cursor().copy(copied) as found:
+            found.set_types(types)
+            yield from found.rows()
+
+    def _selected(self, table: str, column: str) -> tuple[str, str]:
+        """How a column is read, and as what."""
+        if column == _PLACE:
+            return f"{_PLACE}::text", "text"
+        said, kind = _SELECTED[self._tables[table][column].kind]
+        return said.format(column), kind
+
+    def last_numbers(self) -> Mapping[str, int]:
+        """The highest number that each numbered table has given."""
+        found: dict[str, int] = {}
+        for table, columns in self._tables.items():
+            if "id" in columns and (sequence := columns["id"].sequence):
+                query = f"SELECT last_value FROM {sequence} WHERE is_called"
+                for (number,) in self._raw.execute(query.encode()):
+                    found[table] = number
+        return found
+
+    def notes(self) -> Mapping[str, str]:
+        """The notes of a copy that was begun."""
+        if version_of(self._raw) >= 0:
+            return {}
+        return dict(self._raw.execute(f"SELECT name, value FROM {NOTES}".encode()).fetchall())
+
+    def begin(self, source: str) -> None:
+        """Begin a copy; triggers, indexes and references are put aside. See NewTables."""
+        with self._transaction():
+            keys, indexes = (self._raw.execute(query).fetchall() for query in (_KEYS, _INDEXES))
+            aside = [definition for _, definition in indexes]
+            aside += [
+                f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}"
+                for table, name, definition in keys
+            ]
+            aside += [f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in self._tables]
+            self._carry_out(f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in self._tables)
+            self._carry_out(
+                f"ALTER TABLE {table} DROP CONSTRAINT {name}" for table, name, _ in keys
+            )
+            self._carry_out(f"DROP INDEX {name}" for name, _ in indexes)
+            self._raw.execute(
+                f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)".encode()
+            )
+            self._raw.execute("UPDATE store SET version = -version")
+            self._note(SOURCE, source)
+            self._note(_ASIDE, json.dumps(aside))
+
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
+        """Add rows and change the table's note, in one commit; see NewTables."""
+        names = ", ".join(f'"{column}"' for column in columns)
+        with self._transaction(table):
+            with self._raw.cursor().copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copied:
+                for row in rows:
+                    copied.write_row(row)
+            self._note(table, note)
+
+    @contextmanager
+    def completion(self, numbers: Mapping[str, int]) -> Generator[None]:
+        """A transaction that makes a store of the tables; see NewTables."""
+        with self._transaction():
+            self._carry_out(json.loads(self.notes()[_ASIDE]))
+            for table, columns in self._tables.items():
+                for column, (_, sequence) in columns.items():
+                    if sequence:
+                        self._go_on(sequence, table, column, numbers.get(table, 0))
+            index_anew(self.connection)
+            self.connection.execute(f"INSERT INTO counted SELECT 0, * FROM ({FIGURES}) AS found")
+            self.connection.execute(f"INSERT INTO used SELECT 0, * FROM ({USED_DAYS}) AS found")
+            self._raw.execute("ANALYZE")
+            yield
+            self._raw.execute(f"DROP TABLE {NOTES}".encode())
+            self._raw.execute("UPDATE store SET version = -version")
+
+    def _go_on(self, sequence: str, table: str, column: str, number: int) -> None:
+        """Let the numbers of a column go on behind those there are, and this one."""
+        last = f'GREATEST(MAX("{column}"), $2)'
+        query = f"SELECT setval($1, {last}) FROM {table} HAVING {last} > 0"
+        RawCursor(self._raw).execute(query.encode(), [sequence, number])
+
+    def _carry_out(self, statements: Iterable[str]) -> None:
+        for statement in statements:
+            self._raw.execute(statement.encode())
+
+    def _note(self, name: str, text: str) -> None:
+        change = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        statement = f"INSERT INTO {NOTES} VALUES ($1, $2) {change}"
+        RawCursor(self._raw).execute(statement.encode(), [name, text])
+
+    @contextmanager
+    def _transaction(self, table: str = "") -> Generator[None]:
+        """A transaction of the owner. Raises StoreTaken where that is another one."""
+        with self._translated(table), self._raw.transaction():
+            (row,) = self._raw.execute("SELECT boot FROM owner FOR SHARE").fetchall()
+            if row[0] != self._boot:
+                raise StoreTaken
+            yield
+
+    @contextmanager
+    def _translated(self, table: str) -> Generator[None]:
+        try:
+            yield
+        except errors.ForeignKeyViolation as error:
+            found = error.diag.table_name or table
+            raise self._refused(found, "it refers to a row that is not there") from error
+        except (errors.DataError, errors.IntegrityError) as error:
+            # Not in its words, which have the values.
+            raise self._refused(error.diag.table_name or table, type(error).__name__) from error
+        except psycopg.Error as error:
+            raise translate(error, self._url) from error
+
+    def _refused(self, table: str, why: str) -> StoreError:
+        return StoreError(f"A row of {table!r} can't be stored in {self.name}: {why}.")
+
+
+@contextmanager
+def tables_of(database: Database) -> Generator[PostgresTables]:
+    """The tables of a store that is owned, to read them. Raises StoreError."""
+    with closing(_connected(database)) as raw:
+        raw.execute("SET default_transaction_read_only = on")
+        yield PostgresTables(database, raw)
+
+
+@contextmanager
+def new_tables(database: Database) -> Generator[PostgresTables]:
+    """The tables of a new store, or of a copy that was begun.
+
+    Nobody else can own it meanwhile. Raises StoreError.
+    """
+    boot = secrets.token_hex(8)
+    ownership = Ownership(
+        database, boot, f"the copy, process {os.getpid()} on {socket.gethostname()}"
+    )
+    with closing(_connected(database)) as raw:
+        try:
+            _prepare(raw, database)
+            ownership.take()
+        except psycopg.Error as error:
+            raise translate(error, database.url) from error
+        try:
+            yield PostgresTables(database, raw, boot)
+        finally:
+            ownership.release()
+
+
+def _connected(database: Database) -> Raw:
+    try:
+        raw = connect(database)
+    except psycopg.Error as error:
+        raise translate(error, database.url) from error
+    # To read a table, or make an index, takes as long as it is large.
+    raw.execute("SET statement_timeout = 0")
+    raw.execute("SET idle_in_transaction_session_timeout = 0")
+    return raw
+
+
+def _prepare(raw: Raw, database: Database) -> None:
+    """Make the tables, unless there is a copy that was begun."""
+    version = version_of(raw)
+    if version >= 0:
+        bring_up_to_date(raw, database.url)
+    elif -version != max(migrations(), default=BASE):
+        raise StoreError(
+            f"The copy in {place_of(database.url)} was begun by another version of Parley. Remove"
+            " its tables and begin anew."
+        )
