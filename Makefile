@@ -160,7 +160,7 @@ APART := --group build --group test pyproject.toml
 lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still fit
 	$(COMPILE) --extra all --group build --group dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group build -c requirements/dev.txt pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) --extra otel --group build -c requirements/dev.txt pyproject.toml -o requirements/container.txt
+	$(COMPILE) --extra otel --extra postgres --group build -c requirements/dev.txt pyproject.toml -o requirements/container.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt
 	$(COMPILE) --extra mcp --group mcp-1 $(APART) -o requirements/extras/mcp-1.txt
