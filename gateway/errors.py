@@ -5,6 +5,7 @@ Every message is a sentence for people.
 GatewayError
 ├── StoreError          the store can't be used; say so and end
 │   ├── StoreUnwritable
+│   │   └── StoreUnreachable  its database does not answer; the same again works once it does
 │   ├── StoreUnreadable
 │   ├── StoreTooNew
 │   ├── StoreTooOld
@@ -50,6 +51,17 @@ class StoreError(GatewayError):
 
 class StoreUnwritable(StoreError):
     """The store's folder or file can't be written."""
+
+
+class StoreUnreachable(StoreUnwritable):
+    """The store's database does not answer: nothing is read or written."""
+
+    def __init__(self, place: str, why: str = "") -> None:
+        told = f" ({why})" if why else ""
+        super().__init__(
+            f"The database {place} can't be reached{told}, so nothing was read or stored. Look "
+            "whether it runs, and at `url` in [store]."
+        )
 
 
 class StoreUnreadable(StoreError):

@@ -67,7 +67,7 @@ from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.protocols import SessionStore
+from gateway.store.protocols import SessionStore, SupportsBackup
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
 
@@ -570,9 +570,12 @@ class Gateway:
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file.
 
-        It is whole or not there. Raises StoreUnwritable or StoreFull.
+        It is whole or not there. Raises StoreUnwritable or StoreFull, and GatewayError for a store
+        that is in a database.
         """
         self.check_open()
+        if not isinstance(self._store, SupportsBackup):
+            raise GatewayError("The store is in a database. Use the backups of that database.")
         await self._store.backup(path)
         await self._store.note("store.backed_up", object=str(path))
 

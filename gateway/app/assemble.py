@@ -18,6 +18,7 @@ from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle, TextOutput
+from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of
 from gateway.base.background import giving_way, in_background
 from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
@@ -119,7 +120,7 @@ def address_of(platform: AdapterSettings) -> str:
 def begin_log(loaded: LoadedConfig) -> None:
     """Send this process's log where the config says, without its secrets."""
     settings = loaded.config.logging
-    file = settings.file or store_of(loaded).folder / LOG_FILE
+    file = settings.file or folder_of(loaded.config) / LOG_FILE
     log_to(file, settings.level, settings.sample)
 
 
@@ -139,9 +140,19 @@ def begin_json_log(loaded: LoadedConfig) -> None:
         ) from error
 
 
-def store_of(loaded: LoadedConfig) -> SqliteStore:
-    """The store that the config names. Nothing is made or opened yet."""
-    return SqliteStore(loaded.config.store.folder or store_folder())
+def store_of(loaded: LoadedConfig) -> AnyStore:
+    """The store that the config names. Nothing is made or opened yet.
+
+    Raises GatewayError where the driver of its database is not installed.
+    """
+    folder = folder_of(loaded.config)
+    if (database := database_of(loaded.config)) is None:
+        return SqliteStore(folder)
+    try:
+        from gateway.store.postgres.store import PostgresStore  # an extra
+    except ImportError as error:
+        raise GatewayError(NEEDS_EXTRA) from error
+    return PostgresStore(database, folder)
 
 
 def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:

@@ -19,14 +19,15 @@ from gateway.app.assemble import (
     team_factory,
 )
 from gateway.app.config_names import unknown_team
+from gateway.app.database import check_database
 from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.foreign_output import asking_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
 from gateway.app.places import unusable_places
 from gateway.app.servers import missing_programs, probe_servers
-from gateway.app.threads import owner_of
-from gateway.base.paths import store_folder
+from gateway.app.stores import folder_of
+from gateway.app.threads import owner_at
 from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
     AgentConfig,
@@ -57,6 +58,7 @@ from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from gateway.store.sqlite.backup_folder import folder_problem, folder_warning
+from gateway.store.sqlite.store import FILE
 from teams.base import Team
 from teams.documents import can_read_documents
 from teams.memory.knowledge import KnowledgeMemory
@@ -102,6 +104,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         await teams.aclose()
     if loaded.adapters and not can_read_documents():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
+    findings += await check_database(loaded.config, offline=offline)
     findings += await _check_health(loaded)
     findings += unpriced_models(loaded.config)
     if loaded.config.tracing is not None:
@@ -120,7 +123,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
 def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
     """The folder of scheduled backups, and what is wrong with it."""
     if (backup := loaded.config.backup) is not None:
-        folder, store = backup.folder, store_of(loaded).path
+        folder, store = backup.folder, folder_of(loaded.config) / FILE
         problem = folder_problem(folder, store)
         text = problem or folder_warning(folder, store) or str(folder)
         yield Finding(kind="backup", name="backup.folder", good=not problem, text=text)
@@ -129,7 +132,7 @@ def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
 async def _check_health(loaded: LoadedConfig) -> list[Finding]:
     """A warning if a foreign program has the health port."""
     health = loaded.config.health
-    if not (loaded.adapters and health.port) or await owner_of(store_of(loaded)):
+    if not (loaded.adapters and health.port) or await owner_at(folder_of(loaded.config)):
         return []
     try:
         check_port(health.host, health.port)
@@ -351,7 +354,7 @@ def _notes(loaded: LoadedConfig, name: str) -> Iterator[str]:
 
 def _factory(loaded: LoadedConfig) -> TeamFactory:
     begin_network(loaded)  # models' clients read the environment when they are made
-    return team_factory(loaded, loaded.config.store.folder or store_folder())
+    return team_factory(loaded, folder_of(loaded.config))
 
 
 def python_only(name: str, teams: Mapping[str, TeamConfig]) -> Iterator[KeyPath]:

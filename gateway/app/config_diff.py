@@ -11,8 +11,9 @@ from pydantic import SecretStr
 from gateway.config.root import Config
 
 AT_START = (
-    *("adapters", "health", "logging", "network", "store.folder", "store.keys", "terminal"),
-    "tracing",
+    *("adapters", "health", "logging", "network", "terminal", "tracing"),
+    *("store.folder", "store.url", "store.pool_size", "store.file_mb", "store.work_mb"),
+    "store.keys",
 )
 """Settings that are looked at once, when a process begins."""
 

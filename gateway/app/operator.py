@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.access.pairing import TypedCode
+from gateway.app.stores import AnyStore, files_of
 from gateway.app.threads import age, owner_of
 from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures
@@ -22,7 +23,7 @@ from gateway.store.sqlite.store import SqliteStore
 
 
 @asynccontextmanager
-async def _writable(store: SqliteStore) -> AsyncGenerator[SocketClient | SqliteStore]:
+async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
     """The gateway that owns the store; without one, the store, owned here."""
     if owner := await owner_of(store):
         yield owner
@@ -31,19 +32,19 @@ async def _writable(store: SqliteStore) -> AsyncGenerator[SocketClient | SqliteS
             yield store
 
 
-async def delete_thread(store: SqliteStore, thread: str) -> None:
+async def delete_thread(store: AnyStore, thread: str) -> None:
     """Remove the thread and everything it has."""
     async with _writable(store) as writable:
         await writable.delete_thread(thread)
 
 
-async def delete_person(store: SqliteStore, person: str) -> list[str]:
+async def delete_person(store: AnyStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
     async with _writable(store) as writable:
         return await writable.delete_person(person)
 
 
-async def reload(store: SqliteStore, *, dry_run: bool) -> str:
+async def reload(store: AnyStore, *, dry_run: bool) -> str:
     """Let the store's owner read its config anew; what differs.
 
     Raises GatewayClosed if none runs.
@@ -62,44 +63,47 @@ RESTART_SECONDS = 60.0
 """Seconds that an owner has to end its turns and begin anew."""
 
 
-async def backup(store: SqliteStore, path: Path) -> None:
+async def backup(store: AnyStore, path: Path) -> None:
     """Copy the store to a file, through its owner if any.
 
-    Raises StoreUnwritable, StoreFull, or NotFound where there is no store yet.
+    Raises StoreUnwritable, StoreFull, NotFound where there is no store yet, or StoreInDatabase.
     """
+    files = files_of(store, "backup", path)
     if owner := await owner_of(store):
         await owner.backup(path)
         return
-    await store.backup(path)
-    if await store.is_current():  # a backup upgrades nothing
+    await files.backup(path)
+    if await files.is_current():  # a backup upgrades nothing
         async with store.own():
             await store.note("store.backed_up", object=str(path))
 
 
-async def note_export(store: SqliteStore, thread: str) -> None:
+async def note_export(store: AnyStore, thread: str) -> None:
     """Add to the audit that a thread is exported.
 
     Raises GatewayError.
     """
     if owner := await owner_of(store):
         await owner.note_export(thread)
-    elif await store.is_current():
+    elif not isinstance(store, SqliteStore) or await store.is_current():
         async with store.own():
             await store.note("thread.exported", thread=thread)
 
 
-async def restore(store: SqliteStore, path: Path) -> str:
+async def restore(store: AnyStore, path: Path) -> str:
     """Replace the store by a backup; a sentence about the result.
 
     If the store has an owner, that does it, and has restarted when this returns.
 
-    Raises NotFound, StoreError or StoreFull, and GatewayError if the owner does not begin anew.
+    Raises NotFound, StoreError, StoreFull or StoreInDatabase, and GatewayError if the owner does
+    not begin anew.
     """
+    files = files_of(store, "restore", path)
     owner = await owner_of(store)
     if owner is None:
-        await store.stage(path)
-        await store.restore()
-        return f"The old store, if there was one, is kept as {store.kept}."
+        await files.stage(path)
+        await files.restore()
+        return f"The old store, if there was one, is kept as {files.kept}."
     await owner.restore(path)
     try:
         async with asyncio.timeout(RESTART_SECONDS):
@@ -109,17 +113,17 @@ async def restore(store: SqliteStore, path: Path) -> str:
             f"Parley (process {owner.owner()}) ended for the restore but did not restart within "
             f"{RESTART_SECONDS:.0f} seconds; see its log."
         ) from error
-    return f"Parley runs on it. The old store is kept as {store.kept}."
+    return f"Parley runs on it. The old store is kept as {files.kept}."
 
 
-async def _wait_for_restart(store: SqliteStore, boot: str) -> None:
+async def _wait_for_restart(store: AnyStore, boot: str) -> None:
     while True:
         if (owner := await owner_of(store)) and owner.boot != boot:
             return
         await asyncio.sleep(0.1)
 
 
-async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
+async def pair(store: AnyStore, code: str) -> PairedPerson | None:
     """Let in the person who was told this code."""
     if owner := await owner_of(store):
         return await owner.pair(code)
@@ -127,7 +131,7 @@ async def pair(store: SqliteStore, code: str) -> PairedPerson | None:
         return await store.redeem(TypedCode(code=code))
 
 
-async def unpair(store: SqliteStore, person: str) -> bool:
+async def unpair(store: AnyStore, person: str) -> bool:
     """Shut out again somebody who was let in with a code."""
     async with _writable(store) as writable:
         return await writable.unpair(person)
@@ -148,7 +152,7 @@ def _person(person: PairedPerson) -> str:
     return " ".join(sanitize(f"{person.id}  {person.name}").split())
 
 
-async def owner_status(store: SqliteStore, zone: str = "") -> tuple[bool, str]:
+async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     """True if a process owns the store, with figures.
 
     Times are in the zone ("": this machine's).

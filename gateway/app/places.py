@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import which
 
+from gateway.app.stores import folder_of
 from gateway.base.describe import describe
-from gateway.base.paths import store_folder
 from gateway.config.mcp import McpServer
 from gateway.config.root import Config
 
 
 def unusable_places(config: Config) -> Iterator[tuple[str, str]]:
     """Settings of unwritable folders or files, each with the reason."""
-    folder = config.store.folder or store_folder()
+    folder = folder_of(config)
     if reason := _no_folder(folder):
         yield (
             "store.folder",

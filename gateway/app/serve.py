@@ -28,6 +28,7 @@ from gateway.app.check import build_twice
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
+from gateway.app.stores import AnyStore, files_of
 from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
@@ -195,7 +196,7 @@ class _Process(FixedProcess):
 @asynccontextmanager
 async def open_service(
     loaded: LoadedConfig,
-    store: SqliteStore,
+    store: AnyStore,
     restore: Restore | None = None,
     *,
     watch: bool = False,
@@ -223,7 +224,7 @@ async def open_service(
         async with gateway, serve_control(gateway, process), AsyncExitStack() as stack:
             if watch:
                 await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
-            if backups:
+            if backups and isinstance(store, SqliteStore):
                 made = Backups(store, lambda: reloader.loaded.config.backup, gateway.vitals)
                 group = await stack.enter_async_context(asyncio.TaskGroup())
                 stack.callback(group.create_task(made.run(), name="backups").cancel)
@@ -315,7 +316,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
     loop.add_signal_handler(signal.SIGHUP, hang_up)
 
     async def restore(backup: Path) -> None:
-        await store.stage(backup)
+        await files_of(store, "restore", backup).stage(backup)
         end.for_restore()
 
     try:
@@ -336,7 +337,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
         return ExitCode.FAILED
     finally:
         end.finish()
-    if end.restores:
+    if end.restores and isinstance(store, SqliteStore):
         await store.restore()
         LOG.info("restored the backup; the old store is kept as %s", store.kept)
     return ExitCode.DONE if end.signals else None

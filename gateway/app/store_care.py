@@ -6,37 +6,45 @@ from collections.abc import Sequence
 from shlex import quote
 
 from gateway.app.operator import number
+from gateway.app.stores import AnyStore, files_of, place_of
 from gateway.app.threads import owner_of
 from gateway.render.sanitize import sanitize
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.store import SqliteStore
+from gateway.store.units.invariants import broken_laws
 
 MOST = 100
 """Lines that are listed of a kind."""
 
+REPAIRS = (
+    "`parley store repair` saves what is readable; `parley store restore` puts a backup in its "
+    "place."
+)
+OWN_CHECKS = "Its files are PostgreSQL's to check: pg_amcheck reads all tables and indexes."
 
-async def check_store(store: SqliteStore) -> tuple[bool, str]:
+
+async def check_store(store: AnyStore) -> tuple[bool, str]:
     """True if the store is sound, and what is wrong otherwise.
 
     Raises StoreError or NotFound.
     """
-    faults = await store.check(in_use=await owner_of(store) is not None)
+    if in_files := isinstance(store, SqliteStore):
+        faults = await store.check(in_use=await owner_of(store) is not None)
+    else:
+        faults = await store.read(broken_laws)
+    where, further = place_of(store), "" if in_files else f" {OWN_CHECKS}"
     if not faults:
-        return True, f"{store.path} is sound."
+        return True, f"{where} is sound.{further}"
     lines = _listed([_fault(each) for each in faults])
-    return False, (
-        f"{store.path} is damaged:\n{lines}\n"
-        "`parley store repair` saves what is readable; `parley store restore` puts a backup in its "
-        "place."
-    )
+    return False, f"{where} is damaged:\n{lines}\n{REPAIRS if in_files else OWN_CHECKS}"
 
 
-async def repair_store(store: SqliteStore) -> str:
+async def repair_store(store: AnyStore) -> str:
     """Save what is readable to a new store; the report.
 
-    Raises NotFound, StoreError or StoreFull.
+    Raises NotFound, StoreError, StoreFull or StoreInDatabase.
     """
-    done = await store.repair()
+    done = await files_of(store, "repair").repair()
     counts = ", ".join(number(done.saved.get(table, 0), noun) for table, noun in _COUNTED)
     lines = [f"Wrote {done.path}: {counts}."]
     if done.unreadable:

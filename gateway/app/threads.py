@@ -6,9 +6,11 @@ import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from gateway.access.authority import Access
 from gateway.app.export import markdown
+from gateway.app.stores import AnyStore
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.control.socket_client import SocketClient
@@ -21,7 +23,6 @@ from gateway.store.decisions import AcceptedMessage, NewThread
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
-from gateway.store.sqlite.store import SqliteStore
 
 TERMINAL = "terminal"
 """The platform of threads that live in the store alone, for people."""
@@ -122,7 +123,7 @@ def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
     return _columns(lines)
 
 
-async def retry(store: SqliteStore, thread: str) -> str:
+async def retry(store: AnyStore, thread: str) -> str:
     """Let the thread's failed or parked turn be tried again; the result."""
     if owner := await owner_of(store):
         return (await owner.send(thread, "/retry")).reply
@@ -132,14 +133,19 @@ async def retry(store: SqliteStore, thread: str) -> str:
     return accepted.reply + (later if accepted.wake else "")
 
 
-async def owner_of(store: SqliteStore) -> SocketClient | None:
+async def owner_of(store: AnyStore) -> SocketClient | None:
     """The gateway that owns the store; None if none runs."""
+    return await owner_at(store.folder)
+
+
+async def owner_at(folder: Path) -> SocketClient | None:
+    """The gateway that owns the store with this folder; None if none runs."""
     with suppress(GatewayClosed):
-        return await SocketClient.connect(store.folder)
+        return await SocketClient.connect(folder)
     return None
 
 
-async def _accept(store: SqliteStore, thread: Thread, command: str) -> AcceptedMessage:
+async def _accept(store: AnyStore, thread: Thread, command: str) -> AcceptedMessage:
     new = NewThread(id=next_id(), team=thread.team, definition=thread.definition)
     message = InboundMessage(key=thread.key, thread=thread.id, author=LOCAL_OPERATOR, text=command)
     rules = usual_rules(message, Access(), now=time.time())

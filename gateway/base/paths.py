@@ -37,6 +37,8 @@ class FirstScreen:
     """Settings of [terminal] and [store] needed before the first screen."""
 
     store: Path
+    in_database: bool = False
+    """True if threads are in a database, and only the rest of the store in its folder."""
     operator: str
     theme: str = ""
     mouse: bool = True
@@ -53,6 +55,7 @@ def first_screen(source: Path | None) -> FirstScreen:
     theme, name = _setting(data, "terminal", "theme"), _setting(data, "terminal", "name")
     return FirstScreen(
         store=folder / Path(stored).expanduser() if _is_plain(stored) else store_folder(),
+        in_database=any(_setting(data, "store", key) for key in ("url", "url_env", "url_file")),
         operator=(name if _is_plain(name) else "") or account_name(),
         theme=theme if isinstance(theme, str) else "",
         mouse=mouse is not False,

@@ -177,6 +177,7 @@ def secrets_in(value: Any) -> Iterator[str]:
     match value:
         case SecretStr():
             yield value.get_secret_value()
+            yield from _passwords(value.get_secret_value())
         case BaseModel():
             yield from secrets_of(value)
         case str():

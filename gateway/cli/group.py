@@ -15,8 +15,8 @@ from gateway.base.exit_codes import ExitCode
 from gateway.errors import BackupCorrupt, GatewayError, StoreCorrupt
 
 if TYPE_CHECKING:
+    from gateway.app.stores import AnyStore
     from gateway.config.root import Config
-    from gateway.store.sqlite.store import SqliteStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -197,7 +197,7 @@ def ask_about(named: Path | None, *, trust: bool) -> None:
     remember(found)
 
 
-def configured_store(path: Path | None) -> tuple[SqliteStore, Config]:
+def configured_store(path: Path | None) -> tuple[AnyStore, Config]:
     """The store that the config names, and the config.
 
     Nothing that the config refers to is loaded.

@@ -12,7 +12,7 @@ from gateway.cli.group import config_option, configured_store, global_parameters
 from gateway.cli.values import complete_platforms, complete_threads
 
 if TYPE_CHECKING:
-    from gateway.store.sqlite.store import SqliteStore
+    from gateway.app.stores import AnyStore
 
 
 @click.group(params=global_parameters())
@@ -170,7 +170,7 @@ def delete(config: Path | None, session: str | None, person: str | None, yes: bo
         _delete_person(store, person, yes=yes)
 
 
-def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
+def _delete_thread(store: AnyStore, session: str, *, yes: bool) -> None:
     from gateway.app.operator import delete_thread
     from gateway.app.threads import find_thread
 
@@ -181,7 +181,7 @@ def _delete_thread(store: SqliteStore, session: str, *, yes: bool) -> None:
     say(f"Deleted {thread.id}.")
 
 
-def _delete_person(store: SqliteStore, person: str, *, yes: bool) -> None:
+def _delete_person(store: AnyStore, person: str, *, yes: bool) -> None:
     from gateway.app.operator import delete_person
     from gateway.app.threads import thread_table
 

@@ -63,7 +63,9 @@ def complete_simulators(ctx: click.Context, _: click.Parameter, typed: str) -> l
 def complete_threads(ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
     """The threads used last, with their titles."""
     with suppress(Exception):  # whatever a store may have
-        return _items(asyncio.run(_threads(first_screen(_source(ctx)).store)), typed)
+        first = first_screen(_source(ctx))
+        if not first.in_database:  # a server might not answer, and typing goes on
+            return _items(asyncio.run(_threads(first.store)), typed)
     return []
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, cast
 
+from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
 
@@ -98,7 +99,9 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
         yield Power("folder", text)
     if path in STATE and not _is_inside(text):
         yield Power("folder", text)
-    if _ADDRESS.fullmatch(text) and text.rstrip("/") != BUILT_IN_ADDRESS:
+    if path == ("store", "url"):
+        yield Power("address", _database(text))
+    elif _ADDRESS.fullmatch(text) and text.rstrip("/") != BUILT_IN_ADDRESS:
         yield Power("address", text)
     for variable in _variables(path, key, text):
         if variable not in BUILT_IN:
@@ -119,6 +122,14 @@ def _variables(path: KeyPath, key: str, text: str) -> Iterator[str]:
                 yield variable
     if path[0] == "models" and key == "provider" and (named := PROVIDERS.get(text)):
         yield from filter(None, (named.key_variable, named.address_variable))
+
+
+def _database(url: str) -> str:
+    """A database without its password."""
+    try:
+        return f"the database {database_place(url)}"
+    except ValueError:  # it is told when the config is loaded
+        return "a database"
 
 
 def _is_import_path(text: str) -> bool:

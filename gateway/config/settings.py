@@ -15,6 +15,7 @@ from pydantic import (
     field_validator,
 )
 
+from gateway.base.database_url import database_place
 from gateway.base.suggest import did_you_mean
 from gateway.config.media_types import check_media_type
 from gateway.config.routes import Names, listed
@@ -123,7 +124,30 @@ class StoreConfig(Section):
     folder: ConfigPath | None = None
     """Folder of the store; ~/.local/share/parley if not given.
 
-    It holds the database, its lock and its socket.
+    It holds the database, its lock and its socket. With a `url` it holds the lock, the socket and
+    this machine's copies of work folders.
+    """
+
+    url: SecretStr | None = None
+    """Address of a PostgreSQL database for the store, instead of a file in `folder`.
+
+    "postgresql://USER:PASSWORD@HOST:PORT/NAME". A variable or a file is safer: url_env = "NAME",
+    url_file = "path".
+    """
+
+    pool_size: int = Field(default=8, ge=2)
+    """Connections to the database of `url`, at most."""
+
+    file_mb: float = Field(default=25.0, gt=0)
+    """Megabytes of one file of a work folder that the database of `url` keeps.
+
+    Larger files stay on this machine.
+    """
+
+    work_mb: float = Field(default=200.0, gt=0)
+    """Megabytes of a thread's work folder that the database of `url` keeps.
+
+    The rest stays on this machine. `work_mb` in [attachments] limits what code may write there.
     """
 
     retention_days: int = Field(default=90, ge=0)
@@ -147,6 +171,13 @@ class StoreConfig(Section):
     The first key encrypts, all decrypt. A variable or a file is safer: keys_env = "NAME", keys_file
     = "path".
     """
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            database_place(url.get_secret_value())
+        return url
 
     @field_validator("keys")
     @classmethod

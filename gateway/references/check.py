@@ -39,6 +39,7 @@ class _Checker:
         yield from ModelChecker(self._lookup).check()
         yield from self._routes()
         yield from self._budgets()
+        yield from self._backup()
         for name, team in config.teams.items():
             path: KeyPath = ("teams", name)
             match team:
@@ -117,6 +118,15 @@ class _Checker:
                     f"found no price, expected {model.model} in [prices]: a budget limits the cost"
                 )
                 yield Problem(path=("models", name, "model"), text=text)
+
+    def _backup(self) -> Iterator[Problem]:
+        """Backups of a file, where there is a database."""
+        if self._config.backup is not None and self._config.store.url is not None:
+            text = (
+                "found it beside `url` in [store], expected one of the two: Parley backs up its "
+                "own file alone; use the backups of your database, such as pg_dump"
+            )
+            yield Problem(path=("backup",), text=text)
 
     def _component(self, path: KeyPath, team: ComponentTeam) -> Iterator[Problem]:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
@@ -23,6 +23,7 @@ from gateway.conversation import (
 from gateway.events import SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
+from gateway.store.connection import Unit
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
     AuditRow,
@@ -62,6 +63,8 @@ from gateway.store.turn_records import (
     TurnDelay,
     TurnUpdate,
 )
+
+T = TypeVar("T")
 
 
 class SessionReader(Protocol):
@@ -344,13 +347,6 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Nothing, as a write. Raises the GatewayError that a write would."""
         ...
 
-    async def backup(self, path: Path) -> None:
-        """Write a copy of the store to a file.
-
-        Raises StoreUnwritable or StoreFull.
-        """
-        ...
-
     async def accept(
         self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
     ) -> AcceptedMessage:
@@ -458,4 +454,24 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
         """Add to a turn. Raises LeaseLost."""
+        ...
+
+
+class ConfiguredStore(SessionStore, TokenRows, Protocol):
+    """The store that a config names, for all commands."""
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that only reads. Raises StoreError."""
+        ...
+
+
+@runtime_checkable
+class SupportsBackup(Protocol):
+    """A store that can be copied to a file."""
+
+    async def backup(self, path: Path) -> None:
+        """Write a copy of the store to a file.
+
+        Raises StoreUnwritable or StoreFull.
+        """
         ...

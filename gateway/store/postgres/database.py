@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from gateway.base.database_url import DatabasePlace, database_place
 from gateway.values import value
 
 
@@ -19,3 +20,8 @@ class Database:
     """Megabytes of one file of a work folder; larger ones stay on this node."""
     work_mb: float = 200.0
     """Megabytes of a thread's work folder that are stored."""
+
+    @property
+    def place(self) -> DatabasePlace:
+        """All of the address that may be shown."""
+        return database_place(self.url)

@@ -1,0 +1,99 @@
+"""Findings of `parley check` about the database of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gateway.app.findings import PROBE_SECONDS, Finding
+from gateway.app.stores import NEEDS_EXTRA, database_of
+from gateway.config.root import Config
+from gateway.errors import GatewayError
+from gateway.store.postgres.database import Database
+
+if TYPE_CHECKING:
+    from gateway.store.postgres.probe import DatabaseFacts
+
+SETTING = "store.url"
+OLDEST = 14
+"""The first version of PostgreSQL that has all that the store uses."""
+FURTHER = 3
+"""Connections beyond the pool: its owner's, and those of commands."""
+
+
+async def check_database(config: Config, *, offline: bool) -> list[Finding]:
+    """Ask the database, if the config names one and unless offline."""
+    if (database := database_of(config)) is None:
+        return []
+    try:
+        from gateway.store.postgres.probe import probe  # an extra
+    except ImportError:
+        return [_finding(NEEDS_EXTRA, good=False)]
+    if offline:
+        return []
+    try:
+        facts = await probe(database, PROBE_SECONDS)
+    except GatewayError as error:
+        return [_finding(str(error), good=False)]
+    faults = [_finding(text, good=False) for text in _faults(facts, database)]
+    warned = [_finding(f"warning: {text}", good=True) for text in _warnings(facts)]
+    sound = f"{database.place}, PostgreSQL {facts.version}, {facts.connections} connections"
+    return [*faults, *warned] if faults else [_finding(sound, good=True), *warned]
+
+
+def _finding(text: str, *, good: bool) -> Finding:
+    return Finding(kind="store", name=SETTING, good=good, text=text)
+
+
+def _faults(facts: DatabaseFacts, database: Database) -> Iterator[str]:
+    """Reasons why the store can't be there."""
+    if facts.version_number < OLDEST * 10_000:
+        yield f"PostgreSQL {facts.version} is too old; the store needs {OLDEST} or newer"
+    if facts.encoding != "UTF8":
+        yield (
+            f"its encoding is {facts.encoding}, and texts need UTF8; make another with CREATE "
+            f"DATABASE {database.place.name} ENCODING 'UTF8' TEMPLATE template0"
+        )
+    if facts.read_only:
+        yield "it takes no writes: name the primary server, and no replica of it"
+    yield from _missing_rights(facts)
+    if facts.pooled:
+        yield (
+            "a pooler (such as PgBouncer with pool_mode = transaction) gives each transaction "
+            "another connection, so that no lock lasts; name the database itself, or use "
+            "pool_mode = session"
+        )
+    if facts.isolation != "read committed":
+        yield (
+            f"default_transaction_isolation is {facts.isolation!r}, expected 'read committed'; "
+            "set that for the role with ALTER ROLE"
+        )
+    if facts.connections < (needed := database.pool_size + FURTHER):
+        yield (
+            f"{facts.connections} connections are left for Parley, expected {needed} (`pool_size` "
+            f"and {FURTHER} more); lower `pool_size`, or raise max_connections of the server"
+        )
+
+
+def _missing_rights(facts: DatabaseFacts) -> Iterator[str]:
+    if facts.owned is False:
+        yield (
+            f"the role does not own the store's tables in the schema {facts.schema}; name the role "
+            "that has made them"
+        )
+    elif facts.owned is None and not facts.may_create:
+        where = f"the schema {facts.schema}" if facts.schema else "any schema"
+        yield (
+            f"the role may not create tables in {where}; make it the owner of the database "
+            "with ALTER DATABASE, or of a schema of its own"
+        )
+
+
+def _warnings(facts: DatabaseFacts) -> Iterator[str]:
+    if facts.synchronous_commit == "off":
+        yield (
+            "synchronous_commit is off: if the database crashes, messages are lost that Parley has "
+            "acknowledged; switch it on"
+        )
+    if not facts.fsync:
+        yield "fsync is off: a power cut may damage the database; switch it on"

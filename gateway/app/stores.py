@@ -1,0 +1,83 @@
+"""The store that a config names: files of this machine, or a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import join
+from typing import TypeAlias
+
+from gateway.base.database_url import PORT, DatabasePlace
+from gateway.base.exit_codes import ExitCode
+from gateway.base.paths import store_folder
+from gateway.config.root import Config
+from gateway.errors import GatewayError
+from gateway.store.postgres.database import Database
+from gateway.store.sqlite.store import SqliteStore
+
+AnyStore: TypeAlias = SqliteStore
+NEEDS_EXTRA = (
+    "A store in PostgreSQL needs what the extra `postgres` brings: pip install "
+    "'parley-gateway[postgres]'"
+)
+
+
+class StoreInDatabase(GatewayError):
+    """The command is for a store in files; the text says what to use instead."""
+
+    exit_code = ExitCode.USAGE
+
+
+def folder_of(config: Config) -> Path:
+    """The folder of the store's lock, its socket and its files."""
+    return config.store.folder or store_folder()
+
+
+def database_of(config: Config) -> Database | None:
+    """The database that the config names, if any."""
+    settings = config.store
+    if settings.url is None:
+        return None
+    return Database(
+        url=settings.url.get_secret_value(),
+        pool_size=settings.pool_size,
+        file_mb=settings.file_mb,
+        work_mb=settings.work_mb,
+    )
+
+
+def place_of(store: AnyStore) -> str:
+    """Where the store is, for people."""
+    return str(store.path if isinstance(store, SqliteStore) else store.database.place)
+
+
+def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteStore:
+    """The store as files, for a command that copies or mends them.
+
+    Raises StoreInDatabase with what to use instead, for the same copy at `path`.
+    """
+    if isinstance(store, SqliteStore):
+        return store
+    place = store.database.place
+    raise StoreInDatabase(
+        f"`parley store {command}` is for a store in files, and this one is the PostgreSQL "
+        f"database {place}. {_INSTEAD[command]}\n\n    {_line(command, place, path)}\n\n"
+        "USER is the role of `url` in [store]; the command asks for its password."
+    )
+
+
+_INSTEAD = {
+    "backup": "Let PostgreSQL copy it, whether Parley runs or not:",
+    "restore": "End Parley on every machine, then let PostgreSQL put the copy in its place:",
+    "repair": "Restore the last good copy of the database. With Parley ended:",
+}
+
+
+def _line(command: str, place: DatabasePlace, path: Path | None) -> str:
+    copy = str(path or "parley.dump")
+    host, port = place.host.partition(",")[0], place.port.partition(",")[0]
+    server = [f"--host={host}"] if host else []
+    server += [f"--port={port}"] if port != PORT else []
+    server += ["--username=USER", f"--dbname={place.name}"]
+    if command == "backup":
+        return join(["pg_dump", "--format=custom", f"--file={copy}", *server])
+    return join(["pg_restore", "--clean", "--if-exists", "--single-transaction", *server, copy])

@@ -1,0 +1,113 @@
+"""Facts about a database, before a store relies on it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from psycopg import AsyncConnection, Error
+
+from gateway.errors import StoreUnreachable
+from gateway.store.postgres.database import Database
+from gateway.values import value
+
+_FACTS = """
+    SELECT current_setting('server_version') AS version,
+        current_setting('server_version_num')::int AS version_number,
+        current_setting('server_encoding') AS encoding,
+        current_setting('synchronous_commit') AS synchronous_commit,
+        current_setting('fsync') = 'on' AS fsync,
+        current_setting('default_transaction_isolation') AS isolation,
+        pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS read_only,
+        COALESCE(current_schema(), '') AS schema,
+        COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
+        LEAST(
+            current_setting('max_connections')::int
+                - current_setting('superuser_reserved_connections')::int
+                - COALESCE(current_setting('reserved_connections', true)::int, 0)
+                - COUNT(*) FILTER (WHERE usename IS DISTINCT FROM current_user),
+            (SELECT NULLIF(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+            (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database())
+        )::int AS connections
+    FROM pg_stat_activity WHERE usename IS NOT NULL
+"""
+_OWNED = """
+    SELECT pg_has_role(relowner, 'USAGE') FROM pg_class
+    WHERE oid = to_regclass('threads') AND relkind = 'r'
+"""
+_NAME = re.compile(r'"[^"]*"')
+_BACKEND = "SELECT pg_backend_pid()"
+
+
+@value
+class DatabaseFacts:
+    """Properties of a database that a store depends on."""
+
+    version: str
+    version_number: int
+    """Such as 160002 for 16.2."""
+    encoding: str
+    synchronous_commit: str
+    fsync: bool
+    isolation: str
+    """The isolation that transactions have by default."""
+    read_only: bool
+    """True for a replica, and where transactions may not write by default."""
+    schema: str
+    """Where tables are made; "" if there is no such place."""
+    may_create: bool
+    connections: int
+    """Connections that this role can have, those included that it has."""
+    owned: bool | None
+    """True if this role has made the store's tables, False if another has; None without any."""
+    pooled: bool
+    """True if a pooler between gives each transaction another connection."""
+
+
+async def probe(database: Database, seconds: float) -> DatabaseFacts:
+    """Ask the database within so many seconds. Raises StoreUnreachable."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await _probe(database)
+    except TimeoutError as error:
+        why = f"no answer within {seconds:.0f} seconds"
+        raise StoreUnreachable(str(database.place), why) from error
+    except (Error, OSError) as error:
+        raise StoreUnreachable(str(database.place), refusal(error)) from error
+
+
+async def _probe(database: Database) -> DatabaseFacts:
+    async with await AsyncConnection.connect(database.url, autocommit=True) as connection:
+        cursor = await connection.execute(_FACTS)
+        row = await cursor.fetchone()
+        assert row is not None
+        names = [column.name for column in cursor.description or ()]
+        owned = await (await connection.execute(_OWNED)).fetchone()
+        return DatabaseFacts(
+            **dict(zip(names, row, strict=True)),
+            owned=owned[0] if owned else None,
+            pooled=await _is_pooled(database, connection),
+        )
+
+
+async def _is_pooled(database: Database, connection: AsyncConnection) -> bool:
+    """True if the connection has no session of its own.
+
+    A second one that is inside a transaction holds its session: if that was the first one's, or the
+    first one gets another now, both share a pool.
+    """
+    before = await _backend(connection)
+    async with await AsyncConnection.connect(database.url) as other:
+        return await _backend(other) == before or await _backend(connection) != before
+
+
+async def _backend(connection: AsyncConnection) -> int:
+    row = await (await connection.execute(_BACKEND)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def refusal(error: BaseException) -> str:
+    """The reason of a failed connection in the server's words, without the names in them."""
+    first = str(error).strip().partition("\n")[0]
+    return _NAME.sub("...", first.rpartition("failed: ")[2].removeprefix("FATAL:").strip())
