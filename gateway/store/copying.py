@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import marshal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from threading import Event
 from typing import Any
 
 from gateway.errors import GatewayError, StoreError
@@ -27,6 +29,7 @@ from gateway.store.tables import (
     Tables,
     count,
 )
+from gateway.store.units.audit import note
 from gateway.store.units.invariants import broken_laws
 from gateway.values import value
 
@@ -86,7 +89,7 @@ class _Progress:
 class Copy:
     """A copy of `source` to `target`, which goes on where an earlier one was ended.
 
-    `tell` is called after each step. Once `ended` says so, the copy stops behind its batch.
+    `tell` is called after each step.
     """
 
     def __init__(
@@ -95,12 +98,19 @@ class Copy:
         target: NewTables,
         *,
         tell: Callable[[Step], None],
-        ended: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._source = source
         self._target = target
         self._tell = tell
-        self._ended = ended
+        self._clock = clock
+        self._ended = Event()
+
+    def end(self) -> None:
+        """End it from another thread; what is committed stays."""
+        self._ended.set()
+        self._source.interrupt()
+        self._target.interrupt()
 
     def run(self) -> CopyReport:
         """Copy and compare everything.
@@ -114,6 +124,8 @@ class Copy:
             self._compare(table, names, copied[table])
         with self._target.completion(self._source.last_numbers()):
             faults = self._faults()
+            copied_from = {"object": self._source.name, "outcome": "source"}
+            note(self._target.connection, self._clock(), "store.copied", **copied_from)
         return CopyReport(
             rows={table: progress.rows for table, progress in copied.items()},
             replaced=sum(progress.replaced for progress in copied.values()),
@@ -203,7 +215,7 @@ class Copy:
         return found
 
     def _stop_if_ended(self) -> None:
-        if self._ended():
+        if self._ended.is_set():
             raise CopyEnded
 
 

@@ -61,6 +61,10 @@ class Tables(Protocol):
         """The highest number that each numbered table has given."""
         ...
 
+    def interrupt(self) -> None:
+        """Let a statement that another thread waits for fail."""
+        ...
+
 
 class NewTables(Tables, Protocol):
     """The tables that a copy fills, in a database that is its own."""

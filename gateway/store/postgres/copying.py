@@ -134,6 +134,10 @@ class PostgresTables:
                     found[table] = number
         return found
 
+    def interrupt(self) -> None:
+        """Let a statement that another thread waits for fail."""
+        self._raw.cancel_safe(timeout=5.0)
+
     def notes(self) -> Mapping[str, str]:
         """The notes of a copy that was begun."""
         if version_of(self._raw) >= 0:

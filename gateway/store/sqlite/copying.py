@@ -22,7 +22,7 @@ from gateway.store.sqlite.migrate import (
     migrations,
 )
 from gateway.store.sqlite.store import FILE, connect_to_read
-from gateway.store.sqlite.writer import SqliteConnection, connect_to_write, translate
+from gateway.store.sqlite.writer import SqliteConnection, prepare, translate
 from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
 from gateway.store.units.counts import count_anew
 from gateway.store.units.search_index import index_anew
@@ -101,6 +101,10 @@ class SqliteTables:
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
         return dict(map(tuple, self._raw.execute("SELECT name, seq FROM sqlite_sequence")))
+
+    def interrupt(self) -> None:
+        """Let a statement that another thread waits for fail."""
+        self._raw.interrupt()
 
     def notes(self) -> Mapping[str, str]:
         """The notes of a copy that was begun."""
@@ -207,9 +211,7 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
     try:
         _claim(folder, lock)
         await _prepare(path)
-        with closing(connect_to_write(path)) as raw:
-            raw.execute("PRAGMA synchronous = NORMAL")  # a commit that is lost is copied again
-            raw.execute("PRAGMA foreign_keys = OFF")  # all are checked at the end
+        with closing(_connected(path)) as raw:
             yield SqliteTables(path, raw)
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except OSError as error:
@@ -218,6 +220,14 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
         ) from error
     finally:
         lock.release()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection that threads may use in turn; references are checked at the end."""
+    raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    # A power cut may undo the last commits: their rows are copied again.
+    pragmas = ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 5000")
+    return prepare(raw, *pragmas, "foreign_keys = OFF")
 
 
 def _claim(folder: Path, lock: StoreLock) -> None:
