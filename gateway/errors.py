@@ -84,12 +84,23 @@ class BackupCorrupt(StoreCorrupt):
     """The backup's file is damaged, or is none; nothing was changed."""
 
 
-class StoreInUse(StoreError):
-    """Another process owns the store."""
+class StoreUnreachable(StoreError):
+    """The store's database does not answer, or not in time."""
 
-    def __init__(self, folder: Path, pid: int | None) -> None:
-        who = f"process {pid}" if pid else "another process"
-        super().__init__(f"The store {str(folder)!r} is in use by {who}.")
+
+class StoreTaken(StoreError):
+    """Another process took the store over while this one was cut off."""
+
+    def __init__(self) -> None:
+        super().__init__("Another process has taken the store over; nothing is written here.")
+
+
+class StoreInUse(StoreError):
+    """Another process owns the store; `pid` if it is on this machine."""
+
+    def __init__(self, store: Path | str, pid: int | None, by: str = "") -> None:
+        who = by or (f"process {pid}" if pid else "another process")
+        super().__init__(f"The store {str(store)!r} is in use by {who}.")
         self.pid = pid
 
 

@@ -1,9 +1,11 @@
 """Interface to a database, over which all units of work are written.
 
-A unit is a plain function of a `Connection`, run by a driver in one transaction. Statements take
-named parameters alone (`:name`) and keep to what SQLite and PostgreSQL both understand; of
-functions, a driver's database must know `instr`, `json_array_length`, `json_extract`,
-`json_group_array` and `json_valid`, and of columns `rowid` (the order in which rows were added).
+A unit is a plain function of a `Connection`, run by a driver in one transaction, and run again if
+that was undone. Statements take named parameters alone (`:name`) and keep to what SQLite and
+PostgreSQL both understand; of functions, a driver's database must know `instr`,
+`json_array_length`, `json_extract`, `json_group_array` and `json_valid`, and of columns `rowid`
+(the order in which rows were added). Flags are booleans: compared with nothing, set by TRUE, FALSE
+or a bool.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ class Row(Protocol):
 class Connection(Protocol):
     """A database inside a transaction, or one that is only read."""
 
-    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
+        """Carry out a statement, before the next that returns something."""
+        ...
+
+    def change(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
         """Carry out a statement; how many rows it has changed."""
         ...
 
@@ -54,5 +60,45 @@ class Connection(Protocol):
         """Carry out a statement once for each set of parameters."""
         ...
 
+    def lock(self, name: str, /) -> None:
+        """Wait until no other transaction has this name, and keep it.
+
+        A unit takes the name of the conversation, person or thread whose rows it looks at before it
+        changes them, in this order.
+        """
+        ...
+
+    def lock_found(self, query: str, parameters: Parameters, /) -> None:
+        """Do so for all names that a query finds."""
+        ...
+
 
 Unit: TypeAlias = Callable[[Connection], T]
+
+
+class NoConnection:
+    """A Connection to a store that does not exist yet: no rows."""
+
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
+        """Change nothing."""
+
+    def change(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+        """Change nothing."""
+        return 0
+
+    def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
+        """Find nothing."""
+        return ()
+
+    def insert(self, statement: str, parameters: Parameters, /) -> int:
+        """Add nothing."""
+        return 0
+
+    def many(self, statement: str, each: Sequence[Parameters], /) -> None:
+        """Change nothing."""
+
+    def lock(self, name: str, /) -> None:
+        """Keep nobody away."""
+
+    def lock_found(self, query: str, parameters: Parameters, /) -> None:
+        """Keep nobody away."""

@@ -69,22 +69,24 @@ def _reads_at(
 
 
 def _writes(
-    unit: Callable[Concatenate[Connection, P], T],
+    unit: Callable[Concatenate[Connection, P], T], *, alone: bool = False
 ) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
     async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await store.write(lambda connection: unit(connection, *args, **kwargs))
+        return await store.write(lambda connection: unit(connection, *args, **kwargs), alone=alone)
 
     return _named(operation, unit)
 
 
 def _writes_at(
-    unit: Callable[Concatenate[Connection, float, P], T],
+    unit: Callable[Concatenate[Connection, float, P], T], *, alone: bool = False
 ) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
     """An operation that writes, of a unit that gets the time."""
 
     async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
         now = store.clock()
-        return await store.write(lambda connection: unit(connection, now, *args, **kwargs))
+        return await store.write(
+            lambda connection: unit(connection, now, *args, **kwargs), alone=alone
+        )
 
     return _named(operation, unit)
 
@@ -153,11 +155,19 @@ class WriteOperations(ReadOperations):
     """Operations of a SessionStore, except those of the driver alone."""
 
     @abstractmethod
-    async def write(self, unit: Unit[T], then: Callable[[T], None] | None = None) -> T:
+    async def write(
+        self, unit: Unit[T], then: Callable[[T], None] | None = None, *, alone: bool = False
+    ) -> T:
         """Run a unit as one transaction; its result once committed.
 
         `then` is called with the result on the event loop even if the caller was cancelled.
+        `alone`: no other transaction is open meanwhile. Units that go over many threads need it;
+        the others lock what they look at.
         """
+
+    async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
+        """Run a unit in a transaction that it may share with others."""
+        return await self.write(unit, then)
 
     @abstractmethod
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
@@ -169,23 +179,23 @@ class WriteOperations(ReadOperations):
     create_thread = _writes_at(rows.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
     mark = _writes(adapters.mark)
-    add_gaps = _writes(gaps.add_gaps)
-    finish_page = _writes(gaps.finish_page)
+    add_gaps = _writes(gaps.add_gaps, alone=True)
+    finish_page = _writes(gaps.finish_page, alone=True)
     keep_time = _writes(clock_units.keep_time)
     index_words = _writes(search_index.index_words)
     rate = _writes_at(people_units.rate)
-    redeem = _writes_at(people_units.redeem)
-    unpair = _writes_at(people_units.unpair)
+    redeem = _writes_at(people_units.redeem, alone=True)
+    unpair = _writes_at(people_units.unpair, alone=True)
     withdraw = _writes_at(queue.withdraw_here)
-    recover = _writes_at(recovery.recover)
+    recover = _writes_at(recovery.recover, alone=True)
     begin = _writes_at(claims.begin)
     join = _writes_at(joining.join)
     record = _writes_at(turns.record)
     add_memo = _writes_at(memos.add_memo)
     delete_memo = _writes(memos.delete_memo)
-    settle_due = _writes_at(expiry.settle_due)
+    settle_due = _writes_at(expiry.settle_due, alone=True)
     succeed = _writes_at(team_changes.succeed)
-    withdraw_questions = _writes_at(team_changes.withdraw_questions)
+    withdraw_questions = _writes_at(team_changes.withdraw_questions, alone=True)
     put_part = _writes(outbox.put_part)
     mark_delivered = _writes(outbox.mark_delivered)
     give_up = _writes(outbox.give_up)
@@ -193,7 +203,7 @@ class WriteOperations(ReadOperations):
     put_tokens = _writes_at(adapters.put_tokens)
     delete_token = _writes_at(adapters.delete_token)
     note = _writes_at(audit_units.note)
-    drop_audit = _writes(audit_units.drop_audit)
+    drop_audit = _writes(audit_units.drop_audit, alone=True)
 
     async def accept(
         self, message: JudgedMessage, then: Callable[[AcceptedMessage], None]
@@ -209,7 +219,7 @@ class WriteOperations(ReadOperations):
     ) -> Sequence[AcceptedMessage]:
         """Take messages in their order; see SessionStore."""
         now, taken = self.clock(), tuple(messages)
-        accepted = await self.write(
+        accepted = await self.write_in_group(
             lambda connection: [inbox.accept(connection, now, each) for each in taken], then
         )
         forgotten = [each.forgotten for each in accepted if each.forgotten]
@@ -227,14 +237,16 @@ class WriteOperations(ReadOperations):
     async def delete_thread(self, thread: str) -> None:
         """Remove everything of a thread. Raises NotFound."""
         now = self.clock()
-        await self.write(lambda connection: deletion.delete_thread(connection, now, thread))
+        await self.write(
+            lambda connection: deletion.delete_thread(connection, now, thread), alone=True
+        )
         await self.clear([thread])
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove whatever is known of a person; see SessionStore."""
         now = self.clock()
         removed = await self.write(
-            lambda connection: deletion.delete_person(connection, now, person)
+            lambda connection: deletion.delete_person(connection, now, person), alone=True
         )
         await self.clear(removed, person=True)
         return removed
@@ -245,7 +257,8 @@ class WriteOperations(ReadOperations):
         """Remove threads that were last used before this time; see SessionStore."""
         now = self.clock()
         expired = await self.write(
-            lambda connection: deletion.expire(connection, now, before, share, next_at=next_at)
+            lambda connection: deletion.expire(connection, now, before, share, next_at=next_at),
+            alone=True,
         )
         if expired.threads:
             await self.clear(expired.threads)

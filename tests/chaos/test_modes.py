@@ -49,12 +49,12 @@ class DyingStore(SqliteStore):
         self.left = left
         self.dead = asyncio.Event()
 
-    async def write(self, unit: Any, then: Any = None) -> Any:
+    async def write(self, unit: Any, then: Any = None, *, alone: bool = False) -> Any:
         if self.left <= 0:
             self.dead.set()
             raise StoreUnwritable("The process is gone.")
         self.left -= 1
-        return await super().write(unit, then)
+        return await super().write(unit, then, alone=alone)
 
 
 class Scene:

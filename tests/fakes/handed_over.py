@@ -28,11 +28,15 @@ class HandingStore(SqliteStore):
         self.handed: list[Callable[[SqliteConnection], Any]] = []
 
     async def write(
-        self, unit: Callable[[SqliteConnection], T], then: Callable[[T], None] | None = None
+        self,
+        unit: Callable[[SqliteConnection], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        alone: bool = False,
     ) -> T:
         """Run a unit of work."""
         self.handed.append(unit)
-        return await super().write(unit, then)
+        return await super().write(unit, then, alone=alone)
 
     @property
     def units(self) -> set[str]:

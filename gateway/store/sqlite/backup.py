@@ -21,7 +21,7 @@ from gateway.errors import (
     StoreFull,
     StoreUnwritable,
 )
-from gateway.store.sqlite.lock import NAME as LOCK
+from gateway.store.lock import NAME as LOCK
 from gateway.store.sqlite.opening import STEPS
 from gateway.store.sqlite.restore import check_copy, staged_path, sync
 from gateway.store.sqlite.writer import translate

@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
 from functools import cached_property
@@ -31,13 +31,13 @@ from gateway.errors import (
     StoreUnreadable,
     StoreUnwritable,
 )
-from gateway.store.connection import NO_PARAMETERS, Connection, Parameters, Row, Unit
+from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.lock import StoreLock
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
-from gateway.store.sqlite.lock import StoreLock
 from gateway.store.sqlite.migrate import (
     AUDITED,
     BASE,
@@ -125,25 +125,6 @@ class Readers:
         self._threads.shutdown(wait=False, cancel_futures=True)
         while self._idle:
             self._idle.pop().raw.close()
-
-
-class NoConnection:
-    """A Connection to a store that does not exist yet: no rows."""
-
-    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
-        """Change nothing."""
-        return 0
-
-    def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
-        """Find nothing."""
-        return ()
-
-    def insert(self, statement: str, parameters: Parameters, /) -> int:
-        """Add nothing."""
-        return 0
-
-    def many(self, statement: str, each: Sequence[Parameters], /) -> None:
-        """Change nothing."""
 
 
 class SqliteReader(ReadOperations):
@@ -268,9 +249,16 @@ class SqliteStore(SqliteReader, WriteOperations):
         self._folder.chmod(0o700)
 
     async def write(
-        self, unit: Callable[[SqliteConnection], T], then: Callable[[T], None] | None = None
+        self,
+        unit: Callable[[SqliteConnection], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        alone: bool = False,
     ) -> T:
-        """Run a unit of work as one transaction; see `Writer.write`."""
+        """Run a unit of work as one transaction; see `Writer.write`.
+
+        Each is alone here: there is one writer.
+        """
         if self._writer is None:
             raise GatewayClosed
         return await self._writer.write(unit, then)

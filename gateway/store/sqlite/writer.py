@@ -38,7 +38,11 @@ class SqliteConnection:
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
 
-    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
+    def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
+        """Carry out a statement."""
+        self.raw.execute(statement, parameters)
+
+    def change(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
         """Carry out a statement; how many rows it has changed."""
         return self.raw.execute(statement, parameters).rowcount
 
@@ -55,6 +59,12 @@ class SqliteConnection:
     def many(self, statement: str, each: Sequence[Parameters], /) -> None:
         """Carry out a statement once for each set of parameters."""
         self.raw.executemany(statement, each)
+
+    def lock(self, name: str, /) -> None:
+        """Keep nobody away: there is one writer."""
+
+    def lock_found(self, query: str, parameters: Parameters, /) -> None:
+        """Keep nobody away: there is one writer."""
 
 
 def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:

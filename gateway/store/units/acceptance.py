@@ -211,7 +211,7 @@ class Acceptance:
                 "quotes": quotes_as_json(message) if kept else "[]",
                 "untrusted": kept and is_untrusted(message),
                 "edits": edits,
-                "missed": message.missed,
+                "missed": int(message.missed),
                 "received_at": self.now,
             },
         )

@@ -21,7 +21,7 @@ def mark(
     """Keep or replace a text, unless its conversation is unknown."""
     connection.execute(
         "INSERT INTO marks (platform, name, value, conversation)"
-        " SELECT :platform, :name, :value, :conversation WHERE :conversation IS NULL"
+        " SELECT :platform, :name, :value, :conversation WHERE COALESCE(:conversation, '') = ''"
         " OR EXISTS (SELECT 1 FROM threads WHERE key = :conversation)"
         " ON CONFLICT (platform, name) DO UPDATE"
         " SET value = excluded.value, conversation = excluded.conversation",
@@ -62,7 +62,7 @@ def put_tokens(connection: Connection, now: float, tokens: Collection[EncryptedT
 
 def delete_token(connection: Connection, now: float, name: str) -> bool:
     """Forget a token; False if there was none."""
-    found = connection.execute("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
+    found = connection.change("DELETE FROM tokens WHERE name = :name", {"name": name}) > 0
     if found:
         note(connection, now, "token.deleted", person="", object=name)
     return found

@@ -99,7 +99,7 @@ _CALLS = f"""
 """
 
 _HEARD = "n.thread = :thread AND n.outcome IN ('turn', 'merged', 'answer')"
-_SAID, _ANSWERED = (f"{_HEARD} AND (n.outcome = 'answer') = {kind}" for kind in (0, 1))
+_SAID, _ANSWERED = (f"{_HEARD} AND (n.outcome = 'answer') = {kind}" for kind in ("FALSE", "TRUE"))
 
 _AUTHORS = f"""
     WITH RECURSIVE said (id) AS (
@@ -176,6 +176,7 @@ def begin(
     quiet: float = 0.0,
 ) -> ClaimedTurn | TurnDelay | None:
     """Claim the open turn if it can go on, or start one."""
+    connection.lock(thread)
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None

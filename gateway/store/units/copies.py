@@ -17,7 +17,7 @@ from gateway.store.units.rows import listed
 _ANOTHER = "it was spent with another message"
 
 _BROKEN = f"""
-    SELECT d.key, d.inbox, i.thread, i.message_id,
+    SELECT * FROM (SELECT d.key, d.inbox, i.thread, i.message_id,
      CASE
       WHEN i.id IS NULL THEN 'it belongs to no message'
       WHEN i.outcome = 'refused' AND i.reason = '' THEN 'its message was refused without a reason'
@@ -26,11 +26,12 @@ _BROKEN = f"""
       WHEN i.outcome IN ('turn', 'merged') AND i.kind = 'message' AND i.turn IS NULL
        THEN 'its message was taken by a turn that is gone'
       WHEN d.key LIKE '%/create/%' AND i.message_id <> '' AND i.missed <> 2
-       AND substr(d.key, -length(i.message_id) - 9) <> '/create/' || i.message_id || '/'
+       AND substr(d.key, length(d.key) - length(i.message_id) - 8)
+        <> '/create/' || i.message_id || '/'
        THEN '{_ANOTHER}'
      END AS fault
-    FROM dedupe d LEFT JOIN inbox i ON i.id = d.inbox
-    WHERE fault IS NOT NULL ORDER BY d.inbox, d.key
+    FROM dedupe d LEFT JOIN inbox i ON i.id = d.inbox) AS spent
+    WHERE fault IS NOT NULL ORDER BY inbox, key
 """
 
 

@@ -40,10 +40,11 @@ FIGURES = " UNION ALL ".join((*_COUNTED, _UNREAD))
 """Query of the names, values and numbers of all figures, counted anew."""
 
 FALSE_COUNT = (
-    f"SELECT NULL AS thread FROM (SELECT * FROM ({FIGURES}) EXCEPT SELECT * FROM tallies) UNION ALL"
-    f" SELECT NULL FROM (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({FIGURES}))"
+    f"SELECT NULL AS thread FROM (SELECT * FROM ({FIGURES}) AS a EXCEPT SELECT * FROM tallies) AS b"
+    " UNION ALL SELECT NULL FROM"
+    f" (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({FIGURES}) AS c) AS d"
     " UNION ALL SELECT NULL FROM (SELECT day, tokens, cost FROM used_days"
-    f" UNION ALL SELECT day, -tokens, -cost FROM ({USED_DAYS}))"
+    f" UNION ALL SELECT day, -tokens, -cost FROM ({USED_DAYS}) AS e) AS f"
     " GROUP BY day HAVING SUM(tokens) <> 0 OR ABS(SUM(cost)) > 0.001"
 )
 """Query with a row where the kept figures are not those of the rows."""

@@ -107,7 +107,7 @@ def expire(
         delete_thread(connection, now, thread, person="", outcome="retention")
     connection.execute("DELETE FROM inbox WHERE thread IS NULL AND received_at < :before", until)
     connection.execute("DELETE FROM pairing_codes WHERE expires_at < :before", until)
-    if memos := connection.execute("DELETE FROM memos WHERE at < :before", until):
+    if memos := connection.change("DELETE FROM memos WHERE at < :before", until):
         how = {"person": "", "outcome": "retention", "object": str(memos)}
         audit.note(connection, now, "memory.deleted", **how)
     out_of_order.drop_old(connection, before)

@@ -59,7 +59,7 @@ def add_events(
     if after is None:
         after = _last_seq(connection, thread)
     placed = [_placed(event, thread, after + n, now) for n, event in enumerate(events, 1)]
-    counted = connection.execute(
+    counted = connection.change(
         _COUNT,
         {
             "thread": thread,

@@ -87,13 +87,13 @@ def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
 def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
     """Text of the message's files, which its sender need not have written."""
     rows = connection.fetch(
-        "SELECT a.name, COALESCE(substr(b.data, 1, :longest), x'') AS data"
+        "SELECT a.name, substr(b.data, 1, :longest) AS data"
         " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
         f" WHERE a.inbox = :inbox AND {_IS_TEXT} ORDER BY a.n",
         {"inbox": inbox, "longest": LONGEST_TEXT_FILE},
     )
     return tuple(
-        Quote(text=row["data"].decode(errors="replace"), author=row["name"], kind="file")
+        Quote(text=(row["data"] or b"").decode(errors="replace"), author=row["name"], kind="file")
         for row in rows
     )
 
@@ -101,12 +101,12 @@ def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
 def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
     """The message's files of which the team gets nothing."""
     rows = connection.fetch(
-        "SELECT a.name, CASE WHEN a.media_type = :left_out THEN b.data ELSE x'' END AS why"
+        "SELECT a.name, CASE WHEN a.media_type = :left_out THEN b.data END AS why"
         " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256 WHERE a.inbox = :inbox"
         f" AND a.media_type NOT LIKE 'image/%' AND NOT {_IS_TEXT} ORDER BY a.n",
         {"inbox": inbox, "left_out": LEFT_OUT},
     )
-    return tuple(MissingFile(name=row["name"], why=row["why"].decode()) for row in rows)
+    return tuple(MissingFile(name=row["name"], why=(row["why"] or b"").decode()) for row in rows)
 
 
 def _left_out(file: MissingFile) -> Attachment:
@@ -164,6 +164,7 @@ def wait(connection: Connection, thread: Thread, due: Collection[float], now: fl
 
 def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> FileArrival | None:
     """Give a message its files; None if it awaits none."""
+    connection.lock_found("SELECT thread FROM inbox WHERE id = :inbox", {"inbox": inbox})
     row = first(
         connection,
         "SELECT * FROM inbox WHERE id = :inbox AND outcome = 'queued' AND awaits IS NOT NULL",

@@ -101,7 +101,7 @@ def revoke(
     anybody: bool,
 ) -> bool:
     """Revoke the author's grants of a tool, or all; True for any."""
-    revoked = connection.execute(
+    revoked = connection.change(
         "DELETE FROM grants WHERE thread = :thread AND tool = :tool"
         " AND (:anybody OR person = :author OR granted_by = :author)",
         {"thread": thread, "tool": tool, "anybody": anybody, "author": author.id},

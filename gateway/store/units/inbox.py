@@ -109,12 +109,13 @@ _OF_THE_PERSON = """
     EXISTS (SELECT 1 FROM people WHERE person = :person)
 """
 _OF_BOTS = """
-    MAX((SELECT COUNT(*) FROM inbox WHERE conversation = :conversation AND author_kind = 'bot'
-      AND received_at > :bots_since AND received_at <= :now),
-     (SELECT COUNT(*) FROM inbox WHERE id > (SELECT MAX(id) FROM inbox) - :newest
+    (SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM inbox
+      WHERE conversation = :conversation AND author_kind = 'bot'
+      AND received_at > :bots_since AND received_at <= :now
+     UNION ALL SELECT COUNT(*) FROM inbox WHERE id > (SELECT MAX(id) FROM inbox) - :newest
       AND +author = :person AND +author_kind = 'bot'
       AND +received_at > :bots_since AND +received_at <= :now
-      AND substr(+conversation, 1, length(:workspace)) = :workspace))
+      AND substr(+conversation, 1, length(:workspace)) = :workspace) AS counted)
 """
 """Messages of all bots in the conversation, or of this one in its workspace: the higher number.
 
@@ -128,7 +129,7 @@ _LOAD = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
       AND outcome = 'queued' LIMIT :most) AS waiting),
     (SELECT COUNT(DISTINCT thread) FROM inbox WHERE author = :person
-      AND outcome = 'queued' AND thread IS NOT t.id)
+      AND outcome = 'queued' AND (t.id IS NULL OR thread <> t.id))
 """
 _OF_THE_THREAD = f"""
     (SELECT status FROM turns WHERE thread = t.id AND status IN {OPEN_STATUSES}),
@@ -155,7 +156,7 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
 
     It gives always one row, also without a thread, and looks up nothing that does not matter.
     """
-    spent = ", ".join(f":key{n}" for n in range(keys))
+    spent = ", ".join(f":key{n}" for n in range(keys)) or "NULL"
     facts = (
         _OF_THE_PERSON,
         _OF_BOTS if bot else "0",
@@ -173,6 +174,12 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
     )
 
 
+_CONCERNED = """
+    SELECT id FROM threads WHERE id = :thread OR key = :key AND current
+    UNION SELECT thread FROM requests WHERE id = :request
+"""
+"""Threads that a message may be about."""
+
 KEYS = 500
 """Dedupe keys that are looked up at once."""
 
@@ -180,6 +187,7 @@ KEYS = 500
 def accept(connection: Connection, now: float, judged: JudgedMessage) -> AcceptedMessage:
     """Decide about a message and act, unless it is known."""
     message = judged.message
+    _lock(connection, judged)
     met = _situation(connection, judged, now)
     if met is None:
         found = owners(connection, message)
@@ -195,6 +203,18 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
         if isinstance(turn, ClaimedTurn):
             return replace(accepted, turn=turn)
     return accepted
+
+
+def _lock(connection: Connection, judged: JudgedMessage) -> None:
+    """Let nobody else decide about what this message is about."""
+    message = judged.message
+    connection.lock(str(message.key))
+    if judged.counted:
+        connection.lock(message.author.id)
+    connection.lock_found(
+        _CONCERNED,
+        {"key": str(message.key), "thread": message.thread, "request": judged.named},
+    )
 
 
 def _is_free(accepted: AcceptedMessage, met: Situation) -> bool:

@@ -21,6 +21,7 @@ def join(connection: Connection, now: float, lease: Lease) -> JoinedMessages:
 
     What is to be run again on its own stays.
     """
+    connection.lock(lease.thread)
     row = first(
         connection,
         "SELECT mode FROM threads WHERE id = :thread AND epoch = :epoch",

@@ -67,18 +67,19 @@ def delete_memo(
     """Delete the person's memo from a place; False if none. Raises LeaseLost."""
     _check_lease(connection, lease)
     statement = f"DELETE FROM memos WHERE id = :memo AND person = :person AND {_IN_PLACE}"
-    return connection.execute(statement, {**_place(place), "memo": memo, "person": person}) > 0
+    return connection.change(statement, {**_place(place), "memo": memo, "person": person}) > 0
 
 
 def delete_memos(connection: Connection, person: str, memo: int) -> int:
     """Delete the person's memo, or all for 0; their number."""
-    return connection.execute(
+    return connection.change(
         "DELETE FROM memos WHERE person = :person AND :memo IN (0, id)",
         {"person": person, "memo": memo},
     )
 
 
 def _check_lease(connection: Connection, lease: Lease) -> None:
+    connection.lock(lease.thread)
     row = first(
         connection,
         "SELECT 1 FROM threads t JOIN turns u ON u.id = :turn AND u.status = 'running'"

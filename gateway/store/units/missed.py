@@ -11,7 +11,7 @@ from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import MessageRow
 
 _MISSED = f"""
-    SELECT id, author = :author AND missed AND edits IS NULL AS joins,
+    SELECT id, author = :author AND missed <> 0 AND edits IS NULL AS joins,
      CASE WHEN awaits IS NOT NULL THEN awaits_until END AS until
     FROM inbox WHERE thread = :thread AND outcome = 'queued' {IN_ORDER}
 """

@@ -30,9 +30,10 @@ IS_DELETED = "EXISTS (SELECT 1 FROM deleted WHERE key = :key0)"
 """Condition that a message with this key of its own was deleted."""
 
 _REMEMBER = f"""
-    INSERT OR REPLACE INTO deleted (key, at)
+    INSERT INTO deleted (key, at)
     SELECT d.key, i.received_at FROM inbox i JOIN dedupe d ON d.inbox = i.id
     WHERE i.{{column}} = :value AND i.received_at > {{newest}} - {KEPT}
+    ON CONFLICT (key) DO UPDATE SET at = excluded.at
 """
 _OF_THREAD = _REMEMBER.format(
     column="thread", newest="(SELECT updated_at FROM threads WHERE id = :value)"
@@ -46,7 +47,9 @@ def note_deletion(connection: Connection, message: InboundMessage, now: float) -
     key = {"key": _created(message)}
     connection.execute("DELETE FROM early_edits WHERE key = :key", key)
     connection.execute(
-        "INSERT OR REPLACE INTO deleted (key, at) VALUES (:key, :now)", {**key, "now": now}
+        "INSERT INTO deleted (key, at) VALUES (:key, :now)"
+        " ON CONFLICT (key) DO UPDATE SET at = excluded.at",
+        {**key, "now": now},
     )
 
 
@@ -119,7 +122,8 @@ def remember_thread(connection: Connection, thread: str) -> None:
         " WHERE t.id = :thread AND t.key LIKE '%/' AND i.order_key > ''"
         " ORDER BY i.order_key DESC LIMIT 1"
         " ON CONFLICT (conversation) DO UPDATE SET at = excluded.at,"
-        " order_key = MAX(forgotten.order_key, excluded.order_key)",
+        " order_key = CASE WHEN excluded.order_key > forgotten.order_key THEN excluded.order_key"
+        " ELSE forgotten.order_key END",
         {"thread": thread},
     )
 

@@ -83,7 +83,7 @@ def redeem(
 
 def unpair(connection: Connection, now: float, person: str) -> bool:
     """Shut the person out again; False if they were not let in."""
-    out = connection.execute("DELETE FROM people WHERE person = :person", {"person": person}) > 0
+    out = connection.change("DELETE FROM people WHERE person = :person", {"person": person}) > 0
     if out:
         note(connection, now, "pairing.removed", object=person)
     return out

@@ -55,6 +55,7 @@ def withdraw_here(
     connection: Connection, now: float, thread: str, inbox: int
 ) -> tuple[str, list[SessionEvent]] | None:
     """Withdraw a waiting message for the operator."""
+    connection.lock(thread)
     taken = withdraw(connection, now, thread, inbox)
     if taken is not None:
         note(connection, now, "message.withdrawn", thread=thread, object=str(inbox))

@@ -69,6 +69,8 @@ def scalar(connection: Connection, query: str, parameters: Parameters = NO_PARAM
 def listed(name: str, values: Collection[Any]) -> tuple[str, dict[str, Any]]:
     """A list of values for `IN`: its text, and its named parameters."""
     found = {f"{name}{n}": each for n, each in enumerate(values)}
+    if not found:
+        return "(NULL)", {}
     return f"({', '.join(f':{each}' for each in found)})", found
 
 

@@ -86,13 +86,14 @@ def _in_index(
     numbers = range(min(len(parts), LOOKED_UP))
     parameters = {f"part{n}": parts[n] for n in numbers}
     parameters |= {"beyond": _BEYOND, "platform": platform, "many": MANY, "most": most}
-    counted = f"{_SLICES} SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS}) LIMIT :many)"
+    counted = f"{_SLICES} SELECT COUNT(*) FROM (SELECT 1 FROM ({_HITS}) AS h LIMIT :many) AS n"
     hits = [scalar(connection, counted.format(n=n), parameters) for n in numbers]
     source, order, limit, many = "threads t", "t.updated_at", "LIMIT :most", MANY
     if min(hits) <= FEW:
-        few = f"SELECT DISTINCT thread AS number FROM ({_HITS.format(n=hits.index(min(hits)))})"
-        source, order, many = f"({few}) CROSS JOIN threads t USING (number)", "+t.updated_at", FEW
-    where = [f"+t.number IN ({_HITS.format(n=n)})" for n in numbers if hits[n] < many]
+        few = f"SELECT DISTINCT thread FROM ({_HITS.format(n=hits.index(min(hits)))}) AS found"
+        source, order, many = f"({few}) AS few CROSS JOIN threads t", "+t.updated_at", FEW
+    where = ["t.number = few.thread"] if many == FEW else []
+    where += [f"+t.number IN ({_HITS.format(n=n)})" for n in numbers if hits[n] < many]
     unsure = [parts[n] for n in numbers if hits[n] >= many]
     if unsure := [*unsure, *parts[LOOKED_UP:]]:
         limit = ""

@@ -43,13 +43,15 @@ FALSE_INDEX = """
 _SAID = """
     SELECT title AS text, -1 AS inbox, -1 AS seq FROM threads WHERE id = :thread AND :inbox < 0
     UNION ALL SELECT * FROM (SELECT text, id, -1 FROM inbox
-     WHERE thread = :thread AND id > :inbox AND text <> '' ORDER BY id LIMIT :most)
+     WHERE thread = :thread AND id > :inbox AND text <> '' ORDER BY id LIMIT :most) AS texts
     UNION ALL SELECT * FROM (SELECT CASE WHEN json_valid(body)
       THEN COALESCE(json_extract(body, '$.text'), '') ELSE '' END, -1, seq FROM events
-     WHERE thread = :thread AND seq > :seq AND kind = 'message_finished' ORDER BY seq LIMIT :most)
+     WHERE thread = :thread AND seq > :seq AND kind = 'message_finished'
+     ORDER BY seq LIMIT :most) AS answers
 """
+_GIVEN = "SELECT number FROM threads WHERE id = :thread"
 _NUMBER = """
-    UPDATE threads SET number = COALESCE(number, (SELECT MAX(number) + 1 FROM threads), 1)
+    UPDATE threads SET number = COALESCE((SELECT MAX(number) + 1 FROM threads), 1)
     WHERE id = :thread RETURNING number
 """
 _KEEP = """
@@ -100,7 +102,8 @@ def index_words(connection: Connection) -> bool:
     """Index the words of some texts; True if more are left."""
     added: list[dict[str, int | str]] = []
     left = TEXTS
-    query = "SELECT thread FROM unsearched ORDER BY rowid LIMIT :most"
+    # What an open transaction adds to is left for the next time.
+    query = "SELECT thread FROM unsearched ORDER BY rowid LIMIT :most /*pg FOR UPDATE SKIP LOCKED*/"
     for row in connection.fetch(query, {"most": TEXTS}):
         known = indexed_thread(connection, row["thread"])
         texts = known.unread(connection, left)
@@ -120,7 +123,11 @@ def _add(
     """Go on behind these texts; rows of the thread's new words."""
     words: list[str] = json.loads(known.words)
     new = words_of("\n".join(row["text"] for row in texts)).difference(words)
-    number: int = scalar(connection, _NUMBER, {"thread": known.thread})
+    of_thread = {"thread": known.thread}
+    number: int | None = scalar(connection, _GIVEN, of_thread)
+    if number is None:
+        number = scalar(connection, _NUMBER, of_thread)
+    assert number is not None  # the thread is there
     connection.execute(
         _KEEP,
         {

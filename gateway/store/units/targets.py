@@ -203,7 +203,7 @@ def offer_again(
     connection: Connection, target: Target, offer: Offer, now: float
 ) -> tuple[SessionEvent, ...]:
     """Offer, once, to run the target again as it is now."""
-    offered = connection.execute(
+    offered = connection.change(
         "UPDATE inbox SET reason = 'offered' WHERE id = :inbox AND reason = ''"
         " AND thread IN (SELECT id FROM threads WHERE current)",
         {"inbox": target.inbox},

@@ -23,7 +23,8 @@ def succeed(
 
     Returns the events this adds. Raises LeaseLost.
     """
-    changed = connection.execute(
+    connection.lock(lease.thread)
+    changed = connection.change(
         "UPDATE threads SET definition = :definition, participants = :participants"
         " WHERE id = :thread AND epoch = :epoch",
         {

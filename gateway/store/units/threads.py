@@ -47,6 +47,7 @@ def rename_thread(
     connection: Connection, now: float, thread: str, title: str
 ) -> list[SessionEvent]:
     """Give a thread another title. Raises NotFound."""
+    connection.lock(thread)
     find_thread(connection, thread)
     connection.execute(
         "UPDATE threads SET title = :title WHERE id = :thread", {"title": title, "thread": thread}

@@ -56,6 +56,7 @@ _WRITE_CALL = """
 
 def record(connection: Connection, now: float, lease: Lease, record: TurnUpdate) -> StoredUpdate:
     """Add to a running turn, all of it or nothing. Raises LeaseLost."""
+    connection.lock(lease.thread)
     row = first(
         connection,
         _STANDS,

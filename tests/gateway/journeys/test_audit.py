@@ -49,7 +49,6 @@ QUIET_OPERATIONS = {
     "mark": "what an adapter remembers of its platform",
     "mark_delivered": "what stands on a platform, where the messages are",
     "put_part": "what stands on a platform, where the messages are",
-    "write": "the way of all units",
 }
 QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
 QUIET_CALLS = {
@@ -118,7 +117,9 @@ ANN, BOB, EVE = (Author(id=f"x:T1:{name}", name=name) for name in ("Ann", "Bob",
 BOSS = Author(id="x:T1:Boss", name="Boss")
 OPERATION: ContextVar[str] = ContextVar("operation", default="")
 WRITES = {
-    name for name in {*dir(WriteOperations)} - {*dir(ReadOperations)} if not name.startswith("_")
+    name
+    for name in {*dir(WriteOperations)} - {*dir(ReadOperations), "write", "write_in_group"}
+    if not name.startswith("_")
 }
 DOCS = Path("docs/operate.md")
 
@@ -131,7 +132,7 @@ class Watched(SqliteStore):
         self.by_operation: dict[str, set[str]] = {}
         self.by_decision: dict[type, set[str]] = {}
 
-    async def write(self, unit, then=None):
+    async def write(self, unit, then=None, *, alone=False):
         name = OPERATION.get()
 
         def watched(connection):
@@ -144,7 +145,7 @@ class Watched(SqliteStore):
                 self.by_decision.setdefault(type(result[0].decision), set()).update(added)
             return result
 
-        return await super().write(watched, then)
+        return await super().write(watched, then, alone=alone)
 
 
 def _watched(name: str) -> Any:
@@ -158,7 +159,7 @@ def _watched(name: str) -> Any:
     return call
 
 
-for name in WRITES - {"write"}:
+for name in WRITES:
     setattr(Watched, name, _watched(name))
 
 

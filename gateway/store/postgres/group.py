@@ -1,0 +1,70 @@
+"""Group commit: units that wait share a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from gateway.errors import GatewayClosed
+from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.running import Running
+
+T = TypeVar("T")
+
+GROUP = 64
+"""At most this many units share a commit."""
+
+
+class _Waiting(NamedTuple):
+    unit: Callable[[PostgresConnection], Any]
+    then: Callable[[Any], None]
+    future: asyncio.Future[Any]
+    alone: bool = False
+    """It is run again, after a group in which one has failed."""
+
+
+class Group:
+    """Runs units in their order, those that wait in one transaction.
+
+    If one of them fails, each is run again in a transaction of its own: a savepoint around each
+    would cost as much as many a unit.
+    """
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self._waiting: deque[_Waiting] = deque()
+        self._busy = False
+
+    async def write(self, unit: Callable[[PostgresConnection], T], then: Callable[[T], None]) -> T:
+        """Run the unit; its result once it is committed."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(unit, then, future))
+        if not self._busy:
+            self._go_on()
+        return await future
+
+    def _go_on(self) -> None:
+        self._busy = bool(self._waiting)
+        if not self._waiting:
+            return
+        taken = [self._waiting.popleft()]
+        while not taken[0].alone and self._waiting and len(taken) < GROUP:
+            taken.append(self._waiting.popleft())
+        units = [each.unit for each in taken]
+        running = self._running.write(lambda connection: [unit(connection) for unit in units])
+        running.add_done_callback(lambda done: self._answer(taken, done))
+
+    def _answer(self, taken: Sequence[_Waiting], done: asyncio.Future[list[Any]]) -> None:
+        error = GatewayClosed() if done.cancelled() else done.exception()
+        if error is None:
+            for each, result in zip(taken, done.result(), strict=True):
+                each.then(result)  # also if its caller has left
+                if not each.future.done():
+                    each.future.set_result(result)
+        elif len(taken) > 1:
+            self._waiting.extendleft(each._replace(alone=True) for each in reversed(taken))
+        elif not taken[0].future.done():
+            taken[0].future.set_exception(error)
+        self._go_on()

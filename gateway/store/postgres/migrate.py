@@ -1,0 +1,86 @@
+"""The schema of the store, and its later versions.
+
+Nodes that start together wait for each other: one of them makes or changes the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from psycopg import RawCursor
+from psycopg.errors import UndefinedTable
+
+from gateway.errors import StoreError, StoreTooNew
+from gateway.store.postgres.connection import Raw
+from gateway.store.postgres.errors import place_of
+
+BASE = 18
+"""The version that schema.sql makes."""
+_LOCK = "SELECT pg_advisory_lock(hashtextextended('parley migration', 0))"
+_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('parley migration', 0))"
+
+
+@cache
+def migrations() -> Mapping[int, str]:
+    """The steps to later versions, by their numbers."""
+    folder = files("gateway.store.postgres") / "migrations"
+    named = {each.name: each for each in folder.iterdir() if each.name.endswith(".sql")}
+    return {int(name.split("_")[0]): named[name].read_text("utf-8") for name in sorted(named)}
+
+
+def version_of(raw: Raw) -> int:
+    """The version of the store, 0 if there is none yet.
+
+    It is below 0 while the store is copied to here.
+    """
+    try:
+        rows = RawCursor(raw).execute("SELECT version FROM store").fetchall()
+    except UndefinedTable:
+        return 0
+    return rows[0][0]
+
+
+def known_version(raw: Raw, url: str) -> int:
+    """The store's version.
+
+    Raises StoreTooNew for one from the future, and StoreError for a copy that is not complete.
+    """
+    version, newest = version_of(raw), max(migrations(), default=BASE)
+    if version < 0:
+        raise StoreError(
+            f"The store in {place_of(url)} is a copy that is not complete: `parley store copy` goes"
+            " on with it."
+        )
+    if version > newest:
+        raise StoreTooNew(
+            f"The store in {place_of(url)} was made by a newer version of Parley (format {version},"
+            f" this one knows {newest}). Update Parley on this machine."
+        )
+    return version
+
+
+def bring_up_to_date(raw: Raw, url: str) -> None:
+    """Make the store, or apply what is missing. Raises StoreTooNew.
+
+    Each step is one transaction, with the version that it makes.
+    """
+    raw.execute("SET statement_timeout = 0")
+    raw.execute("SET lock_timeout = 0")
+    raw.execute(_LOCK)
+    try:
+        version = known_version(raw, url)
+        steps = {BASE: _schema()} if not version else {}
+        steps |= {n: text for n, text in migrations().items() if n > max(version, BASE)}
+        for number, step in steps.items():
+            with raw.transaction():
+                raw.execute(step.encode())
+                RawCursor(raw).execute("UPDATE store SET version = $1", [number])
+    finally:
+        if not raw.broken:
+            raw.execute(_UNLOCK)
+
+
+def _schema() -> str:
+    return (files("gateway.store.postgres") / "schema.sql").read_text("utf-8")

@@ -1,0 +1,1 @@
+"""Numbered steps to later versions of the store on PostgreSQL."""

@@ -1,0 +1,192 @@
+"""The store in a PostgreSQL database.
+
+store = PostgresStore(Database(url="postgresql://..."), folder)
+async with store.own():       # the one process that writes
+    ...
+await store.threads()         # reading needs no ownership
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.errors import GatewayClosed, StoreUnwritable
+from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.lock import StoreLock
+from gateway.store.operations import ReadOperations, WriteOperations
+from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.errors import translate
+from gateway.store.postgres.group import Group
+from gateway.store.postgres.migrate import known_version
+from gateway.store.postgres.pool import connect
+from gateway.store.postgres.running import Running, running
+from gateway.store.units.threads import thread_ids
+
+T = TypeVar("T")
+
+PROBE = 3.0
+"""Seconds for which a probe waits for the database."""
+
+
+class PostgresReader(ReadOperations):
+    """A SessionReader of the store in a database.
+
+    Who does not own the store opens a connection for each unit.
+    """
+
+    _running: Running | None = None
+
+    def __init__(
+        self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(clock)
+        self._database = database
+        self._folder = folder.absolute()
+
+    @property
+    def folder(self) -> Path:
+        """Where this node keeps its socket, its lock and its working copies."""
+        return self._folder
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run a unit that only reads. Raises StoreError."""
+        if self._running is not None:
+            return await self._translated(asyncio.shield(self._running.read(unit)))
+        return await self._translated(asyncio.to_thread(self._read, unit))
+
+    def _read(self, unit: Unit[T]) -> T:
+        """As somebody who does not own the store."""
+        with closing(connect(self._database)) as raw:
+            raw.execute("SET default_transaction_read_only = on")
+            known = known_version(raw, self._database.url)
+            return unit(PostgresConnection(raw) if known else NoConnection())
+
+    async def _translated(self, work: Awaitable[T]) -> T:
+        """The result of `work`; PostgreSQL's errors become the gateway's."""
+        try:
+            return await work
+        except Exception as error:
+            if (translated := translate(error, self._database.url)) is error:
+                raise
+            raise translated from error
+
+
+class PostgresStore(PostgresReader, WriteOperations):
+    """A SessionStore in a database, and in a folder of this node."""
+
+    _group: Group | None = None
+    _observe: Callable[[float], None] | None = None
+
+    @property
+    def commits(self) -> int:
+        """Number of transactions that this owner has committed."""
+        return self._running.transactions.commits if self._running else 0
+
+    @property
+    def unreachable_since(self) -> float | None:
+        """When the database stopped to answer, by the monotonic clock."""
+        return self._running.ownership.unreachable_since if self._running else None
+
+    @asynccontextmanager
+    async def own(self) -> AsyncGenerator[None]:
+        """Be its only owner. Raises StoreError."""
+        lock = StoreLock(self._folder)
+        self._prepare(lock)
+        try:
+            context = running(self._database)
+            self._running = await self._translated(context.__aenter__())
+            if self._observe is not None:
+                self._running.transactions.observe = self._observe
+            self._group = Group(self._running)
+            try:
+                await self._sweep()
+                yield
+            finally:
+                self._running = self._group = None
+                await context.__aexit__(None, None, None)
+        finally:
+            lock.release()
+
+    def _prepare(self, lock: StoreLock) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+            lock.acquire()
+        except OSError as error:
+            raise StoreUnwritable(
+                f"The folder {str(self._folder)!r} can't be written: {error.strerror}."
+            ) from error
+
+    async def write(
+        self,
+        unit: Unit[T],
+        then: Callable[[T], None] | None = None,
+        *,
+        alone: bool = False,
+    ) -> T:
+        """Run a unit of work as one transaction; see WriteOperations."""
+        if self._running is None:
+            raise GatewayClosed
+        running = self._running.write(unit, alone=alone)
+        if then is not None:
+            running.add_done_callback(lambda done: _hand_on(done, then))
+        return await self._translated(asyncio.shield(running))
+
+    async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
+        """Run a unit in a transaction that it may share with others."""
+        if self._group is None:
+            raise GatewayClosed
+        return await self._translated(self._group.write(unit, then))
+
+    def watch_commits(self, observe: Callable[[float], None]) -> None:
+        """Call `observe` with the seconds of each transaction, once this is owned."""
+        self._observe = observe
+
+    async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
+        """Remove the working copies of threads that the database has let go of."""
+        await asyncio.to_thread(self._remove_files, threads)
+
+    def _remove_files(self, threads: Collection[str]) -> None:
+        for thread in threads:
+            shutil.rmtree(self._work_folder(thread), ignore_errors=True)
+
+    async def _sweep(self) -> None:
+        """Remove working copies of threads that are gone."""
+        kept = await self.read(thread_ids)
+        await asyncio.to_thread(self._remove_others, kept)
+
+    def _remove_others(self, kept: Collection[str]) -> None:
+        work = self._folder / "work"
+        for folder in work.iterdir() if work.is_dir() else ():
+            if folder.name not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    async def probe(self) -> None:
+        """Write what stands there already. Raises the GatewayError that a write would."""
+        if self._running is None:
+            raise GatewayClosed
+        await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
+
+    async def work_folder(self, thread: str) -> Path:
+        """The thread's folder for its tools, which may not be there yet."""
+        return self._work_folder(thread)
+
+    def _work_folder(self, thread: str) -> Path:
+        return self._folder / "work" / thread
+
+
+def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
+    """Tell what a unit has brought, also if its caller has left."""
+    if not done.cancelled() and done.exception() is None:
+        then(done.result())
+
+
+def _rewrite_owner(connection: Connection) -> None:
+    connection.execute("UPDATE owner SET boot = boot")

@@ -1,0 +1,199 @@
+"""Units of work as transactions of PostgreSQL, run again where that is safe.
+
+A unit changes nothing but rows, so it may be run again whenever its transaction was undone: after a
+deadlock, or after the connection was lost before its COMMIT. If it was lost in the COMMIT, the
+database is asked by the number of the transaction what became of it: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Lock
+from time import monotonic, perf_counter
+from typing import Any, TypeVar
+
+from psycopg import RawCursor
+from psycopg.errors import InvalidParameterValue
+from psycopg_pool import ConnectionPool
+
+from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
+from gateway.store.postgres.connection import LOCK, PostgresConnection, Raw
+from gateway.store.postgres.errors import AGAIN, is_gone
+
+T = TypeVar("T")
+
+PATIENCE = 90.0
+"""Seconds for which a unit is tried while the database can't be reached."""
+WAIT = 10.0
+"""Seconds for which one try waits for a connection of the pool."""
+SILENCE = 25.0
+"""Seconds after which a connection is given up on which the server says nothing: more than a
+statement may take.
+"""
+TRIES = 12
+"""Times that a unit is run because of others in its way."""
+
+STORE = "parley store"
+"""Name of the lock that all transactions of a store share, and a few hold alone."""
+_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
+_STANDS = "SELECT boot, pg_current_xact_id()::text FROM owner"
+_STATUS = "SELECT pg_xact_status($1::xid8)"
+
+
+class _OutcomeUnknown(Exception):
+    """The connection was lost in the COMMIT of this transaction."""
+
+    def __init__(self, xid: str, result: Any) -> None:
+        super().__init__(xid)
+        self.xid = xid
+        self.result = result
+
+
+class Work:
+    """A unit on its way, and the connection on which it waits."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.until = monotonic() + patience
+        self._connection: PostgresConnection | None = None
+        self._lock = Lock()
+
+    def holds(self, connection: PostgresConnection | None) -> None:
+        """Note the connection on which it is now."""
+        with self._lock:
+            self._connection = connection
+
+    def interrupt(self, silence: float = 0.0) -> None:
+        """Shut down a connection that was silent so long.
+
+        Whoever waits for it gets an error.
+        """
+        with self._lock:
+            connection = self._connection
+            if connection is None or monotonic() - connection.asked_at < silence:
+                return
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.raw.fileno())) as link:
+                link.shutdown(socket.SHUT_RDWR)
+
+
+class Transactions:
+    """Runs units for the boot that owns the store, in any thread."""
+
+    def __init__(self, pool: ConnectionPool[Raw], boot: str) -> None:
+        self._pool = pool
+        self._boot = boot
+        self.closing = Event()
+        self.commits = 0
+        self.observe: Callable[[float], None] = _nothing
+        """Called with the seconds of each transaction."""
+
+    def write(self, unit: Callable[[PostgresConnection], T], work: Work, *, alone: bool) -> T:
+        """Run a unit as one transaction; its result once it is committed.
+
+        `alone`: no other transaction of the store is open meanwhile.
+        """
+
+        def attempt(connection: PostgresConnection) -> T:
+            began = perf_counter()
+            result = self._transaction(connection, unit, alone=alone)
+            self.commits += 1
+            self.observe(perf_counter() - began)
+            return result
+
+        try:
+            return self._patiently(attempt, work)
+        except _OutcomeUnknown as unknown:
+            if self._is_committed(unknown.xid, work):
+                self.commits += 1
+                return unknown.result
+        return self.write(unit, work, alone=alone)
+
+    def read(self, unit: Callable[[PostgresConnection], T], work: Work) -> T:
+        """Run a unit that only reads."""
+        return self._patiently(unit, work)
+
+    def _patiently(self, attempt: Callable[[PostgresConnection], T], work: Work) -> T:
+        tries, pause = 1, 0.02
+        while True:
+            try:
+                return self._once(attempt, work)
+            except _OutcomeUnknown:
+                raise
+            except Exception as error:
+                again = isinstance(error, AGAIN) and tries < TRIES
+                if not (again or is_gone(error)) or monotonic() > work.until:
+                    raise
+            tries += 1
+            if self.closing.wait(pause * random.uniform(0.5, 1.5)):
+                raise GatewayClosed("The store was closed before its database came back.")
+            pause = min(2 * pause, 1.0)
+
+    def _once(self, attempt: Callable[[PostgresConnection], T], work: Work) -> T:
+        raw = self._pool.getconn(min(WAIT, max(0.1, work.until - monotonic())))
+        connection = PostgresConnection(raw)
+        work.holds(connection)
+        try:
+            return attempt(connection)
+        finally:
+            work.holds(None)
+            self._pool.putconn(raw)
+
+    def _transaction(
+        self,
+        connection: PostgresConnection,
+        unit: Callable[[PostgresConnection], T],
+        *,
+        alone: bool,
+    ) -> T:
+        raw, xid, result = connection.raw, "", None
+        try:
+            with raw.pipeline():
+                stands = _begin(raw, alone=alone)
+                result = unit(connection)
+                boot, number = stands.fetchall()[0]
+                if boot != self._boot:
+                    raise StoreTaken  # noqa: TRY301 (it is rolled back like any other)
+                xid = number
+                RawCursor(raw).execute("COMMIT")
+        except BaseException as error:
+            if xid and is_gone(error):
+                raise _OutcomeUnknown(xid, result) from error
+            if not raw.broken:
+                raw.rollback()
+            raise
+        return result
+
+    def _is_committed(self, xid: str, work: Work) -> bool:
+        """What became of a transaction, as the database knows it."""
+
+        def ask(connection: PostgresConnection) -> str | None:
+            return RawCursor(connection.raw).execute(_STATUS, [xid]).fetchall()[0][0]
+
+        while True:
+            try:
+                status = self._patiently(ask, work)
+            except InvalidParameterValue:
+                return False  # another server took over, which never heard of it
+            if status in ("committed", "aborted"):
+                return status == "committed"
+            if status is None or monotonic() > work.until or self.closing.wait(0.05):
+                raise StoreUnreachable(
+                    "The connection was lost in a commit, and the database does not say what"
+                    " became of it."
+                )
+
+
+def _begin(raw: Raw, *, alone: bool) -> RawCursor[tuple[Any, ...]]:
+    """Begin a transaction; its owner and its number will be read."""
+    RawCursor(raw).execute("BEGIN")
+    RawCursor(raw).execute(LOCK if alone else _SHARED, [STORE])
+    stands = RawCursor(raw)
+    stands.execute(_STANDS)
+    return stands
+
+
+def _nothing(seconds: float) -> None:
+    """Tell nobody."""
