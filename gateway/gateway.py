@@ -61,7 +61,7 @@ from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import store_trouble
+from gateway.runtime.store_health import known_counts, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
@@ -650,14 +650,15 @@ class Gateway:
 
     async def status(self) -> Status:
         """Figures for the operator."""
+        counts, missed = await known_counts(self._store)
         return Status(
             pid=os.getpid(),
             since=self._since,
             running=self._sessions.running,
             live=self._sessions.live,
             live_bytes=self._sessions.live_bytes,
-            counts=await self._store.counts(),
-            missed=await self._store.missed_counts(),
+            counts=counts,
+            missed=missed,
             platforms={
                 name: PlatformStatus(state=state, since=self._clock() - ago)
                 for name, (state, ago) in self.vitals.platforms.states().items()

@@ -191,7 +191,9 @@ def _backup(made: BackupFigures | None, zone: str) -> str:
     return f"Last backup: {told if made.at else 'none in the folder'}.\n"
 
 
-def _counts(counts: Counts) -> str:
+def _counts(counts: Counts | None) -> str:
+    if counts is None:
+        return "Threads and messages are counted again once the database answers."
     threads = number(sum(counts.threads.values()), "thread") + _listed(counts.threads)
     lines = [f"{threads}, {number(counts.open_requests, 'open request')}."]
     if counts.inbox:

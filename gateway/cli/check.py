@@ -14,7 +14,9 @@ from gateway.cli.group import say, trusted_config_option
 @click.command()
 @trusted_config_option
 @click.option(
-    "--offline", is_flag=True, help="Build the teams without calling models and platforms."
+    "--offline",
+    is_flag=True,
+    help="Build the teams without calling models, platforms and the store's database.",
 )
 @click.option(
     "--against-store",
@@ -26,11 +28,12 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
     """Check the config, the teams, the models and the chat platforms.
 
     Builds every team, calls each model once, asks each chat platform whether its tokens have the
-    permissions they need, and tries whether the store's folder and the log can be written to.
+    permissions they need and the store's database, if there is one, whether it can hold the store,
+    and tries whether the store's folder and the log can be written to.
 
     Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a rule is for a tool
     that no team has, a tool server's program is missing, a model does not answer, a platform lacks
-    something, or a place can't be written to.
+    something, the database can't hold the store, or a place can't be written to.
     """
     from gateway.app.check import affected_threads, check_config
     from gateway.app.findings import table

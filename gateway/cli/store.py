@@ -23,7 +23,8 @@ def backup(config: Path | None, path: Path) -> None:
     """Copy the store to PATH, whether Parley runs or not.
 
     The copy is one database file that only you can read; it replaces an
-    older file at PATH once it is complete and was checked.
+    older file at PATH once it is complete and was checked. A store in
+    PostgreSQL is not copied: the command says how PostgreSQL does it.
     """
     from gateway.app import operator
 
@@ -56,7 +57,8 @@ def check(ctx: click.Context, config: Path | None) -> None:
     """Check the whole store, whether Parley runs or not.
 
     Reads everything: the structure of the database, its references, and what always holds in a
-    store, such as that no event of a thread is missing. Changes nothing.
+    store, such as that no event of a thread is missing. Changes nothing. Of a store in PostgreSQL it
+    reads the rows; pg_amcheck checks the structure of such a database.
 
     Exit code 4: something is wrong.
     """

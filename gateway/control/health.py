@@ -26,6 +26,7 @@ from aiohttp import web
 
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import GatewayError
+from gateway.runtime.store_health import store_state
 
 if TYPE_CHECKING:
     from gateway.gateway import Gateway
@@ -155,7 +156,7 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
         return web.json_response({**body, "troubles": troubles} if troubles else body)
 
     async def readyz() -> web.Response:
-        store = await _store_state(gateway)
+        store = await store_state(gateway.store)
         ready = store == "ok" and gateway.vitals.platforms.ready
         adapters = {
             name: {"state": life, "last_frame_age_seconds": None if age is None else round(age, 1)}
@@ -169,11 +170,3 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
         return web.Response(body=page, headers={"Content-Type": METRICS_TYPE})
 
     return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
-
-
-async def _store_state(gateway: Gateway) -> str:
-    try:
-        await gateway.store.probe()
-    except GatewayError as error:
-        return type(error).__name__
-    return "ok"

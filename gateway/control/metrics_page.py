@@ -16,6 +16,7 @@ from typing_extensions import override
 from gateway.base.metrics import Metrics
 from gateway.outbox import PartResult
 from gateway.runtime.status import Status
+from gateway.store.records import Counts
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -101,7 +102,6 @@ def _counters(vitals: Metrics) -> Iterator[Metric]:
 
 
 def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
-    counts = status.counts
     yield _gauge("uptime_seconds", "Seconds since the process began.", vitals.uptime)
     yield _gauge("troubles", "Sentences of /healthz about trouble.", len(status.troubles))
     yield _gauge(
@@ -110,6 +110,16 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge("turns_running", "Turns that run now.", status.running)
     yield _gauge("teams_live", "Idle teams in memory.", status.live)
     yield _gauge("teams_live_bytes", "Size of their last snapshots.", status.live_bytes)
+    if status.counts is not None:
+        yield from _stored(status.counts)
+    frames = vitals.platforms.frames()
+    connected = {name: float(life == "connected") for name, (life, _) in frames.items()}
+    yield _gauge("adapter_connected", "1 while it is connected.", connected, "adapter")
+    ages = {name: age for name, (_, age) in frames.items() if age is not None}
+    yield _gauge("adapter_last_frame_age_seconds", "Seconds since its last frame.", ages, "adapter")
+
+
+def _stored(counts: Counts) -> Iterator[Metric]:
     yield _gauge("threads", "Threads by state.", counts.threads, "state")
     waiting = counts.inbox.get("queued", 0)
     yield _gauge("messages_waiting", "Messages that wait for a turn.", waiting)
@@ -123,11 +133,6 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     rated = {word: counts.feedback.get(word, 0) for word in ("good", "bad")}
     yield _gauge("feedback", "Rated answers.", rated, "verdict")
     yield _gauge("requests_open", "Open requests.", counts.open_requests)
-    frames = vitals.platforms.frames()
-    connected = {name: float(life == "connected") for name, (life, _) in frames.items()}
-    yield _gauge("adapter_connected", "1 while it is connected.", connected, "adapter")
-    ages = {name: age for name, (_, age) in frames.items() if age is not None}
-    yield _gauge("adapter_last_frame_age_seconds", "Seconds since its last frame.", ages, "adapter")
 
 
 def _backups(vitals: Metrics) -> Iterator[Metric]:

@@ -32,7 +32,8 @@ class Status:
     """Idle teams in memory."""
     live_bytes: int = 0
     """Size of their last snapshots."""
-    counts: Counts
+    counts: Counts | None
+    """Figures over all threads; None while the store's database does not answer."""
     missed: MissedCounts = field(default_factory=MissedCounts)
     platforms: Mapping[str, PlatformStatus] = field(default_factory=dict[str, "PlatformStatus"])
     ignored: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -404,6 +404,11 @@ def test_threads_are_completed_by_their_ids_with_their_titles(folder):
     assert completions("parley sessions show ") == [f"plain,{known}"]
     assert completions(f"parley chat --session {known[:5]}") == [f"plain,{known}"]
     assert completions("parley sessions export ", "fish") == [f"plain,{known}\ta trip"]
+    config = folder / "config.toml"
+    in_files = config.read_text()
+    config.write_text(in_files.replace("[store]", "[store]\nurl_env = 'ADDRESS'"))
+    assert completions("parley sessions show ") == []  # no server is asked
+    config.write_text(in_files)
     (folder / "store" / "parley.db").write_bytes(b"nothing" * 1000)
     assert completions("parley sessions show ") == []
 

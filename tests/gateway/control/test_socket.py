@@ -77,6 +77,7 @@ async def test_a_second_client_sees_and_does_what_the_first_can(tmp_path):
         assert (client.owner(), local.owner()) == (os.getpid(), None)
         status = await client.status()
         assert (status.pid, status.running) == (os.getpid(), 0)
+        assert status.counts is not None
         assert status.counts.threads == {"idle": 1}
         await client.delete_thread(thread.id)
         assert await local.threads() == []

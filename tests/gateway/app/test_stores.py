@@ -1,0 +1,69 @@
+"""The store that a config names, and commands that are for the other kind."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.app.assemble import store_of
+from gateway.app.load import load_config
+from gateway.app.stores import NEEDS_EXTRA
+from gateway.base.exit_codes import ExitCode
+from gateway.cli import main
+from gateway.errors import GatewayError
+from gateway.store.sqlite.store import SqliteStore
+
+URL = "postgresql://somebody:pass-word@db.example.com:6432/threads"
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A config with a database, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "config.toml"
+    path.write_text(f"[store]\nfolder = 'store'\nurl = '{URL}'\n")
+    return path
+
+
+def test_without_an_address_the_store_is_a_file(tmp_path):
+    (tmp_path / "config.toml").write_text("store.folder = 'store'")
+    store = store_of(load_config(tmp_path / "config.toml"))
+    assert isinstance(store, SqliteStore)
+    assert store.folder == tmp_path / "store"
+
+
+def test_a_database_needs_an_extra(config, monkeypatch):
+    loaded = load_config(config)
+    monkeypatch.setitem(sys.modules, "gateway.store.postgres.store", None)  # as without psycopg
+    with pytest.raises(GatewayError) as told:
+        store_of(loaded)
+    assert str(told.value) == NEEDS_EXTRA
+    assert "pip install 'parley-gateway[postgres]'" in NEEDS_EXTRA
+
+
+SERVER = "--host=db.example.com --port=6432 --username=USER --dbname=threads"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("backup /copies/one.dump", f"pg_dump --format=custom --file=/copies/one.dump {SERVER}"),
+        (
+            "restore /copies/one.dump",
+            f"pg_restore --clean --if-exists --single-transaction {SERVER} /copies/one.dump",
+        ),
+        (
+            "repair",
+            f"pg_restore --clean --if-exists --single-transaction {SERVER} parley.dump",
+        ),
+    ],
+)
+def test_a_command_for_files_says_what_does_it_with_a_database(config, command, line):
+    result = CliRunner().invoke(main, ["store", *command.split(), "--config", str(config)])
+    assert result.exit_code == ExitCode.USAGE
+    assert f"\n\n    {line}\n\n" in result.output
+    assert "PostgreSQL database threads at db.example.com:6432" in result.output
+    assert "pass-word" not in result.output
+    assert "somebody" not in result.output
+    assert not (config.parent / "store").exists()
