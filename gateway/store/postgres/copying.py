@@ -109,10 +109,12 @@ class PostgresTables:
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
         selected, types = zip(*(self._selected(table, column) for column in columns), strict=True)
-        behind = sql.SQL(f" WHERE {by[0]} > {{}}").format(after[0]) if after else sql.SQL("")
-        order = sql.SQL(f" ORDER BY {by[0]}" if by else "")
-        query = sql.SQL(f"SELECT {', '.join(selected)} FROM {table}") + behind + order
-        copied = sql.SQL("COPY ({}) TO STDOUT (FORMAT BINARY)").format(query)
+        query = f"SELECT {', '.join(selected)} FROM {table}"
+        if after:
+            query += f" WHERE {by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
+        if by:
+            query += f" ORDER BY {by[0]}"
+        copied = f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()
         with self._translated(table), self._raw.cursor().copy(copied) as found:
             found.set_types(types)
             yield from found.rows()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.errors import StoreCorrupt, StoreError, StoreUnwritable
-from gateway.store.sqlite.commit_count import read_note
 from gateway.store.lock import StoreLock
+from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.migrate import (
     APPLICATION_ID,
     BEGUN_COPY_ID,
