@@ -6,6 +6,7 @@ GatewayError
 ├── StoreError          the store can't be used; say so and end
 │   ├── StoreUnwritable
 │   │   └── StoreUnreachable  its database does not answer; the same again works once it does
+│   ├── StoreTaken      another process has it now; stop
 │   ├── StoreUnreadable
 │   ├── StoreTooNew
 │   ├── StoreTooOld
@@ -54,14 +55,7 @@ class StoreUnwritable(StoreError):
 
 
 class StoreUnreachable(StoreUnwritable):
-    """The store's database does not answer: nothing is read or written."""
-
-    def __init__(self, place: str, why: str = "") -> None:
-        told = f" ({why})" if why else ""
-        super().__init__(
-            f"The database {place} can't be reached{told}, so nothing was read or stored. Look "
-            "whether it runs, and at `url` in [store]."
-        )
+    """The store's database does not answer, or not in time."""
 
 
 class StoreUnreadable(StoreError):
@@ -82,10 +76,6 @@ class StoreCorrupt(StoreError):
 
 class BackupCorrupt(StoreCorrupt):
     """The backup's file is damaged, or is none; nothing was changed."""
-
-
-class StoreUnreachable(StoreError):
-    """The store's database does not answer, or not in time."""
 
 
 class StoreTaken(StoreError):

@@ -61,13 +61,13 @@ from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import known_counts, store_trouble
+from gateway.runtime.store_health import known_counts, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.protocols import SessionStore, SupportsBackup
+from gateway.store.protocols import SessionStore, SupportsBackup, SupportsPool
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
 
@@ -650,7 +650,8 @@ class Gateway:
 
     async def status(self) -> Status:
         """Figures for the operator."""
-        counts, missed = await known_counts(self._store)
+        state = await store_state(self._store)
+        counts, missed = await known_counts(self._store, state)
         return Status(
             pid=os.getpid(),
             since=self._since,
@@ -667,13 +668,17 @@ class Gateway:
             substitutions=self.vitals.answers_of_others,
             remarks=self.vitals.remarks,
             backup=self.vitals.backup,
-            troubles=await self.troubles(),
+            pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
+            troubles=self._troubles(state),
         )
 
     async def troubles(self) -> tuple[str, ...]:
         """Sentences about trouble, without ids and texts."""
+        return self._troubles(await store_state(self._store))
+
+    def _troubles(self, store: str) -> tuple[str, ...]:
         found = (
-            await store_trouble(self._store),
+            store_trouble(store),
             self._trust.doubt,
             self._life.retention.trouble,
             self.vitals.backup.trouble if self.vitals.backup else "",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import collection_progress, folders_in_memory, time_limits
+from tests import collection_progress, databases, folders_in_memory, time_limits
 
 if TYPE_CHECKING:
     from tests.fakes.openai_server import FakeOpenAI
@@ -173,6 +173,7 @@ def is_local(host: str) -> bool:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("run_timeout", "seconds after which the whole run is ended", default="")
+    databases.add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -181,3 +182,4 @@ def pytest_configure(config: pytest.Config) -> None:
     folders_in_memory.use_where_possible()
     time_limits.register(config)
     collection_progress.register(config)
+    databases.register(config)

@@ -41,7 +41,7 @@ from gateway.control.operations import Process
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import LOCAL_OPERATOR
-from gateway.errors import GatewayError, StoreInUse
+from gateway.errors import GatewayClosed, GatewayError, StoreInUse
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
 from gateway.missed import MissedRules
@@ -264,8 +264,11 @@ async def any_gateway(loaded: LoadedConfig, store: SessionStore) -> AsyncGenerat
     async with AsyncExitStack() as stack:
         try:
             client: Client = await stack.enter_async_context(own_gateway(loaded, store))
-        except StoreInUse:
-            client = await SocketClient.connect(store.folder)
+        except StoreInUse as error:
+            try:
+                client = await SocketClient.connect(store.folder)
+            except GatewayClosed as closed:  # its owner is on another machine, or is ending
+                raise error from closed
         yield client
 
 

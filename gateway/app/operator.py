@@ -18,7 +18,7 @@ from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.runtime.status import PlatformStatus
 from gateway.store.protocols import SessionReader
-from gateway.store.records import Counts, PairedPerson
+from gateway.store.records import Counts, PairedPerson, PoolFigures
 from gateway.store.sqlite.store import SqliteStore
 
 
@@ -159,7 +159,9 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     """
     owner = await owner_of(store)
     if owner is None:
-        return False, f"Parley is not running.\n{_counts(await store.counts())}"
+        counts = _counts(await store.counts())
+        here = "" if isinstance(store, SqliteStore) else " on this machine"
+        return False, f"Parley is not running{here}.\n{_database(store, None)}{counts}"
     status = await owner.status()
     since = local_time(status.since, zone)
     ignored = f"\nIgnored events{_listed(status.ignored)}." if status.ignored else ""
@@ -170,7 +172,8 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{number(status.running, 'turn')} running.\n"
-        f"{_platforms(status.platforms, zone)}{troubles}{_backup(status.backup, zone)}"
+        f"{_platforms(status.platforms, zone)}{troubles}{_database(store, status.pool)}"
+        f"{_backup(status.backup, zone)}"
         f"{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )
 
@@ -181,6 +184,14 @@ def _platforms(platforms: Mapping[str, PlatformStatus], zone: str) -> str:
         f"{name}: {each.state} since {local_time(each.since, zone):%Y-%m-%d %H:%M:%S}.\n"
         for name, each in sorted(platforms.items())
     )
+
+
+def _database(store: AnyStore, pool: PoolFigures | None) -> str:
+    """A line about the store's database, if it has one."""
+    if isinstance(store, SqliteStore):
+        return ""
+    used = f", {pool.used} of {pool.most} connections in use" if pool else ""
+    return f"Database: {store.place}{used}.\n"
 
 
 def _backup(made: BackupFigures | None, zone: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import join
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gateway.base.database_url import PORT, DatabasePlace
 from gateway.base.exit_codes import ExitCode
@@ -14,7 +14,11 @@ from gateway.errors import GatewayError
 from gateway.store.postgres.database import Database
 from gateway.store.sqlite.store import SqliteStore
 
-AnyStore: TypeAlias = SqliteStore
+if TYPE_CHECKING:
+    from gateway.store.postgres.store import PostgresStore  # an extra
+
+AnyStore: TypeAlias = "SqliteStore | PostgresStore"
+
 NEEDS_EXTRA = (
     "A store in PostgreSQL needs what the extra `postgres` brings: pip install "
     "'parley-gateway[postgres]'"
@@ -47,7 +51,7 @@ def database_of(config: Config) -> Database | None:
 
 def place_of(store: AnyStore) -> str:
     """Where the store is, for people."""
-    return str(store.path if isinstance(store, SqliteStore) else store.database.place)
+    return str(store.path if isinstance(store, SqliteStore) else store.place)
 
 
 def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteStore:
@@ -57,11 +61,13 @@ def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteS
     """
     if isinstance(store, SqliteStore):
         return store
-    place = store.database.place
+    place, copy = store.place, str(path or "parley.dump")
+    lines = [_dump(place, copy)] if command == "backup" else _restore(place, copy)
+    listed = "".join(f"    {line}\n" for line in lines)
     raise StoreInDatabase(
         f"`parley store {command}` is for a store in files, and this one is the PostgreSQL "
-        f"database {place}. {_INSTEAD[command]}\n\n    {_line(command, place, path)}\n\n"
-        "USER is the role of `url` in [store]; the command asks for its password."
+        f"database {place}. {_INSTEAD[command]}\n\n{listed}\n"
+        "USER is the role of `url` in [store]; its password is asked for."
     )
 
 
@@ -72,12 +78,25 @@ _INSTEAD = {
 }
 
 
-def _line(command: str, place: DatabasePlace, path: Path | None) -> str:
-    copy = str(path or "parley.dump")
+RESTORED = "INSERT INTO marks (platform, name, value) VALUES ('gateway', 'restored', '0')"
+"""Lets the next start know that the database is an earlier one."""
+
+
+def _dump(place: DatabasePlace, copy: str) -> str:
+    return join(["pg_dump", "--format=custom", f"--file={copy}", *_server(place)])
+
+
+def _restore(place: DatabasePlace, copy: str) -> list[str]:
+    options = ["--clean", "--if-exists", "--single-transaction"]
+    return [
+        join(["pg_restore", *options, *_server(place), copy]),
+        f'{join(["psql", *_server(place)])} --command="{RESTORED}"',
+    ]
+
+
+def _server(place: DatabasePlace) -> list[str]:
+    """The options by which PostgreSQL's programs find the database."""
     host, port = place.host.partition(",")[0], place.port.partition(",")[0]
     server = [f"--host={host}"] if host else []
     server += [f"--port={port}"] if port != PORT else []
-    server += ["--username=USER", f"--dbname={place.name}"]
-    if command == "backup":
-        return join(["pg_dump", "--format=custom", f"--file={copy}", *server])
-    return join(["pg_restore", "--clean", "--if-exists", "--single-transaction", *server, copy])
+    return [*server, "--username=USER", f"--dbname={place.name}"]

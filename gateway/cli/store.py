@@ -57,8 +57,8 @@ def check(ctx: click.Context, config: Path | None) -> None:
     """Check the whole store, whether Parley runs or not.
 
     Reads everything: the structure of the database, its references, and what always holds in a
-    store, such as that no event of a thread is missing. Changes nothing. Of a store in PostgreSQL it
-    reads the rows; pg_amcheck checks the structure of such a database.
+    store, such as that no event of a thread is missing. Changes nothing. Of a store in PostgreSQL,
+    pg_amcheck checks the structure.
 
     Exit code 4: something is wrong.
     """

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gateway.base.connections import Life
 from gateway.base.metrics import BackupFigures
 from gateway.missed import MissedCounts
-from gateway.store.records import Counts
+from gateway.store.records import Counts, PoolFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Status:
     live_bytes: int = 0
     """Size of their last snapshots."""
     counts: Counts | None
-    """Figures over all threads; None while the store's database does not answer."""
+    """Figures over all threads; None while the store does not answer."""
     missed: MissedCounts = field(default_factory=MissedCounts)
     platforms: Mapping[str, PlatformStatus] = field(default_factory=dict[str, "PlatformStatus"])
     ignored: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -44,5 +44,7 @@ class Status:
     """Refusals of platforms and models, with their age in seconds."""
     backup: BackupFigures | None = None
     """The scheduled backups, if there are any."""
+    pool: PoolFigures | None = None
+    """Connections to the store's database, if it has one."""
     troubles: Sequence[str] = ()
     """Sentences about what does not work as it should."""

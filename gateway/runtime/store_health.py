@@ -4,50 +4,44 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.errors import GatewayError, StoreFull, StoreUnreachable
+from gateway.errors import GatewayError, StoreUnreachable
 from gateway.missed import MissedCounts
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
 
-PATIENCE = 2.0
-"""Seconds for the store to answer."""
+PATIENCE = 4.0
+"""Seconds for the store to take a write: more than a database is waited for."""
 
-
-async def store_trouble(store: SessionStore) -> str:
-    """A sentence about a store that takes no writes, or ""."""
-    try:
-        await _probe(store)
-    except StoreFull:
-        return "The disk is full. Nothing is accepted until there is space again."
-    except StoreUnreachable:
-        return "The store's database can't be reached. Nothing is accepted until it answers."
-    except GatewayError as error:
-        return f"The store takes no writes ({type(error).__name__}). Nothing is accepted."
-    except TimeoutError:
-        return f"The store has taken no write for {PATIENCE:.0f} seconds."
-    return ""
+OK, SILENT = "ok", "silent"
+_UNANSWERED = (StoreUnreachable.__name__, SILENT)
+_TROUBLES = {
+    OK: "",
+    SILENT: f"The store has taken no write for {PATIENCE:.0f} seconds.",
+    "StoreFull": "The disk is full. Nothing is accepted until there is space again.",
+    "StoreUnreachable": "The store's database can't be reached. Nothing is accepted until it can.",
+}
 
 
 async def store_state(store: SessionStore) -> str:
     """A word for programs: "ok", "silent", or the kind of error of a write."""
     try:
-        await _probe(store)
+        async with asyncio.timeout(PATIENCE):
+            await store.probe()
     except GatewayError as error:
         return type(error).__name__
     except TimeoutError:
-        return "silent"
-    return "ok"
+        return SILENT
+    return OK
 
 
-async def _probe(store: SessionStore) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await store.probe()
+def store_trouble(state: str) -> str:
+    """A sentence about a store in this state, or ""."""
+    other = f"The store takes no writes ({state}). Nothing is accepted."
+    return _TROUBLES.get(state, other)
 
 
-async def known_counts(store: SessionStore) -> tuple[Counts | None, MissedCounts]:
-    """Figures over all threads; none while the store's database does not answer."""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            return await store.counts(), await store.missed_counts()
-    except (StoreUnreachable, TimeoutError):
+async def known_counts(store: SessionStore, state: str) -> tuple[Counts | None, MissedCounts]:
+    """Figures over all threads; none while the store does not answer."""
+    if state in _UNANSWERED:
         return None, MissedCounts()
+    return await store.counts(), await store.missed_counts()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
@@ -23,7 +23,6 @@ from gateway.conversation import (
 from gateway.events import SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
-from gateway.store.connection import Unit
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.records import (
     AuditRow,
@@ -35,6 +34,7 @@ from gateway.store.records import (
     OldState,
     OpenMessage,
     PairedPerson,
+    PoolFigures,
     Request,
     StoreLoss,
     Thread,
@@ -63,8 +63,6 @@ from gateway.store.turn_records import (
     TurnDelay,
     TurnUpdate,
 )
-
-T = TypeVar("T")
 
 
 class SessionReader(Protocol):
@@ -457,14 +455,6 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
 
-class ConfiguredStore(SessionStore, TokenRows, Protocol):
-    """The store that a config names, for all commands."""
-
-    async def read(self, unit: Unit[T]) -> T:
-        """Run a unit that only reads. Raises StoreError."""
-        ...
-
-
 @runtime_checkable
 class SupportsBackup(Protocol):
     """A store that can be copied to a file."""
@@ -474,4 +464,13 @@ class SupportsBackup(Protocol):
 
         Raises StoreUnwritable or StoreFull.
         """
+        ...
+
+
+@runtime_checkable
+class SupportsPool(Protocol):
+    """A store with connections to a database."""
+
+    def pool(self) -> PoolFigures:
+        """The connections of its owner."""
         ...

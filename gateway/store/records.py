@@ -368,6 +368,15 @@ class PairedPerson:
 
 
 @value
+class PoolFigures:
+    """Connections of this process to a database."""
+
+    used: int
+    """Those in which a unit runs now."""
+    most: int
+
+
+@value
 class Counts:
     """Figures for `parley status`."""
 

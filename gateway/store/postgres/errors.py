@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg import errors
-from psycopg.conninfo import conninfo_to_dict
 
+from gateway.base.database_url import database_place
 from gateway.errors import GatewayError, StoreError, StoreFull, StoreUnreachable, StoreUnwritable
 
 AGAIN = (
@@ -21,6 +23,9 @@ AGAIN = (
 A row that another transaction has added or removed meanwhile is found when it is.
 """
 
+LOOK = "Look at the server, and at `url` in [store]."
+_NAME = re.compile(r'"[^"]*"')
+
 
 def is_gone(error: BaseException) -> bool:
     """True if the connection is lost, or the server takes none now."""
@@ -31,9 +36,7 @@ def is_gone(error: BaseException) -> bool:
 
 def place_of(url: str) -> str:
     """The database that a URL names, without a password or a person."""
-    found = conninfo_to_dict(url)
-    host = found.get("host") or found.get("hostaddr") or "this machine"
-    return f"{found.get('dbname') or 'postgres'} at {host}:{found.get('port') or 5432}"
+    return str(database_place(url))
 
 
 def translate(error: BaseException, url: str) -> BaseException:
@@ -54,11 +57,20 @@ def _translate(error: BaseException, database: str) -> BaseException:
             return StoreUnwritable(f"{database} can't be written: {_said(error)}.")
         case psycopg.Error() if is_gone(error) or isinstance(error, AGAIN):
             what = "is too busy" if isinstance(error, AGAIN) else "can't be reached"
-            return StoreUnreachable(f"{database} {what}: {_said(error)}.")
+            return StoreUnreachable(f"{database} {what}: {refusal(error)}. {LOOK}")
         case psycopg.Error():
             return StoreError(f"{database} refused a statement: {_said(error)}.")
         case _:
             return error
+
+
+def refusal(error: BaseException) -> str:
+    """The reason of a lost or failed connection, without the names in it.
+
+    They are those of people and addresses.
+    """
+    said = _said(error).rpartition("failed: ")[2].removeprefix("FATAL:").strip()
+    return _NAME.sub("...", said)
 
 
 def _said(error: BaseException) -> str:

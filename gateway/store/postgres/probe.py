@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 from psycopg import AsyncConnection, Error
 
 from gateway.errors import StoreUnreachable
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.errors import LOOK, translate
 from gateway.values import value
 
 _FACTS = """
@@ -35,7 +35,6 @@ _OWNED = """
     SELECT pg_has_role(relowner, 'USAGE') FROM pg_class
     WHERE oid = to_regclass('threads') AND relkind = 'r'
 """
-_NAME = re.compile(r'"[^"]*"')
 _BACKEND = "SELECT pg_backend_pid()"
 
 
@@ -65,15 +64,15 @@ class DatabaseFacts:
 
 
 async def probe(database: Database, seconds: float) -> DatabaseFacts:
-    """Ask the database within so many seconds. Raises StoreUnreachable."""
+    """Ask the database within so many seconds. Raises StoreError."""
     try:
         async with asyncio.timeout(seconds):
             return await _probe(database)
     except TimeoutError as error:
-        why = f"no answer within {seconds:.0f} seconds"
-        raise StoreUnreachable(str(database.place), why) from error
-    except (Error, OSError) as error:
-        raise StoreUnreachable(str(database.place), refusal(error)) from error
+        why = f"can't be reached: no answer within {seconds:.0f} seconds"
+        raise StoreUnreachable(f"The database {database.place} {why}. {LOOK}") from error
+    except Error as error:
+        raise translate(error, database.url) from error
 
 
 async def _probe(database: Database) -> DatabaseFacts:
@@ -105,9 +104,3 @@ async def _backend(connection: AsyncConnection) -> int:
     row = await (await connection.execute(_BACKEND)).fetchone()
     assert row is not None
     return row[0]
-
-
-def refusal(error: BaseException) -> str:
-    """The reason of a failed connection in the server's words, without the names in them."""
-    first = str(error).strip().partition("\n")[0]
-    return _NAME.sub("...", first.rpartition("failed: ")[2].removeprefix("FATAL:").strip())

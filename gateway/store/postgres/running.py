@@ -40,6 +40,12 @@ class Running:
         self._works: dict[asyncio.Future[Any], Work] = {}
         self._watch = self._loop.call_later(LOOK, self._interrupt_silent)
 
+    @property
+    def busy(self) -> int:
+        """Number of connections in which a unit runs."""
+        figures = self.pool.get_stats()
+        return figures["pool_size"] - figures["pool_available"]
+
     def write(
         self,
         unit: Callable[[PostgresConnection], T],

@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TypeVar
 
+from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreUnwritable
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.lock import StoreLock
@@ -27,6 +28,8 @@ from gateway.store.postgres.group import Group
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import Running, running
+from gateway.store.records import PoolFigures
+from gateway.store.units.losses import note_restore
 from gateway.store.units.threads import thread_ids
 
 T = TypeVar("T")
@@ -49,6 +52,11 @@ class PostgresReader(ReadOperations):
         super().__init__(clock)
         self._database = database
         self._folder = folder.absolute()
+
+    @property
+    def place(self) -> DatabasePlace:
+        """Server and name of the database."""
+        return self._database.place
 
     @property
     def folder(self) -> Path:
@@ -89,6 +97,11 @@ class PostgresStore(PostgresReader, WriteOperations):
         """Number of transactions that this owner has committed."""
         return self._running.transactions.commits if self._running else 0
 
+    def pool(self) -> PoolFigures:
+        """The connections of this owner."""
+        used = self._running.busy if self._running else 0
+        return PoolFigures(used=used, most=self._database.pool_size)
+
     @property
     def unreachable_since(self) -> float | None:
         """When the database stopped to answer, by the monotonic clock."""
@@ -106,6 +119,8 @@ class PostgresStore(PostgresReader, WriteOperations):
                 self._running.transactions.observe = self._observe
             self._group = Group(self._running)
             try:
+                now = self.clock()
+                await self.write(lambda connection: note_restore(connection, now), alone=True)
                 await self._sweep()
                 yield
             finally:

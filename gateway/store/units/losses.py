@@ -39,6 +39,13 @@ def take_restored(connection: Connection) -> int | None:
     return None if kept is None else int(kept)
 
 
+def note_restore(connection: Connection, now: float) -> None:
+    """Note the loss of what came after a copy that took a database's place, if one did."""
+    if take_restored(connection) is not None:
+        last = scalar(connection, "SELECT MAX(updated_at) FROM threads")
+        add_loss(connection, now, "restored", since=last or now, commits=0)
+
+
 def losses(connection: Connection) -> list[StoreLoss]:
     """All losses, the oldest first."""
     return [_loss(row) for row in connection.fetch("SELECT * FROM losses ORDER BY id")]

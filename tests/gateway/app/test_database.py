@@ -73,10 +73,13 @@ async def test_without_an_address_or_the_network_nothing_is_asked():
     [
         (
             {"netloc": "parley:pass-word@127.0.0.1:1"},
-            "parley at 127.0.0.1:1 can't be reached (Conn",
+            "parley at 127.0.0.1:1 can't be reached: Conn",
         ),
-        ({"path": "/nothing"}, "can't be reached (database ... does not exist)"),
-        ({"user": "nobody:pass-word"}, "(password authentication failed for user ...)"),
+        ({"path": "/nothing"}, "can't be reached: database ... does not exist."),
+        (
+            {"user": "nobody:pass-word"},
+            "can't be reached: password authentication failed for user ....",
+        ),
     ],
     ids=["nobody listens", "no such database", "refused"],
 )

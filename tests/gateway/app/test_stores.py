@@ -43,26 +43,22 @@ def test_a_database_needs_an_extra(config, monkeypatch):
 
 
 SERVER = "--host=db.example.com --port=6432 --username=USER --dbname=threads"
+RESTORE = "pg_restore --clean --if-exists --single-transaction"
+MARK = f'psql {SERVER} --command="INSERT INTO marks '
 
 
 @pytest.mark.parametrize(
-    ("command", "line"),
+    ("command", "line", "then"),
     [
-        ("backup /copies/one.dump", f"pg_dump --format=custom --file=/copies/one.dump {SERVER}"),
-        (
-            "restore /copies/one.dump",
-            f"pg_restore --clean --if-exists --single-transaction {SERVER} /copies/one.dump",
-        ),
-        (
-            "repair",
-            f"pg_restore --clean --if-exists --single-transaction {SERVER} parley.dump",
-        ),
+        ("backup /one.dump", f"pg_dump --format=custom --file=/one.dump {SERVER}", "\nUSER is"),
+        ("restore /one.dump", f"{RESTORE} {SERVER} /one.dump", f"    {MARK}"),
+        ("repair", f"{RESTORE} {SERVER} parley.dump", f"    {MARK}"),
     ],
 )
-def test_a_command_for_files_says_what_does_it_with_a_database(config, command, line):
+def test_a_command_for_files_says_what_does_it_with_a_database(config, command, line, then):
     result = CliRunner().invoke(main, ["store", *command.split(), "--config", str(config)])
     assert result.exit_code == ExitCode.USAGE
-    assert f"\n\n    {line}\n\n" in result.output
+    assert f"\n\n    {line}\n{then}" in result.output
     assert "PostgreSQL database threads at db.example.com:6432" in result.output
     assert "pass-word" not in result.output
     assert "somebody" not in result.output

@@ -28,5 +28,5 @@ async def test_a_server_that_never_answers_is_left_after_a_time():
         database = Database(url=f"postgresql://parley:pass-word@127.0.0.1:{port}/parley")
         told = await refusal(database)
         await left.wait()
-    assert f"parley at 127.0.0.1:{port} can't be reached (no answer within" in told
+    assert f"parley at 127.0.0.1:{port} can't be reached: no answer within" in told
     assert "pass-word" not in told + repr(database)
