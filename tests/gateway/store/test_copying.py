@@ -47,12 +47,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Where a copy is made."""
     if request.param == "files":
         return tmp_path / "copy"
-    return Database(url=request.getfixturevalue("new_database")("copy"))
+    return Database(url=request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture
-def database(new_database) -> Database:
-    return Database(url=new_database("copy"))
+def database(postgres_url: str) -> Database:
+    return Database(url=postgres_url)
 
 
 @asynccontextmanager
