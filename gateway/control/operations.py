@@ -20,7 +20,7 @@ from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.store.records import Counts, PairedPerson
+from gateway.store.records import Counts, PairedPerson, PoolFigures
 from gateway.values import value
 
 M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, Any]])
@@ -160,7 +160,8 @@ STATUS = JsonCodec(
     dump=asdict,
     load=lambda status: replace(
         Status(**status),
-        counts=Counts(**status["counts"]),
+        counts=status["counts"] and Counts(**status["counts"]),
+        pool=status["pool"] and PoolFigures(**status["pool"]),
         missed=MissedCounts(**status["missed"]),
         platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
         backup=status["backup"] and BackupFigures(**status["backup"]),

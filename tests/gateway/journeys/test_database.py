@@ -1,0 +1,157 @@
+"""The operator with a store in PostgreSQL: its commands, an outage, and a copy that is put back."""
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import psycopg
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.access.authority import Access
+from gateway.app.operator import owner_status
+from gateway.base.exit_codes import ExitCode
+from gateway.cli import main
+from gateway.control.health import serve_health
+from gateway.control.socket_server import serve_control
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.gateway import Gateway
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
+from teams.base import Team
+from tests.fakes.postgres_server import PostgresServer, programs
+from tests.gateway.scripted import ALLOW, Door, ScriptedTeams, calls, ends, solo, until
+
+KEY = ConversationKey(platform="chat", channel="C", root="1")
+SAID = InboundMessage(key=KEY, author=Author(id="chat:ann"), text="hello there", dedupe=("1",))
+
+
+def store_at(url: str, folder: Path) -> PostgresStore:
+    return PostgresStore(Database(url=url), folder)
+
+
+def gateway_on(store: PostgresStore, teams: ScriptedTeams | None = None) -> Gateway:
+    teams = teams or ScriptedTeams(lambda: solo("yes"))
+    return Gateway(store, teams, access=Access(["chat:ann"]))
+
+
+async def talk(store: PostgresStore) -> str:
+    async with gateway_on(store) as gateway:
+        receipt = await gateway.accept(SAID)
+        await until(gateway, receipt.thread, ends)
+        return receipt.thread
+
+
+@pytest.fixture
+def parley(tmp_path, monkeypatch, postgres_url):
+    """Runs a command in a folder whose config names a new database."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PARLEY_CONFIG", "config.toml")
+    monkeypatch.setenv("ADDRESS", postgres_url)
+    Path("config.toml").write_text("[store]\nfolder = 'store'\nurl_env = 'ADDRESS'\n")
+    secret = urlsplit(postgres_url).password or ""
+
+    def run(*command: str) -> Result:
+        result = CliRunner().invoke(main, command)
+        assert secret not in result.output
+        return result
+
+    return run
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_url):
+    thread = asyncio.run(talk(store_at(postgres_url, Path("store"))))
+    place = urlsplit(postgres_url)
+    database = f"{place.path[1:]} at 127.0.0.1:{place.port}"
+    status = parley("status").output
+    assert f"Parley is not running on this machine.\nDatabase: {database}.\n1 thread" in status
+    assert thread in parley("sessions", "list", "--search", "hello").output
+    sound = parley("store", "check")
+    assert (sound.exit_code, sound.output.split(" is ")[0]) == (0, database)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM events WHERE seq = 2")
+    damaged = parley("store", "check")
+    assert damaged.exit_code == ExitCode.DAMAGED
+    assert f"{database} is damaged:\n- thread {thread}: its events have a gap" in damaged.output
+    assert "pg_amcheck" in damaged.output
+    assert parley("sessions", "delete", "--yes", thread).exit_code == 0
+    assert parley("sessions", "list").output == "There are no threads.\n"
+
+
+def lines_of(result: Result) -> list[str]:
+    """The commands that an answer names, as the role of the tests."""
+    shown = [line for line in result.output.splitlines() if line.startswith("    ")]
+    return [line.strip().replace("USER", "parley") for line in shown]
+
+
+def shell(lines: list[str], url: str) -> None:
+    """Run commands as somebody who has PostgreSQL's programs and the password."""
+    password = urlsplit(url).password or ""
+    found = {"PATH": f"{programs()}:/usr/bin:/bin", "PGPASSWORD": password, "LC_ALL": "C"}
+    for line in lines:
+        done = subprocess.run(["sh", "-c", line], env=found, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.usefixtures("fresh_imports")
+async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, postgres_url):
+    door, store = Door(), store_at(postgres_url, Path("store"))
+
+    async def slow() -> str:
+        await door.pass_through()
+        return "done"
+
+    def team() -> Team:
+        return solo(calls("slow"), "yes", tools=[slow], messages=4)
+
+    teams = ScriptedTeams(team, rules={"slow": ALLOW})
+    async with gateway_on(store, teams) as gateway:
+        thread = (await gateway.accept(SAID)).thread
+        await door.reached.wait()
+        copied = await asyncio.to_thread(parley, "store", "backup", "one.dump")
+        await asyncio.to_thread(shell, lines_of(copied), postgres_url)
+        door.open()
+        await until(gateway, thread, ends)
+    put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
+    await asyncio.to_thread(shell, lines_of(put_back), postgres_url)
+    assert (await store.thread(thread)).state == "working"
+    async with gateway_on(store, ScriptedTeams(team)):
+        assert (await store.thread(thread)).state == "parked"
+        [loss] = await store.losses()
+    assert loss.cause == "restored"
+
+
+async def test_while_the_database_is_away_everything_says_so_and_then_goes_on(tmp_path):
+    with PostgresServer() as server:
+        store = store_at(server.url, tmp_path)
+        async with (
+            gateway_on(store) as gateway,
+            serve_control(gateway),
+            serve_health(gateway, "127.0.0.1", 0) as port,
+            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
+        ):
+
+            async def get(path: str) -> tuple[int, str]:
+                async with session.get(path) as response:
+                    return response.status, await response.text()
+
+            assert (await get("/readyz"))[0] == 200
+            await asyncio.to_thread(server.stop)
+            ready, health, metrics, (_, status) = await asyncio.gather(
+                get("/readyz"), get("/healthz"), get("/metrics"), owner_status(store)
+            )
+            trouble = "The store's database can't be reached. Nothing is accepted until it can."
+            assert (ready[0], json.loads(ready[1])["store"]) == (503, "StoreUnreachable")
+            assert (health[0], json.loads(health[1])["troubles"]) == (200, [trouble])
+            assert "\nparley_troubles 1.0\n" in metrics[1]
+            assert "parley_threads" not in metrics[1]
+            assert f"Degraded: {trouble}\nDatabase: parley at 127.0.0.1:{server.port}, " in status
+            assert "\nThreads and messages are counted again once the database answers." in status
+            await asyncio.to_thread(server.start)
+            receipt = await gateway.accept(SAID)
+            await until(gateway, receipt.thread, ends)
+            assert (await get("/readyz"))[0] == 200
