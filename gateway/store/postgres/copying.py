@@ -36,6 +36,8 @@ _COLUMNS = """
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
      AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY c.relname, a.attnum
 """
+_SEQUENCES = {("audit", "id"): "audit_positions"}
+"""Sequences that are not their column's own."""
 _KEYS = """
     SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint
     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
@@ -88,6 +90,7 @@ class PostgresTables:
         found: dict[str, dict[str, _Column]] = {}
         for table, column, kind, sequence in self._raw.execute(_COLUMNS).fetchall():
             if table not in OWN_TABLES:
+                sequence = _SEQUENCES.get((table, column), sequence)
                 found.setdefault(table, {})[column] = _Column(kind, sequence)
         return found
 
@@ -111,9 +114,9 @@ class PostgresTables:
         selected, types = zip(*(self._selected(table, column) for column in columns), strict=True)
         query = f"SELECT {', '.join(selected)} FROM {table}"
         if after:
-            query += f" WHERE {by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
+            query += f" WHERE {table}.{by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
         if by:
-            query += f" ORDER BY {by[0]}"
+            query += f" ORDER BY {table}.{by[0]}"  # not by the text of the place
         copied = f"COPY ({query}) TO STDOUT (FORMAT BINARY)".encode()
         with self._translated(table), self._raw.cursor().copy(copied) as found:
             found.set_types(types)
