@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from threading import Event
-from typing import Any
+from typing import Any, TypeAlias
 
 from gateway.errors import GatewayError, StoreError
 from gateway.store.records import StoreFault
@@ -27,7 +27,6 @@ from gateway.store.tables import (
     NewTables,
     StoredRow,
     Tables,
-    count,
 )
 from gateway.store.units.audit import note
 from gateway.store.units.invariants import broken_laws
@@ -40,6 +39,10 @@ MOST_BYTES = 16 * 2**20
 _NUL, _VISIBLE_NUL = "\0", "\u2400"
 _SUMS = 2**128
 _LATEST = "SELECT COALESCE(MAX(id), 0) FROM audit"
+
+
+CopyFiles: TypeAlias = Callable[[Callable[[int, int], None]], int]
+"""Copies work folders, and calls with their numbers, done and all; how many files it left out."""
 
 
 @value
@@ -62,6 +65,8 @@ class CopyReport:
     """Texts in which the character NUL was replaced."""
     faults: tuple[StoreFault, ...]
     """Faults that the source has, too."""
+    left_out: int
+    """Files of work folders that the copy does not have."""
 
 
 @dataclass(slots=True)
@@ -89,7 +94,7 @@ class _Progress:
 class Copy:
     """A copy of `source` to `target`, which goes on where an earlier one was ended.
 
-    `tell` is called after each step.
+    `tell` is called after each step. `files` copies the work folders.
     """
 
     def __init__(
@@ -98,11 +103,13 @@ class Copy:
         target: NewTables,
         *,
         tell: Callable[[Step], None],
+        files: CopyFiles = lambda step: 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._source = source
         self._target = target
         self._tell = tell
+        self._files = files
         self._clock = clock
         self._ended = Event()
 
@@ -122,6 +129,7 @@ class Copy:
         copied = {table: self._copy(table, names) for table, names in columns.items()}
         for table, names in columns.items():
             self._compare(table, names, copied[table])
+        left_out = self._files(self._step_of_files)
         with self._target.completion(self._source.last_numbers()):
             faults = self._faults()
             copied_from = {"object": self._source.name, "outcome": "source"}
@@ -130,6 +138,7 @@ class Copy:
             rows={table: progress.rows for table, progress in copied.items()},
             replaced=sum(progress.replaced for progress in copied.values()),
             faults=tuple(faults),
+            left_out=left_out,
         )
 
     def _begin(self) -> None:
@@ -154,13 +163,13 @@ class Copy:
 
     def _require_empty(self) -> None:
         for table in self._target.columns():
-            if self._target.connection.fetch(f"SELECT 1 FROM {table} LIMIT 1"):
+            if self._target.count(table):
                 raise StoreError(f"There is a store in {self._target.name} already.")
 
     def _copy(self, table: str, columns: Sequence[str]) -> _Progress:
         note, key = self._target.notes().get(table), self._source.key(table)
         progress = _Progress(**json.loads(note)) if note else _Progress()
-        total = count(self._source, table)
+        total = self._source.count(table)
         self._tell(Step(table=table, done=progress.rows, total=total))
         with closing(
             self._source.read(table, (*key, *columns), by=key, after=progress.after)
@@ -205,6 +214,10 @@ class Copy:
             raise _differs(table, self._target, f"{found.rows:,} of {copied.rows:,} rows")
         if found.checksum != copied.checksum:
             raise _differs(table, self._target, "other values")
+
+    def _step_of_files(self, done: int, total: int) -> None:
+        self._tell(Step(table="work folders", done=done, total=total))
+        self._stop_if_ended()
 
     def _faults(self) -> Sequence[StoreFault]:
         """Faults of both stores. Raises StoreError where only the copy has one."""

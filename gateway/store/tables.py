@@ -57,6 +57,10 @@ class Tables(Protocol):
         """
         ...
 
+    def count(self, table: str) -> int:
+        """The number of rows that `read` gives."""
+        ...
+
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
         ...
@@ -90,9 +94,3 @@ class NewTables(Tables, Protocol):
         Numbered tables go on behind these numbers. Raises StoreError.
         """
         ...
-
-
-def count(tables: Tables, table: str) -> int:
-    """The number of a table's rows."""
-    ((rows,),) = tables.connection.fetch(f"SELECT COUNT(*) FROM {table}")
-    return rows

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
 from gateway.store.postgres.connection import PostgresConnection, Raw
+from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
 from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
@@ -25,7 +26,12 @@ from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
 from gateway.store.units.counts import FIGURES, USED_DAYS
 from gateway.store.units.search_index import index_anew
 
-OWN_TABLES = ("store", "owner", "counted", "used", NOTES)
+FILES = "blobs"
+"""The table that other drivers have instead of contents in parts."""
+OWN_TABLES = (
+    *("store", "owner", "counted", "used", NOTES),
+    *("contents", "content_parts", "work_folders", "work_files"),
+)
 """Tables that no other driver has."""
 _PLACE = "ctid"
 """Where a row stands: nobody moves rows while the store is owned."""
@@ -42,14 +48,29 @@ _KEYS = """
     SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint
     WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
 """
+_TRIGGERED = """
+    SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT tgisinternal AND c.relnamespace = current_schema()::regnamespace
+"""
 _INDEXES = """
     SELECT i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
      JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relnamespace = current_schema()::regnamespace
      AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1
 """
+_DROP_UNNAMED = """
+    DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
+     SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
+"""
 _ASIDE = "aside"
 """The note with the statements that make again what was put aside."""
+_RELATIONS = {
+    FILES: """(
+        SELECT sha256, COALESCE((SELECT string_agg(data, '' ORDER BY n) FROM content_parts
+         WHERE sha256 = c.sha256), '') AS data FROM contents c
+        WHERE sha256 IN (SELECT sha256 FROM attachments)
+    ) AS blobs"""
+}
 _SELECTED = {
     "boolean": ('"{}"::int::bigint', "int8"),
     "bigint": ('"{}"', "int8"),
@@ -92,6 +113,7 @@ class PostgresTables:
             if table not in OWN_TABLES:
                 sequence = _SEQUENCES.get((table, column), sequence)
                 found.setdefault(table, {})[column] = _Column(kind, sequence)
+        found[FILES] = {"sha256": _Column("text", None), "data": _Column("bytea", None)}
         return found
 
     def columns(self) -> Mapping[str, Sequence[str]]:
@@ -100,7 +122,14 @@ class PostgresTables:
 
     def key(self, table: str) -> Sequence[str]:
         """The columns by which the table's rows are read in order."""
+        if table == FILES:
+            return ("sha256",)
         return (ROW_NUMBER,) if ROW_NUMBER in self._tables[table] else (_PLACE,)
+
+    def count(self, table: str) -> int:
+        """The number of rows; see Tables."""
+        query = f"SELECT COUNT(*) FROM {_RELATIONS.get(table, table)}"
+        return self._raw.execute(query.encode()).fetchall()[0][0]
 
     def read(
         self,
@@ -112,7 +141,7 @@ class PostgresTables:
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
         selected, types = zip(*(self._selected(table, column) for column in columns), strict=True)
-        query = f"SELECT {', '.join(selected)} FROM {table}"
+        query = f"SELECT {', '.join(selected)} FROM {_RELATIONS.get(table, table)}"
         if after:
             query += f" WHERE {table}.{by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
         if by:
@@ -151,15 +180,17 @@ class PostgresTables:
 
     def begin(self, source: str) -> None:
         """Begin a copy; triggers, indexes and references are put aside. See NewTables."""
-        with self._transaction():
-            keys, indexes = (self._raw.execute(query).fetchall() for query in (_KEYS, _INDEXES))
+        with self.transaction():
+            keys, indexes, triggered = (
+                self._raw.execute(query).fetchall() for query in (_KEYS, _INDEXES, _TRIGGERED)
+            )
             aside = [definition for _, definition in indexes]
             aside += [
                 f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}"
                 for table, name, definition in keys
             ]
-            aside += [f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in self._tables]
-            self._carry_out(f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in self._tables)
+            aside += [f"ALTER TABLE {table} ENABLE TRIGGER USER" for (table,) in triggered]
+            self._carry_out(f"ALTER TABLE {table} DISABLE TRIGGER USER" for (table,) in triggered)
             self._carry_out(
                 f"ALTER TABLE {table} DROP CONSTRAINT {name}" for table, name, _ in keys
             )
@@ -173,22 +204,33 @@ class PostgresTables:
 
     def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:
         """Add rows and change the table's note, in one commit; see NewTables."""
-        names = ", ".join(f'"{column}"' for column in columns)
-        with self._transaction(table):
-            with self._raw.cursor().copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copied:
-                for row in rows:
-                    copied.write_row(row)
+        with self.transaction(table):
+            if table == FILES:
+                files = [dict(zip(columns, row, strict=True)) for row in rows]
+                sizes = ((each["sha256"], len(each["data"])) for each in files)
+                self._add("contents", ("sha256", "size"), sizes)
+                parts = (part for each in files for part in _parts(**each))
+                self._add("content_parts", ("sha256", "n", "data"), parts)
+            else:
+                self._add(table, columns, rows)
             self._note(table, note)
+
+    def _add(self, table: str, columns: Iterable[str], rows: Iterable[StoredRow]) -> None:
+        names = ", ".join(f'"{column}"' for column in columns)
+        with self._raw.cursor().copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copied:
+            for row in rows:
+                copied.write_row(row)
 
     @contextmanager
     def completion(self, numbers: Mapping[str, int]) -> Generator[None]:
         """A transaction that makes a store of the tables; see NewTables."""
-        with self._transaction():
+        with self.transaction():
             self._carry_out(json.loads(self.notes()[_ASIDE]))
             for table, columns in self._tables.items():
                 for column, (_, sequence) in columns.items():
                     if sequence:
                         self._go_on(sequence, table, column, numbers.get(table, 0))
+            self.connection.execute(_DROP_UNNAMED)
             index_anew(self.connection)
             self.connection.execute(f"INSERT INTO counted SELECT 0, * FROM ({FIGURES}) AS found")
             self.connection.execute(f"INSERT INTO used SELECT 0, * FROM ({USED_DAYS}) AS found")
@@ -213,7 +255,7 @@ class PostgresTables:
         RawCursor(self._raw).execute(statement.encode(), [name, text])
 
     @contextmanager
-    def _transaction(self, table: str = "") -> Generator[None]:
+    def transaction(self, table: str = "") -> Generator[None]:
         """A transaction of the owner. Raises StoreTaken where that is another one."""
         with self._translated(table), self._raw.transaction():
             (row,) = self._raw.execute("SELECT boot FROM owner FOR SHARE").fetchall()
@@ -266,6 +308,11 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
             yield PostgresTables(database, raw, boot)
         finally:
             ownership.release()
+
+
+def _parts(sha256: str, data: bytes) -> Iterator[StoredRow]:
+    for n, start in enumerate(range(0, len(data), PART)):
+        yield sha256, n, data[start : start + PART]
 
 
 def _connected(database: Database) -> Raw:

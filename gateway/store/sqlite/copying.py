@@ -31,6 +31,10 @@ _TABLES = (
     "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     f" AND name NOT IN ('commits', '{NOTES}')"
 )
+_RELATIONS = {
+    "blobs": "(SELECT rowid, * FROM blobs WHERE sha256 IN (SELECT sha256 FROM attachments))"
+}
+"""Rows of a table that are copied: no contents that nothing names."""
 _ASIDE = (
     "SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'index') AND sql <> ''"
 )
@@ -86,17 +90,23 @@ class SqliteTables:
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
         order = f" ORDER BY {_listed(by)}" if by else ""
+        relation = _RELATIONS.get(table, table)
         behind = f" WHERE ({_listed(by)}) > ({_marks(by)})" if after else ""
         cursor = self._raw.cursor()
         cursor.row_factory = None
         try:
             yield from cursor.execute(
-                f"SELECT {_listed(columns)} FROM {table}{behind}{order}", tuple(after)
+                f"SELECT {_listed(columns)} FROM {relation}{behind}{order}", tuple(after)
             )
         except sqlite3.Error as error:
             raise self._translated(error, table) from error
         finally:
             cursor.close()
+
+    def count(self, table: str) -> int:
+        """The number of rows; see Tables."""
+        query = f"SELECT COUNT(*) FROM {_RELATIONS.get(table, table)}"
+        return self._raw.execute(query).fetchone()[0]
 
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
