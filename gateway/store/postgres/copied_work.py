@@ -1,0 +1,75 @@
+"""Work folders of a store that is copied: from files to a database, and back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.store.connection import Connection, Unit
+from gateway.store.postgres.copying import PostgresTables
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.work_folder import NOTES, WorkFolders
+from gateway.store.postgres.work_note import left_out_before
+from gateway.store.units.threads import thread_ids
+
+_FORGET = ("DELETE FROM work_files", "DELETE FROM work_folders")
+_STORED = "SELECT thread FROM work_folders ORDER BY thread"
+
+Step = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+async def store_folders(
+    tables: PostgresTables, folder: Path, limits: Database, step: Step
+) -> int:
+    """Store the work folders below `folder`; how many files are left out.
+
+    `step` is told how many are done, and of how many.
+    """
+
+    async def read(unit: Unit[T]) -> T:
+        return unit(tables.connection)
+
+    async def write(unit: Unit[T], then: Callable[[T], None]) -> T:
+        with tables.transaction():
+            result = unit(tables.connection)
+        then(result)
+        return result
+
+    # An earlier try may have stored what has changed since; its contents are not sent again.
+    with tables.transaction():
+        for statement in _FORGET:
+            tables.connection.execute(statement)
+    shutil.rmtree(folder / NOTES, ignore_errors=True)
+    work = WorkFolders(folder, limits)
+    threads = [each for each in thread_ids(tables.connection) if work.path(each).is_dir()]
+    for done, thread in enumerate(threads, 1):
+        await work.commit(thread, _nothing, read, write)
+        step(done, len(threads))
+    return sum(len(left_out_before(folder / NOTES / thread)) for thread in threads)
+
+
+async def load_folders(
+    tables: PostgresTables, node: Path, folder: Path, limits: Database, step: Step
+) -> int:
+    """Write the stored work folders below `folder`; how many files are left out.
+
+    Those are on this machine alone, below `node`.
+    """
+
+    async def read(unit: Unit[T]) -> T:
+        return unit(tables.connection)
+
+    work = WorkFolders(folder, limits)
+    threads = [row["thread"] for row in tables.connection.fetch(_STORED)]
+    for done, thread in enumerate(threads, 1):
+        await work.bring(thread, read)
+        step(done, len(threads))
+    shutil.rmtree(folder / NOTES, ignore_errors=True)
+    return sum(len(left_out_before(node / NOTES / thread)) for thread in threads)
+
+
+def _nothing(connection: Connection) -> None:
+    """Change nothing but the folder."""
