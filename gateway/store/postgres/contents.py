@@ -6,8 +6,9 @@ more (see schema.sql).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from psycopg.types.numeric import Int8
 
 from gateway.store.connection import Connection
 
@@ -18,13 +19,16 @@ BATCH = 4
 """Parts that are sent, or read, at once."""
 
 _ADD = """
-    INSERT INTO contents (sha256, size) VALUES (:sha256, :size)
+    INSERT INTO contents (sha256, size)
+    SELECT * FROM unnest(:hashes::text[], :sizes::bigint[])
     ON CONFLICT (sha256) DO UPDATE SET size = excluded.size
 """
-"""Locks the row also if another transaction has added it just now."""
+"""Locks a row also if another transaction has added it just now."""
 
-_ADD_PART = """
-    INSERT INTO content_parts (sha256, n, data) VALUES (:sha256, :n, :data) ON CONFLICT DO NOTHING
+_ADD_PARTS = """
+    INSERT INTO content_parts (sha256, n, data)
+    SELECT * FROM unnest(:hashes::text[], :numbers::bigint[], :parts::bytea[])
+    ON CONFLICT DO NOTHING
 """
 
 
@@ -43,20 +47,36 @@ def put_contents(connection: Connection, sha256: str, data: bytes) -> None:
     """Store a content, unless it is there."""
     if missing(connection, [sha256]):
         parts = (data[start : start + PART] for start in range(0, len(data), PART))
-        put_parts(connection, sha256, len(data), parts)
+        put_parts(connection, {sha256: len(data)}, lambda _: parts)
 
 
-def put_parts(connection: Connection, sha256: str, size: int, parts: Iterable[bytes]) -> None:
-    """Store a content that is `missing`, part by part."""
-    connection.execute(_ADD, {"sha256": sha256, "size": size})
-    batch: list[Mapping[str, Any]] = []
-    for n, data in enumerate(parts):
-        batch.append({"sha256": sha256, "n": n, "data": data})
-        if len(batch) == BATCH:
-            connection.many(_ADD_PART, batch)
-            batch = []
+def put_parts(
+    connection: Connection, sizes: Mapping[str, int], parts_of: Callable[[str], Iterable[bytes]]
+) -> None:
+    """Store contents that are `missing`, some megabytes at once.
+
+    `sizes` are those of the contents, by their hashes.
+    """
+    # In one order everywhere: two transactions with the same contents wait, and do not deadlock.
+    hashes = sorted(sizes)
+    # Int8: of plain numbers psycopg makes an array of a type that may be too small.
+    connection.execute(_ADD, {"hashes": hashes, "sizes": [Int8(sizes[each]) for each in hashes]})
+    batch: list[tuple[str, Int8, bytes]] = []
+    size = 0
+    for sha256 in hashes:
+        for n, data in enumerate(parts_of(sha256)):
+            batch.append((sha256, Int8(n), data))
+            size += len(data)
+            if size >= BATCH * PART:
+                _send(connection, batch)
+                batch, size = [], 0
     if batch:
-        connection.many(_ADD_PART, batch)
+        _send(connection, batch)
+
+
+def _send(connection: Connection, batch: Sequence[tuple[str, Int8, bytes]]) -> None:
+    hashes, numbers, parts = (list(column) for column in zip(*batch, strict=True))
+    connection.execute(_ADD_PARTS, {"hashes": hashes, "numbers": numbers, "parts": parts})
 
 
 def contents(connection: Connection, sha256: str, longest: int | None = None) -> bytes:

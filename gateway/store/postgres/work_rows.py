@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+
+from psycopg.types.numeric import Int8
 
 from gateway.errors import LeaseLost
 from gateway.store.connection import Connection
@@ -12,7 +14,9 @@ from gateway.store.postgres.work_scan import FolderDiff
 
 _PUT = """
     INSERT INTO work_files (thread, path, mode, size, changed, sha256)
-    VALUES (:thread, :path, :mode, :size, :changed, :sha256)
+    SELECT :thread, * FROM unnest(
+     :paths::text[], :modes::bigint[], :sizes::bigint[], :changed::bigint[], :hashes::text[]
+    )
     ON CONFLICT (thread, path) DO UPDATE SET mode = excluded.mode, size = excluded.size,
      changed = excluded.changed, sha256 = excluded.sha256
 """
@@ -56,9 +60,8 @@ def store_contents(connection: Connection, changes: FolderDiff) -> None:
     """
     sizes = changes.spool.sizes
     hashes = {each.sha256 for each in changes.put.values() if each.sha256}
-    # In one order everywhere: two transactions with the same contents wait, and do not deadlock.
-    for sha256 in sorted(missing(connection, hashes)):
-        put_parts(connection, sha256, sizes[sha256], changes.spool.parts(sha256))
+    if wanted := missing(connection, hashes):
+        put_parts(connection, {each: sizes[each] for each in wanted}, changes.spool.parts)
 
 
 def store_entries(
@@ -76,20 +79,18 @@ def store_entries(
     if not connection.change(_SET_VERSION, of_folder):
         raise LeaseLost(thread)
     if changes.put:
-        connection.many(_PUT, [_row(thread, *each) for each in sorted(changes.put.items())])
+        put = sorted(changes.put.items())
+        rows = {
+            "thread": thread,
+            "paths": [path for path, _ in put],
+            "modes": [Int8(each.mode) for _, each in put],
+            "sizes": [Int8(each.size) for _, each in put],
+            "changed": [Int8(each.changed) for _, each in put],
+            "hashes": [each.sha256 or None for _, each in put],
+        }
+        connection.execute(_PUT, rows)
     if changes.removed:
         connection.execute(
             "DELETE FROM work_files WHERE thread = :thread AND path = ANY(:paths)",
             {"thread": thread, "paths": list(changes.removed)},
         )
-
-
-def _row(thread: str, path: str, entry: Entry) -> Mapping[str, object]:
-    return {
-        "thread": thread,
-        "path": path,
-        "mode": entry.mode,
-        "size": entry.size,
-        "changed": entry.changed,
-        "sha256": entry.sha256 or None,
-    }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -68,11 +68,15 @@ def find_changes(
                 entries[path] = entry
     return FolderDiff(
         entries=entries,
-        put={path: each for path, each in entries.items() if known.get(path) != each},
+        put={path: each for path, each in entries.items() if _differs(each, known.get(path))},
         removed=tuple(path for path in known if path not in entries),
         left_out=walk.left_out,
         spool=spool,
     )
+
+
+def _differs(entry: Entry, known: Entry | None) -> bool:
+    return entry is not known and entry != known
 
 
 def nothing_left(known: Mapping[str, Entry], spool: Spool) -> FolderDiff:
@@ -173,7 +177,7 @@ def _entry(
         target = walk.targets[path]
         return Entry(mode=mode, size=len(target), sha256=spool.take(target))
     if known is not None and _is_as_known(found, known, since):
-        return Entry(mode=mode, size=known.size, changed=known.changed, sha256=known.sha256)
+        return known if known.mode == mode else replace(known, mode=mode)
     return _read(root, path, mode, walk, spool)
 
 
