@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -17,8 +18,9 @@ from gateway.app.stores import NEEDS_EXTRA, AnyStore
 from gateway.base.database_url import database_place
 from gateway.base.exit_codes import ExitCode
 from gateway.base.redaction import REDACTION, secrets_in
+from gateway.config.settings import StoreConfig
 from gateway.errors import GatewayError, NotFound
-from gateway.store.copying import Copy, CopyReport, Step
+from gateway.store.copying import Copy, CopyFiles, CopyReport, Step
 from gateway.store.postgres.database import Database
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import SqliteStore
@@ -48,10 +50,13 @@ class CopyTarget:
     """Its address, with a password, is on the command line."""
 
 
-def copy_target(text: str | None, *, variable: str | None, file: Path | None) -> CopyTarget:
+def copy_target(
+    text: str | None, *, variable: str | None, file: Path | None, settings: StoreConfig
+) -> CopyTarget:
     """Where a copy is made, as a text says, a variable, or a file.
 
-    It is the address of a database, or a folder. Raises WrongPlace.
+    It is the address of a database, or a folder. The settings have limits of work folders. Raises
+    WrongPlace.
     """
     if variable is not None:
         said, setting = os.environ.get(variable, ""), f"url_env = {json.dumps(variable)}"
@@ -72,7 +77,8 @@ def copy_target(text: str | None, *, variable: str | None, file: Path | None) ->
     except ValueError as error:
         raise WrongPlace(f"The address of the database is wrong: {error}.") from None
     shown = text is not None and len(hidden) > 1
-    return CopyTarget(place=Database(url=said), setting=setting, shows_password=shown)
+    database = Database(url=said, file_mb=settings.file_mb, work_mb=settings.work_mb)
+    return CopyTarget(place=database, setting=setting, shows_password=shown)
 
 
 async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], None]) -> str:
@@ -81,10 +87,10 @@ async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], Non
     Nobody may use either of them. `tell` is called in another thread. Raises GatewayError.
     """
     _require_other_kind(store, to.place)
-    async with store.own(), _tables_of(store) as source, _new_tables(to.place) as target:
-        report = await _run(Copy(source, target, tell=tell, clock=store.clock))
+    async with store.own(), _ends(store, to.place) as (source, target, files):
+        report = await _run(Copy(source, target, tell=tell, files=files, clock=store.clock))
         await store.note("store.copied", object=target.name, outcome="copy")
-    told = _report(report, source.name, target.name)
+    told = _report(report, source.name, target.name, store.folder)
     return f"{told}\nTo use the copy, put this into config.toml:\n\n    [store]\n    {to.setting}\n"
 
 
@@ -107,31 +113,27 @@ def _require_other_kind(store: AnyStore, place: Database | Path) -> None:
 
 
 @asynccontextmanager
-async def _tables_of(store: AnyStore) -> AsyncGenerator[Tables]:
-    """The tables of a store that is owned."""
-    if isinstance(store, SqliteStore):
-        with files.tables_of(store.path) as tables:
-            yield tables
-        return
-    from gateway.store.postgres.copying import tables_of  # an extra
-
-    with tables_of(store.database) as tables:
-        yield tables
-
-
-@asynccontextmanager
-async def _new_tables(place: Database | Path) -> AsyncGenerator[NewTables]:
-    """The tables of a copy."""
-    if isinstance(place, Path):
-        async with files.new_tables(place) as tables:
-            yield tables
-        return
+async def _ends(
+    store: AnyStore, place: Database | Path
+) -> AsyncGenerator[tuple[Tables, NewTables, CopyFiles]]:
+    """The tables of a store that is owned, those of its copy, and the way of work folders."""
     try:
-        from gateway.store.postgres.copying import new_tables  # an extra
+        from gateway.store.postgres import copied_work, copying  # an extra
     except ImportError as error:
         raise GatewayError(NEEDS_EXTRA) from error
-    with new_tables(place) as tables:
-        yield tables
+
+    if isinstance(store, SqliteStore):
+        assert isinstance(place, Database)
+        with files.tables_of(store.path) as source, copying.new_tables(place) as database:
+            there = partial(copied_work.store_folders, database, store.folder, place)
+            yield source, database, lambda step: asyncio.run(there(step))
+    else:
+        assert isinstance(place, Path)
+        with copying.tables_of(store.database) as database:
+            async with files.new_tables(place) as target:
+                node = store.folder
+                back = partial(copied_work.load_folders, database, node, place, store.database)
+                yield database, target, lambda step: asyncio.run(back(step))
 
 
 async def _run(copy: Copy) -> CopyReport:
@@ -144,13 +146,16 @@ async def _run(copy: Copy) -> CopyReport:
             raise
 
 
-def _report(report: CopyReport, source: str, target: str) -> str:
+def _report(report: CopyReport, source: str, target: str, folder: Path) -> str:
     counts = ", ".join(number(report.rows.get(table, 0), noun) for table, noun in _COUNTED)
     rows = number(sum(report.rows.values()), "row")
     lines = [f"Copied {source} to {target}: {counts}. All {rows} were compared."]
     if report.replaced:
         texts = number(report.replaced, "text")
         lines.append(f"The character NUL in {texts} is \u2400 there: PostgreSQL keeps none.")
+    if report.left_out:
+        left = number(report.left_out, "file")
+        lines.append(f"{left} of work folders that no database takes: in {folder} alone.")
     if report.faults:
         faults = number(len(report.faults), "fault")
         lines.append(f"The store has {faults}, and the copy the same: see `parley store check`.")

@@ -117,8 +117,8 @@ def copy(
 
     if sum(each is not None for each in (to, to_env, to_file)) != 1:
         raise click.UsageError("Give one of --to, --to-env and --to-file.")
-    found, _ = configured_store(config)
-    target = copy_target(to, variable=to_env, file=to_file)
+    found, settings = configured_store(config)
+    target = copy_target(to, variable=to_env, file=to_file, settings=settings.store)
     if target.shows_password:
         say("Warning: others can read the password on the command line. Use --to-env.", err=True)
 

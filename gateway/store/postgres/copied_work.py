@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from gateway.errors import StoreError
 from gateway.store.connection import Connection, Unit
 from gateway.store.postgres.copying import PostgresTables
 from gateway.store.postgres.database import Database
@@ -15,18 +16,22 @@ from gateway.store.postgres.work_note import left_out_before
 from gateway.store.units.threads import thread_ids
 
 _FORGET = ("DELETE FROM work_files", "DELETE FROM work_folders")
+_OTHER = """
+    SELECT sha256 FROM contents c WHERE sha256 <> encode(sha256(COALESCE(
+     (SELECT string_agg(data, '' ORDER BY n) FROM content_parts p WHERE p.sha256 = c.sha256), '')),
+     'hex') LIMIT 1
+"""
 _STORED = "SELECT thread FROM work_folders ORDER BY thread"
 
 Step = Callable[[int, int], None]
 T = TypeVar("T")
 
 
-async def store_folders(
-    tables: PostgresTables, folder: Path, limits: Database, step: Step
-) -> int:
+async def store_folders(tables: PostgresTables, folder: Path, limits: Database, step: Step) -> int:
     """Store the work folders below `folder`; how many files are left out.
 
-    `step` is told how many are done, and of how many.
+    `step` is told how many are done, and of how many. Raises StoreError where other contents are
+    stored than were sent.
     """
 
     async def read(unit: Unit[T]) -> T:
@@ -48,6 +53,8 @@ async def store_folders(
     for done, thread in enumerate(threads, 1):
         await work.commit(thread, _nothing, read, write)
         step(done, len(threads))
+    if found := tables.connection.fetch(_OTHER):
+        raise StoreError(f"The file {found[0]['sha256']} was changed on its way to {tables.name}.")
     return sum(len(left_out_before(folder / NOTES / thread)) for thread in threads)
 
 

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from gateway.app.store_copy import copy_store, copy_target
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
+from gateway.config.settings import StoreConfig
 from gateway.store.copying import Step
 from gateway.store.lock import StoreLock
 from gateway.store.sqlite.store import FILE, SqliteStore
@@ -72,6 +73,49 @@ def test_a_store_goes_to_a_database_and_back_as_the_command_says(folder, url):
     assert copied(folder / "store") == [(place, "copy")]
     first, second = (str(folder / "store"), "source"), (place, "source")
     assert copied(folder / "back") == [first, second]
+
+
+def tree(folder: Path) -> dict[str, tuple[int, object]]:
+    """Entries of a folder, with all that is copied of them."""
+    return {
+        str(path.relative_to(folder)): (
+            path.lstat().st_mode,
+            path.readlink()
+            if path.is_symlink()
+            else (path.read_bytes(), path.stat().st_mtime_ns)
+            if path.is_file()
+            else None,
+        )
+        for path in folder.rglob("*")
+    }
+
+
+def test_work_folders_go_along(folder, url):
+    asyncio.run(fill_store(folder / "store"))
+    [thread] = asyncio.run(SqliteStore(folder / "store").threads())
+    work = folder / "store" / "work" / thread.id
+    (work / "inner" / "empty").mkdir(parents=True)
+    (work / "inner" / "run.sh").write_text("#!/bin/sh\n")
+    (work / "inner" / "run.sh").chmod(0o755)
+    (work / "large").write_bytes(bytes(range(256)) * 8_000)
+    (work / "link").symlink_to("/nowhere")
+    before = tree(work)
+    configure(folder, "folder = 'store'", "file_mb = 3")
+    with (work / "sparse").open("wb") as file:
+        file.truncate(3_000_001)
+    there = parley("store", "copy", "--to-env", VARIABLE)
+    assert (
+        f"1 file of work folders that no database takes: in {folder / 'store'} alone"
+        in there.stdout
+    )
+    # This machine's copies are recognised: they are not loaded again.
+    configure(folder, "folder = 'store'", f"url_env = '{VARIABLE}'")
+    back = parley("store", "copy", "--to", "back")
+    assert (
+        f"1 file of work folders that no database takes: in {folder / 'store'} alone" in back.stdout
+    )
+    assert tree(folder / "back" / "work" / thread.id) == before
+    assert {path.name for path in (folder / "back").iterdir()} == {"lock", FILE, "work"}
 
 
 def test_a_password_is_never_shown(folder, url):
@@ -132,7 +176,10 @@ def test_a_store_in_use_is_not_copied(folder, url):
 
 async def test_a_copy_that_is_cancelled_is_no_store_and_goes_on(folder, url):
     await fill_store(folder / "store")
-    store, to = SqliteStore(folder / "store"), copy_target(url, variable=None, file=None)
+    store, to = (
+        SqliteStore(folder / "store"),
+        copy_target(url, variable=None, file=None, settings=StoreConfig()),
+    )
     loop, this = asyncio.get_running_loop(), asyncio.current_task()
     assert this is not None
 

@@ -1,4 +1,4 @@
-"""A store is copied to another database: all of it, or it says what differs."""
+"""A copy of a store is whole, or its fault is named."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def copied_rows(folder: Path) -> list[int]:
 
 
 def without_derived(folder: Path) -> dict[str, Any]:
-    """All rows but those that a copy makes anew, and its own of the audit."""
+    """All rows but those that a copy makes itself."""
     rows = all_rows(folder)
     rows = {table: rows[table] for table in rows if table not in (*DERIVED, "commits")}
     rows["audit"] = [row for row in rows["audit"] if "store.copied" not in row]
@@ -132,7 +132,7 @@ async def test_a_copy_that_is_ended_goes_on_behind_its_last_batch(
 
 
 async def copy_in_parts(source: Place, place: Place) -> int:
-    """End a copy at each seventh batch, until it is complete; how often it was ended."""
+    """End a copy now and then until it is complete; how often."""
     done: dict[str, int] = {}
     batches = ended = 0
 
