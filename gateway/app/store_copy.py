@@ -1,4 +1,4 @@
-"""A copy of the store in a database, or of that in files again."""
+"""Copies of the store: from files to a database, and back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CopyTarget:
 def copy_target(
     text: str | None, *, variable: str | None, file: Path | None, settings: StoreConfig
 ) -> CopyTarget:
-    """Where a copy is made, as a text says, a variable, or a file.
+    """The place that a text, a variable or a file names.
 
     It is the address of a database, or a folder. The settings have limits of work folders. Raises
     WrongPlace.
@@ -82,7 +82,7 @@ def copy_target(
 
 
 async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], None]) -> str:
-    """Copy the store, or go on with a copy that was ended; the report.
+    """Copy the store, or go on with a begun copy; the report.
 
     Nobody may use either of them. `tell` is called in another thread. Raises GatewayError.
     """
@@ -116,7 +116,7 @@ def _require_other_kind(store: AnyStore, place: Database | Path) -> None:
 async def _ends(
     store: AnyStore, place: Database | Path
 ) -> AsyncGenerator[tuple[Tables, NewTables, CopyFiles]]:
-    """The tables of a store that is owned, those of its copy, and the way of work folders."""
+    """Tables of an owned store and its copy, and their work folders."""
     try:
         from gateway.store.postgres import copied_work, copying  # an extra
     except ImportError as error:
@@ -137,7 +137,7 @@ async def _ends(
 
 
 async def _run(copy: Copy) -> CopyReport:
-    """Run it in a thread, which is ended and waited for when this is cancelled."""
+    """Run it in a thread, which ends when this is cancelled."""
     with ThreadPoolExecutor(1, "parley-copy") as thread:
         try:
             return await asyncio.get_running_loop().run_in_executor(thread, copy.run)

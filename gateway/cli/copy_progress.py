@@ -1,4 +1,4 @@
-"""Progress of a copy: a bar on a terminal, otherwise a line now and then."""
+"""Progress of a copy: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BETWEEN = 5.0
 
 
 class CopyProgress:
-    """Shows steps on standard error, a table at a time. `clock` counts seconds."""
+    """Shows steps on standard error. `clock` counts seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""`parley store`: copies of the store, its check, its repair and its move."""
+"""`parley store`: copies of the store, its check and its repair."""
 
 from __future__ import annotations
 

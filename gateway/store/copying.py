@@ -42,7 +42,7 @@ _LATEST = "SELECT COALESCE(MAX(id), 0) FROM audit"
 
 
 CopyFiles: TypeAlias = Callable[[Callable[[int, int], None]], int]
-"""Copies work folders, and calls with their numbers, done and all; how many files it left out."""
+"""Copies work folders, and tells how many of how many are done; number of files left out."""
 
 
 @value
@@ -71,7 +71,7 @@ class CopyReport:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a table is; kept in its note."""
+    """Progress of a table, kept in its note."""
 
     after: Sequence[Any] = ()
     rows: int = 0
@@ -92,7 +92,7 @@ class _Progress:
 
 
 class Copy:
-    """A copy of `source` to `target`, which goes on where an earlier one was ended.
+    """A copy of `source` to `target`, from where an earlier one ended.
 
     `tell` is called after each step. `files` copies the work folders.
     """
@@ -142,7 +142,7 @@ class Copy:
         )
 
     def _begin(self) -> None:
-        """Begin, or go on with a copy of the same source in the same state."""
+        """Begin, or go on with a copy of the same source."""
         ((latest,),) = self._source.connection.fetch(_LATEST)
         begun = self._target.notes().get(SOURCE)
         if begun is None:

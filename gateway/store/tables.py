@@ -1,4 +1,4 @@
-"""Interface to the tables of a database, over which a store is copied."""
+"""Interface to a database's tables, over which a store is copied."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Tables(Protocol):
         by: Sequence[str] = (),
         after: Sequence[Any] = (),
     ) -> Generator[StoredRow]:
-        """Rows, in the order of `by` and behind the row with these values.
+        """Rows in the order of `by`, behind the row `after`.
 
         They are streamed: a row may be large. Raises StoreError.
         """
@@ -71,7 +71,7 @@ class Tables(Protocol):
 
 
 class NewTables(Tables, Protocol):
-    """The tables that a copy fills, in a database that is its own."""
+    """The tables that a copy fills, in its own database."""
 
     keeps_nul: bool
     """Texts may hold the character NUL."""
@@ -81,7 +81,10 @@ class NewTables(Tables, Protocol):
         ...
 
     def begin(self, source: str) -> None:
-        """Begin, with a note of the source: nobody can use the database as a store."""
+        """Begin, with a note of the source.
+
+        Nobody can use the database as a store until it is complete.
+        """
         ...
 
     def put(self, table: str, columns: Sequence[str], rows: Sequence[StoredRow], note: str) -> None:

@@ -1,4 +1,4 @@
-"""Work folders of a store that is copied: from files to a database, and back."""
+"""Work folders of a copied store: to a database, and back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 async def store_folders(tables: PostgresTables, folder: Path, limits: Database, step: Step) -> int:
-    """Store the work folders below `folder`; how many files are left out.
+    """Store the work folders below `folder`; number of files left out.
 
     `step` is told how many are done, and of how many. Raises StoreError where other contents are
     stored than were sent.
@@ -61,7 +61,7 @@ async def store_folders(tables: PostgresTables, folder: Path, limits: Database, 
 async def load_folders(
     tables: PostgresTables, node: Path, folder: Path, limits: Database, step: Step
 ) -> int:
-    """Write the stored work folders below `folder`; how many files are left out.
+    """Write stored work folders below `folder`; number of files left out.
 
     Those are on this machine alone, below `node`.
     """

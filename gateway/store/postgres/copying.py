@@ -1,4 +1,4 @@
-"""The tables of a store in PostgreSQL, to copy them from or to."""
+"""Tables of a store in PostgreSQL, as a copy uses them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import socket
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
+from gateway.store.postgres.catalog import PLACE, Column, carry_out, columns_of, put_aside
 from gateway.store.postgres.connection import PostgresConnection, Raw
 from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
@@ -33,31 +34,6 @@ OWN_TABLES = (
     *("contents", "content_parts", "work_folders", "work_files"),
 )
 """Tables that no other driver has."""
-_PLACE = "ctid"
-"""Where a row stands: nobody moves rows while the store is owned."""
-_COLUMNS = """
-    SELECT c.relname, a.attname, COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text,
-     CASE WHEN a.attidentity <> '' THEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) END
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
-    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
-     AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY c.relname, a.attnum
-"""
-_SEQUENCES = {("audit", "id"): "audit_positions"}
-"""Sequences that are not their column's own."""
-_KEYS = """
-    SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
-"""
-_TRIGGERED = """
-    SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-    WHERE NOT tgisinternal AND c.relnamespace = current_schema()::regnamespace
-"""
-_INDEXES = """
-    SELECT i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
-     JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE c.relnamespace = current_schema()::regnamespace
-     AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1
-"""
 _DROP_UNNAMED = """
     DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
      SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
@@ -71,20 +47,6 @@ _RELATIONS = {
         WHERE sha256 IN (SELECT sha256 FROM attachments)
     ) AS blobs"""
 }
-_SELECTED = {
-    "boolean": ('"{}"::int::bigint', "int8"),
-    "bigint": ('"{}"', "int8"),
-    "double precision": ('"{}" + 0.0::float8', "float8"),  # SQLite has no zero below zero
-    "text": ('"{}"::text', "text"),
-    "bytea": ('"{}"', "bytea"),
-}
-"""How a column of each type is read, and as what."""
-
-
-class _Column(NamedTuple):
-    kind: str
-    sequence: str | None
-    """That numbers its rows."""
 
 
 class PostgresTables:
@@ -107,14 +69,11 @@ class PostgresTables:
         return place_of(self._url)
 
     @cached_property
-    def _tables(self) -> Mapping[str, Mapping[str, _Column]]:
-        found: dict[str, dict[str, _Column]] = {}
-        for table, column, kind, sequence in self._raw.execute(_COLUMNS).fetchall():
-            if table not in OWN_TABLES:
-                sequence = _SEQUENCES.get((table, column), sequence)
-                found.setdefault(table, {})[column] = _Column(kind, sequence)
-        found[FILES] = {"sha256": _Column("text", None), "data": _Column("bytea", None)}
-        return found
+    def _tables(self) -> Mapping[str, Mapping[str, Column]]:
+        own = [table for table in columns_of(self._raw).items() if table[0] not in OWN_TABLES]
+        return dict(own) | {
+            FILES: {"sha256": Column("sha256", "text"), "data": Column("data", "bytea")}
+        }
 
     def columns(self) -> Mapping[str, Sequence[str]]:
         """The columns of each table; see Tables."""
@@ -124,7 +83,7 @@ class PostgresTables:
         """The columns by which the table's rows are read in order."""
         if table == FILES:
             return ("sha256",)
-        return (ROW_NUMBER,) if ROW_NUMBER in self._tables[table] else (_PLACE,)
+        return (ROW_NUMBER,) if ROW_NUMBER in self._tables[table] else (PLACE,)
 
     def count(self, table: str) -> int:
         """The number of rows; see Tables."""
@@ -140,7 +99,7 @@ class PostgresTables:
         after: Sequence[Any] = (),
     ) -> Generator[StoredRow]:
         """Rows, streamed; see Tables."""
-        selected, types = zip(*(self._selected(table, column) for column in columns), strict=True)
+        selected, types = zip(*(self._as_read(table, column) for column in columns), strict=True)
         query = f"SELECT {', '.join(selected)} FROM {_RELATIONS.get(table, table)}"
         if after:
             query += f" WHERE {table}.{by[0]} > {sql.Literal(after[0]).as_string(self._raw)}"
@@ -151,12 +110,10 @@ class PostgresTables:
             found.set_types(types)
             yield from found.rows()
 
-    def _selected(self, table: str, column: str) -> tuple[str, str]:
-        """How a column is read, and as what."""
-        if column == _PLACE:
-            return f"{_PLACE}::text", "text"
-        said, kind = _SELECTED[self._tables[table][column].kind]
-        return said.format(column), kind
+    def _as_read(self, table: str, column: str) -> tuple[str, str]:
+        if column == PLACE:
+            return f"{PLACE}::text", "text"
+        return self._tables[table][column].as_read()
 
     def last_numbers(self) -> Mapping[str, int]:
         """The highest number that each numbered table has given."""
@@ -179,22 +136,9 @@ class PostgresTables:
         return dict(self._raw.execute(f"SELECT name, value FROM {NOTES}".encode()).fetchall())
 
     def begin(self, source: str) -> None:
-        """Begin a copy; triggers, indexes and references are put aside. See NewTables."""
+        """Begin a copy; see NewTables."""
         with self.transaction():
-            keys, indexes, triggered = (
-                self._raw.execute(query).fetchall() for query in (_KEYS, _INDEXES, _TRIGGERED)
-            )
-            aside = [definition for _, definition in indexes]
-            aside += [
-                f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}"
-                for table, name, definition in keys
-            ]
-            aside += [f"ALTER TABLE {table} ENABLE TRIGGER USER" for (table,) in triggered]
-            self._carry_out(f"ALTER TABLE {table} DISABLE TRIGGER USER" for (table,) in triggered)
-            self._carry_out(
-                f"ALTER TABLE {table} DROP CONSTRAINT {name}" for table, name, _ in keys
-            )
-            self._carry_out(f"DROP INDEX {name}" for name, _ in indexes)
+            aside = put_aside(self._raw)
             self._raw.execute(
                 f"CREATE TABLE {NOTES} (name TEXT PRIMARY KEY, value TEXT NOT NULL)".encode()
             )
@@ -225,11 +169,10 @@ class PostgresTables:
     def completion(self, numbers: Mapping[str, int]) -> Generator[None]:
         """A transaction that makes a store of the tables; see NewTables."""
         with self.transaction():
-            self._carry_out(json.loads(self.notes()[_ASIDE]))
+            carry_out(self._raw, json.loads(self.notes()[_ASIDE]))
             for table, columns in self._tables.items():
-                for column, (_, sequence) in columns.items():
-                    if sequence:
-                        self._go_on(sequence, table, column, numbers.get(table, 0))
+                for column in columns.values():
+                    self._go_on(table, column, numbers.get(table, 0))
             self.connection.execute(_DROP_UNNAMED)
             index_anew(self.connection)
             self.connection.execute(f"INSERT INTO counted SELECT 0, * FROM ({FIGURES}) AS found")
@@ -239,15 +182,13 @@ class PostgresTables:
             self._raw.execute(f"DROP TABLE {NOTES}".encode())
             self._raw.execute("UPDATE store SET version = -version")
 
-    def _go_on(self, sequence: str, table: str, column: str, number: int) -> None:
-        """Let the numbers of a column go on behind those there are, and this one."""
-        last = f'GREATEST(MAX("{column}"), $2)'
+    def _go_on(self, table: str, column: Column, number: int) -> None:
+        """Let the column's numbers go on behind this one."""
+        if column.sequence is None:
+            return
+        last = f'GREATEST(MAX("{column.name}"), $2)'
         query = f"SELECT setval($1, {last}) FROM {table} HAVING {last} > 0"
-        RawCursor(self._raw).execute(query.encode(), [sequence, number])
-
-    def _carry_out(self, statements: Iterable[str]) -> None:
-        for statement in statements:
-            self._raw.execute(statement.encode())
+        RawCursor(self._raw).execute(query.encode(), [column.sequence, number])
 
     def _note(self, name: str, text: str) -> None:
         change = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -256,7 +197,10 @@ class PostgresTables:
 
     @contextmanager
     def transaction(self, table: str = "") -> Generator[None]:
-        """A transaction of the owner. Raises StoreTaken where that is another one."""
+        """A transaction of the owner.
+
+        Raises StoreTaken where that is another one.
+        """
         with self._translated(table), self._raw.transaction():
             (row,) = self._raw.execute("SELECT boot FROM owner FOR SHARE").fetchall()
             if row[0] != self._boot:
@@ -282,7 +226,7 @@ class PostgresTables:
 
 @contextmanager
 def tables_of(database: Database) -> Generator[PostgresTables]:
-    """The tables of a store that is owned, to read them. Raises StoreError."""
+    """The tables of a store that is owned. Raises StoreError."""
     with closing(_connected(database)) as raw:
         raw.execute("SET default_transaction_read_only = on")
         yield PostgresTables(database, raw)
@@ -290,7 +234,7 @@ def tables_of(database: Database) -> Generator[PostgresTables]:
 
 @contextmanager
 def new_tables(database: Database) -> Generator[PostgresTables]:
-    """The tables of a new store, or of a copy that was begun.
+    """The tables of a new store, or of a begun copy.
 
     Nobody else can own it meanwhile. Raises StoreError.
     """

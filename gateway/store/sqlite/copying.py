@@ -1,4 +1,4 @@
-"""The tables of an SQLite store, to copy them from or to."""
+"""Tables of an SQLite store, as a copy uses them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ASIDE_NOTE = "aside"
 
 
 class SqliteTables:
-    """The tables of the database at `path`, over a connection of their own."""
+    """The tables of the database at `path`, over their own connection."""
 
     keeps_nul = True
 
@@ -211,7 +211,7 @@ def tables_of(path: Path) -> Generator[SqliteTables]:
 
 @asynccontextmanager
 async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
-    """The tables of a new store in `folder`, or of a copy that was begun there.
+    """The tables of a new store or a begun copy.
 
     Nobody else can own it meanwhile.
 
@@ -233,7 +233,7 @@ async def new_tables(folder: Path) -> AsyncGenerator[SqliteTables]:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """A connection that threads may use in turn; references are checked at the end."""
+    """A connection that threads may use in turn."""
     raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     # A power cut may undo the last commits: their rows are copied again.
     pragmas = ("journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 5000")
