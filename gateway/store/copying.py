@@ -18,6 +18,7 @@ from threading import Event
 from typing import Any, TypeAlias
 
 from gateway.errors import GatewayError, StoreError
+from gateway.store.connection import Connection
 from gateway.store.records import StoreFault
 from gateway.store.tables import (
     DERIVED,
@@ -132,8 +133,7 @@ class Copy:
         left_out = self._files(self._step_of_files)
         with self._target.completion(self._source.last_numbers()):
             faults = self._faults()
-            copied_from = {"object": self._source.name, "outcome": "source"}
-            note(self._target.connection, self._clock(), "store.copied", **copied_from)
+            self._target.run(self._note_source)
         return CopyReport(
             rows={table: progress.rows for table, progress in copied.items()},
             replaced=sum(progress.replaced for progress in copied.values()),
@@ -141,9 +141,13 @@ class Copy:
             left_out=left_out,
         )
 
+    def _note_source(self, connection: Connection) -> None:
+        copied_from = {"object": self._source.name, "outcome": "source"}
+        note(connection, self._clock(), "store.copied", **copied_from)
+
     def _begin(self) -> None:
         """Begin, or go on with a copy of the same source."""
-        ((latest,),) = self._source.connection.fetch(_LATEST)
+        ((latest,),) = self._source.run(lambda connection: connection.fetch(_LATEST))
         begun = self._target.notes().get(SOURCE)
         if begun is None:
             self._require_empty()
@@ -221,8 +225,8 @@ class Copy:
 
     def _faults(self) -> Sequence[StoreFault]:
         """Faults of both stores. Raises StoreError where only the copy has one."""
-        found = broken_laws(self._target.connection)
-        known = broken_laws(self._source.connection) if found else []
+        found = self._target.run(broken_laws)
+        known = self._source.run(broken_laws) if found else []
         if new := [each.text for each in found if each not in known]:
             raise StoreError(f"The copy in {self._target.name} is not sound: {new[0]}.")
         return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from gateway.store.connection import Connection
+from gateway.store.connection import Unit
 
 ROW_NUMBER = "rowid"
 """The column with the order in which rows were added."""
@@ -17,6 +17,8 @@ DERIVED_COLUMNS = {"threads": ("number",)}
 """Kept figures and the index of words: they are made anew from the rows that are copied."""
 SOURCE = "source"
 """The name of the note that says from where the rows are."""
+
+T = TypeVar("T")
 
 StoredRow: TypeAlias = tuple[Any, ...]
 """Values as SQLite has them: int, float, str, bytes or None."""
@@ -30,9 +32,8 @@ class Tables(Protocol):
         """Where the database is, without secrets."""
         ...
 
-    @property
-    def connection(self) -> Connection:
-        """For units, while no rows are read."""
+    def run(self, unit: Unit[T]) -> T:
+        """Run a unit, while no rows are read."""
         ...
 
     def columns(self) -> Mapping[str, Sequence[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from gateway.store.postgres.connection import Raw
+from gateway.store.postgres.pipeline import Raw
 
 PLACE = "ctid"
 """The place of a row: nobody moves rows while the store is owned."""

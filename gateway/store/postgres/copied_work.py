@@ -35,25 +35,24 @@ async def store_folders(tables: PostgresTables, folder: Path, limits: Database, 
     """
 
     async def read(unit: Unit[T]) -> T:
-        return unit(tables.connection)
+        return tables.run(unit)
 
     async def write(unit: Unit[T], then: Callable[[T], None]) -> T:
         with tables.transaction():
-            result = unit(tables.connection)
+            result = tables.run(unit)
         then(result)
         return result
 
     # An earlier try may have stored what has changed since; its contents are not sent again.
     with tables.transaction():
-        for statement in _FORGET:
-            tables.connection.execute(statement)
+        tables.run(_forget)
     shutil.rmtree(folder / NOTES, ignore_errors=True)
     work = WorkFolders(folder, limits)
-    threads = [each for each in thread_ids(tables.connection) if work.path(each).is_dir()]
+    threads = [each for each in tables.run(thread_ids) if work.path(each).is_dir()]
     for done, thread in enumerate(threads, 1):
         await work.commit(thread, _nothing, read, write)
         step(done, len(threads))
-    if found := tables.connection.fetch(_OTHER):
+    if found := tables.run(lambda connection: connection.fetch(_OTHER)):
         raise StoreError(f"The file {found[0]['sha256']} was changed on its way to {tables.name}.")
     return sum(len(left_out_before(folder / NOTES / thread)) for thread in threads)
 
@@ -67,15 +66,21 @@ async def load_folders(
     """
 
     async def read(unit: Unit[T]) -> T:
-        return unit(tables.connection)
+        return tables.run(unit)
 
     work = WorkFolders(folder, limits)
-    threads = [row["thread"] for row in tables.connection.fetch(_STORED)]
+    stored = tables.run(lambda connection: connection.fetch(_STORED))
+    threads = [row["thread"] for row in stored]
     for done, thread in enumerate(threads, 1):
         await work.bring(thread, read)
         step(done, len(threads))
     shutil.rmtree(folder / NOTES, ignore_errors=True)
     return sum(len(left_out_before(node / NOTES / thread)) for thread in threads)
+
+
+def _forget(connection: Connection) -> None:
+    for statement in _FORGET:
+        connection.execute(statement)
 
 
 def _nothing(connection: Connection) -> None:

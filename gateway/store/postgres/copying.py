@@ -9,19 +9,21 @@ import socket
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
+from gateway.store.connection import Connection, Unit
 from gateway.store.postgres.catalog import PLACE, Column, carry_out, columns_of, put_aside
-from gateway.store.postgres.connection import PostgresConnection, Raw
+from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
 from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
 from gateway.store.postgres.ownership import Ownership
+from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
 from gateway.store.units.counts import FIGURES, USED_DAYS
@@ -48,6 +50,8 @@ _RELATIONS = {
     ) AS blobs"""
 }
 
+T = TypeVar("T")
+
 
 class PostgresTables:
     """The tables of a database, over a connection of their own.
@@ -61,12 +65,21 @@ class PostgresTables:
         self._url = database.url
         self._raw = raw
         self._boot = boot
-        self.connection = PostgresConnection(raw)
 
     @property
     def name(self) -> str:
         """The database and its server."""
         return place_of(self._url)
+
+    def run(self, unit: Unit[T]) -> T:
+        """Run a unit, while no rows are read."""
+        connection = PostgresConnection(self._raw)
+        try:
+            result = unit(connection)
+            connection.pipeline.wait()
+        finally:
+            connection.pipeline.leave()
+        return result
 
     @cached_property
     def _tables(self) -> Mapping[str, Mapping[str, Column]]:
@@ -173,10 +186,7 @@ class PostgresTables:
             for table, columns in self._tables.items():
                 for column in columns.values():
                     self._go_on(table, column, numbers.get(table, 0))
-            self.connection.execute(_DROP_UNNAMED)
-            index_anew(self.connection)
-            self.connection.execute(f"INSERT INTO counted SELECT 0, * FROM ({FIGURES}) AS found")
-            self.connection.execute(f"INSERT INTO used SELECT 0, * FROM ({USED_DAYS}) AS found")
+            self.run(_settle)
             self._raw.execute("ANALYZE")
             yield
             self._raw.execute(f"DROP TABLE {NOTES}".encode())
@@ -252,6 +262,14 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
             yield PostgresTables(database, raw, boot)
         finally:
             ownership.release()
+
+
+def _settle(connection: Connection) -> None:
+    """Make anew what follows from the rows."""
+    connection.execute(_DROP_UNNAMED)
+    index_anew(connection)
+    connection.execute(f"INSERT INTO counted SELECT 0, * FROM ({FIGURES}) AS found")
+    connection.execute(f"INSERT INTO used SELECT 0, * FROM ({USED_DAYS}) AS found")
 
 
 def _parts(sha256: str, data: bytes) -> Iterator[StoredRow]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreUnwritable
@@ -105,6 +105,8 @@ class PostgresStore(PostgresReader, WriteOperations):
         super().__init__(database, folder, clock=clock)
         self._work = WorkFolders(self._folder, database)
         self._recording: set[asyncio.Task[StoredUpdate]] = set()
+        self._left: set[asyncio.Future[Any]] = set()
+        """Units that go on without their callers."""
 
     @property
     def commits(self) -> int:
@@ -163,12 +165,20 @@ class PostgresStore(PostgresReader, WriteOperations):
         alone: bool = False,
     ) -> T:
         """Run a unit of work as one transaction; see WriteOperations."""
+        while self._left:  # what their callers write now comes behind them
+            await asyncio.wait([*self._left])
         if self._running is None:
             raise GatewayClosed
         running = self._running.write(unit, alone=alone)
         if then is not None:
             running.add_done_callback(lambda done: _hand_on(done, then))
-        return await self._translated(asyncio.shield(running))
+        try:
+            return await self._translated(asyncio.shield(running))
+        except asyncio.CancelledError:
+            if not running.done():
+                self._left.add(running)
+                running.add_done_callback(self._left.discard)
+            raise
 
     async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
         """Run a unit in a transaction that it may share with others."""

@@ -9,9 +9,10 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequen
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gateway.errors import StoreCorrupt, StoreError, StoreUnwritable
+from gateway.store.connection import Unit
 from gateway.store.lock import StoreLock
 from gateway.store.sqlite.commit_count import read_note
 from gateway.store.sqlite.migrate import (
@@ -41,6 +42,8 @@ _ASIDE = (
 _ASIDE_NOTE = "aside"
 """The note with the statements that make again what was put aside."""
 
+T = TypeVar("T")
+
 
 class SqliteTables:
     """The tables of the database at `path`, over their own connection."""
@@ -50,12 +53,16 @@ class SqliteTables:
     def __init__(self, path: Path, raw: sqlite3.Connection) -> None:
         self._path = path
         self._raw = raw
-        self.connection = SqliteConnection(raw)
+        self._connection = SqliteConnection(raw)
 
     @property
     def name(self) -> str:
         """The folder of the store."""
         return str(self._path.parent)
+
+    def run(self, unit: Unit[T]) -> T:
+        """Run a unit, while no rows are read."""
+        return unit(self._connection)
 
     @cached_property
     def _tables(self) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]:
@@ -152,8 +159,8 @@ class SqliteTables:
                 raise self._refused(found[0], "it refers to a row that is not there")
             for table, number in numbers.items():
                 self._keep_number(table, number)
-            count_anew(self.connection)
-            index_anew(self.connection)
+            count_anew(self._connection)
+            index_anew(self._connection)
             self._raw.execute(
                 "UPDATE commits SET at = (SELECT COALESCE(MAX(updated_at), 0) FROM threads)"
             )

@@ -27,6 +27,7 @@ from tests.fakes.full_store import all_rows, fill_store
 from tests.fakes.new_store import new_store
 
 Place = Path | Database
+CHANGE = "UPDATE attachments SET name = 'b.txt'"
 DERIVED = ("word_threads", "searched", "unsearched", "tallies", "used_days")
 
 
@@ -215,8 +216,7 @@ async def test_a_copy_needs_its_place_alone(source, place, monkeypatch):
 async def test_a_row_of_the_copy_that_was_changed_is_noticed(source, place):
     await begin(source.folder, place)
     async with tables_at(place, new=True) as tables:
-        tables.connection.execute("UPDATE attachments SET name = 'b.txt'")
-        tables.connection.fetch("SELECT 1")
+        tables.run(lambda connection: connection.execute(CHANGE))
     with pytest.raises(StoreError, match=r"the table 'attachments' in .* it has other values"):
         await copy(source.folder, place)
     assert await is_begun(place)
