@@ -227,8 +227,6 @@ class PostgresTables:
         except (errors.DataError, errors.IntegrityError) as error:
             # Not in its words, which have the values.
             raise self._refused(error.diag.table_name or table, type(error).__name__) from error
-        except psycopg.Error as error:
-            raise translate(error, self._url) from error
 
     def _refused(self, table: str, why: str) -> StoreError:
         return StoreError(f"A row of {table!r} can't be stored in {self.name}: {why}.")
@@ -237,7 +235,7 @@ class PostgresTables:
 @contextmanager
 def tables_of(database: Database) -> Generator[PostgresTables]:
     """The tables of a store that is owned. Raises StoreError."""
-    with closing(_connected(database)) as raw:
+    with _connected(database) as raw:
         raw.execute("SET default_transaction_read_only = on")
         yield PostgresTables(database, raw)
 
@@ -249,15 +247,11 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
     Nobody else can own it meanwhile. Raises StoreError.
     """
     boot = secrets.token_hex(8)
-    ownership = Ownership(
-        database, boot, f"the copy, process {os.getpid()} on {socket.gethostname()}"
-    )
-    with closing(_connected(database)) as raw:
-        try:
-            _prepare(raw, database)
-            ownership.take()
-        except psycopg.Error as error:
-            raise translate(error, database.url) from error
+    name = f"the copy, process {os.getpid()} on {socket.gethostname()}"
+    ownership = Ownership(database, boot, name)
+    with _connected(database) as raw:
+        _prepare(raw, database)
+        ownership.take()
         try:
             yield PostgresTables(database, raw, boot)
         finally:
@@ -277,15 +271,20 @@ def _parts(sha256: str, data: bytes) -> Iterator[StoredRow]:
         yield sha256, n, data[start : start + PART]
 
 
-def _connected(database: Database) -> Raw:
+@contextmanager
+def _connected(database: Database) -> Generator[Raw]:
+    """A connection for statements that may take long.
+
+    PostgreSQL's errors become the gateway's.
+    """
     try:
-        raw = connect(database)
+        with closing(connect(database)) as raw:
+            # To read a table, or make an index, takes as long as it is large.
+            raw.execute("SET statement_timeout = 0")
+            raw.execute("SET idle_in_transaction_session_timeout = 0")
+            yield raw
     except psycopg.Error as error:
         raise translate(error, database.url) from error
-    # To read a table, or make an index, takes as long as it is large.
-    raw.execute("SET statement_timeout = 0")
-    raw.execute("SET idle_in_transaction_session_timeout = 0")
-    return raw
 
 
 def _prepare(raw: Raw, database: Database) -> None:

@@ -28,6 +28,10 @@ from tests.fakes.new_store import new_store
 
 Place = Path | Database
 CHANGE = "UPDATE attachments SET name = 'b.txt'"
+END_OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 DERIVED = ("word_threads", "searched", "unsearched", "tallies", "used_days")
 
 
@@ -158,6 +162,21 @@ async def begin(source: Place, place: Place) -> None:
     """Begin a copy, and end it."""
     with pytest.raises(CopyEnded):
         await copy(source, place, lambda copy, step: copy.end() if step.done else None)
+
+
+async def test_a_copy_goes_on_after_its_connection_was_lost(source, database):
+    cut: list[str] = []
+
+    def cut_once(copy: Copy, step: Step) -> None:
+        if step.done and not cut:
+            cut.append(step.table)
+            with connect(database.url) as raw:
+                raw.execute(END_OTHERS)
+
+    with pytest.raises(StoreError, match="can't be reached"):
+        await copy(source.folder, database, cut_once)
+    report = await copy(source.folder, database)
+    assert report.rows[cut[0]] == len(all_rows(source.folder)[cut[0]])
 
 
 async def test_a_copy_that_is_not_complete_is_no_store(source, place, tmp_path):
