@@ -91,7 +91,9 @@ async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], Non
         report = await _run(Copy(source, target, tell=tell, files=files, clock=store.clock))
         await store.note("store.copied", object=target.name, outcome="copy")
     told = _report(report, source.name, target.name, store.folder)
-    return f"{told}\nTo use the copy, put this into config.toml:\n\n    [store]\n    {to.setting}\n"
+    instead = " in the place of `url` and `folder`" if isinstance(to.place, Path) else ""
+    lines = f"    [store]\n    {to.setting}\n"
+    return f"{told}\nTo use the copy, put this into config.toml{instead}:\n\n{lines}"
 
 
 def _require_other_kind(store: AnyStore, place: Database | Path) -> None:

@@ -66,7 +66,8 @@ def test_a_store_goes_to_a_database_and_back_as_the_command_says(folder, url):
     configure(folder, "folder = 'node'", f"url_env = '{VARIABLE}'")
     listed = parley("sessions", "list").stdout
     back = parley("store", "copy", "--to", "back")
-    assert f"folder = {json.dumps(str(folder / 'back'))}\n" in back.stdout, back.output
+    assert "in the place of `url` and `folder`" in back.stdout, back.output
+    assert f"folder = {json.dumps(str(folder / 'back'))}\n" in back.stdout
     configure(folder, "folder = 'back'")
     assert parley("sessions", "list").stdout == listed
     assert parley("store", "check").exit_code == ExitCode.DONE
