@@ -57,6 +57,11 @@ class PostgresReader(ReadOperations):
         self._folder = folder.absolute()
 
     @property
+    def database(self) -> Database:
+        """The database, with its address."""
+        return self._database
+
+    @property
     def place(self) -> DatabasePlace:
         """Server and name of the database."""
         return self._database.place

@@ -35,6 +35,8 @@ from gateway.values import value
 
 LOG = logging.getLogger("gateway.store")
 
+NOTES = "work-notes"
+"""Folder of the notes beside the work folders."""
 TICK = 1_000_000_000
 """Nanoseconds by which a file system's time of a change may be behind the clock."""
 
@@ -66,7 +68,7 @@ class WorkFolders:
     def __init__(self, folder: Path, limits: Database) -> None:
         self._store = folder
         self._folders = folder / "work"
-        self._notes = folder / "work-notes"
+        self._notes = folder / NOTES
         self._limits = limits
         self._copies: dict[str, WorkingCopy] = {}
         self._known = 0
