@@ -1,0 +1,37 @@
+"""Any units side by side leave a store in which all laws hold."""
+
+from itertools import count
+from random import Random
+
+import pytest
+
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
+from tests.fakes.store_race import StoreRace
+
+
+async def race(url, folder, seed, operations):
+    times = count(1_000_000)
+    store = PostgresStore(Database(url=url, pool_size=8), folder, clock=lambda: float(next(times)))
+    async with store.own():
+        racing = StoreRace(store, Random(seed))
+        await racing.run(operations)
+        assert await racing.faults() == []
+    return racing.done
+
+
+async def test_units_by_chance_keep_all_laws(postgres_url, tmp_path):
+    done = await race(postgres_url, tmp_path, 1, 250)
+    assert done["_turn"] and done["_say"] and done["_clean"]
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(2, 5))
+async def test_more_units_by_chance_keep_all_laws(postgres_url, tmp_path, seed):
+    await race(postgres_url, tmp_path, seed, 1_000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 130))
+async def test_many_units_by_chance_keep_all_laws(postgres_url, tmp_path, seed):
+    await race(postgres_url, tmp_path, seed, 3_000)
