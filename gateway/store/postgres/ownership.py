@@ -17,9 +17,10 @@ from psycopg import RawCursor
 
 from gateway.base.describe import describe
 from gateway.errors import StoreInUse
-from gateway.store.postgres.connection import LOCK, Raw
+from gateway.store.postgres.connection import LOCK
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import is_gone, place_of
+from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.transactions import STORE
 

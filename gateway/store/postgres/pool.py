@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
-from gateway.store.postgres.connection import Raw
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.rows import adapt
 
 STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
@@ -42,14 +41,12 @@ def conninfo(database: Database) -> str:
 def configure(raw: Raw) -> None:
     """Set a new connection up for units."""
     raw.autocommit = True
-    raw.prepare_threshold = 2
-    raw.prepared_max = 500
     adapt(raw)
 
 
 def connect(database: Database) -> Raw:
     """One connection of its own, for the caller to close."""
-    raw: Raw = psycopg.connect(conninfo(database), autocommit=True)
+    raw = Raw.connect(conninfo(database), autocommit=True)
     configure(raw)
     return raw
 
@@ -58,6 +55,7 @@ def open_pool(database: Database) -> ConnectionPool[Raw]:
     """A pool of connections, the first of which are being made."""
     return ConnectionPool(
         conninfo(database),
+        connection_class=Raw,
         min_size=min(2, database.pool_size),
         max_size=database.pool_size,
         configure=configure,
