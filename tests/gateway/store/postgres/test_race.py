@@ -53,17 +53,19 @@ async def race(url, folder, seed, operations):
 
 
 async def test_units_by_chance_keep_all_laws(postgres_url, tmp_path):
-    done = await race(postgres_url, tmp_path, 1, 250)
+    done = await race(postgres_url, tmp_path, 1, 150)
     assert done["_turn"] and done["_say"] and done["_clean"]
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("seed", range(2, 5))
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("seed", range(2, 4))
 async def test_more_units_by_chance_keep_all_laws(postgres_url, tmp_path, seed):
     await race(postgres_url, tmp_path, seed, 1_000)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", range(100, 110))
 async def test_many_units_by_chance_keep_all_laws(postgres_url, tmp_path, seed):
     await race(postgres_url, tmp_path, seed, 3_000)
