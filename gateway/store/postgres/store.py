@@ -24,11 +24,12 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import END, Running, running
 from gateway.store.postgres.work_folder import WorkFolders
-from gateway.store.records import PoolFigures
+from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
@@ -77,6 +78,13 @@ class PostgresReader(ReadOperations):
             raw.execute("SET default_transaction_read_only = on")
             known = known_version(raw, self._database.url)
             return unit(PostgresConnection(raw) if known else NoConnection())
+
+    async def check(self) -> list[StoreFault]:
+        """All faults of the rows; somebody may be using the store.
+
+        Raises NotFound or StoreError.
+        """
+        return await self._translated(asyncio.to_thread(check_rows, self._database))
 
     async def _translated(self, work: Awaitable[T]) -> T:
         """The result of `work`; PostgreSQL's errors become the gateway's."""
