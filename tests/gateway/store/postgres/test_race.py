@@ -41,9 +41,7 @@ class LingeringStore(PostgresStore):
 
 async def race(url, folder, seed, operations):
     times = count(1_000_000)
-    store = LingeringStore(
-        Database(url=url, pool_size=8), folder, clock=lambda: float(next(times))
-    )
+    store = LingeringStore(Database(url=url, pool_size=8), folder, clock=lambda: float(next(times)))
     store.random = Random(seed)
     async with store.own():
         racing = StoreRace(store, Random(seed))
