@@ -1,4 +1,4 @@
-"""Work folders of threads: stored with turns, and loaded where they are needed."""
+"""Work folders: stored with turns, loaded where they are needed."""
 
 from __future__ import annotations
 
