@@ -100,7 +100,7 @@ class Machines:
             make_private(each)
 
     async def go(self, thread: str, steps: Sequence[Edit | str]) -> None:
-        """Take the steps, and compare each copy with its origin."""
+        """Take the steps, and compare each copy with its original."""
         store = PostgresStore(Database(url=self._url), self._folders[0])
         async with store.own():
             await begun(store, thread)
