@@ -16,6 +16,10 @@ STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
 
 A node that is frozen inside a transaction holds its locks no longer than that.
 """
+PLANNING = "-c jit=off"
+"""PostgreSQL guesses that a recursion brings very much: it would compile such a query for longer than
+the query takes.
+"""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,
@@ -34,7 +38,7 @@ def conninfo(database: Database) -> str:
         f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"
         f" -c idle_in_transaction_session_timeout={IDLE_MS}"
     )
-    options = f"{limits} {given.get('options') or ''}".strip()
+    options = f"{PLANNING} {limits} {given.get('options') or ''}".strip()
     return make_conninfo("", **{**DEFAULTS, **given, "options": options})
 
 
