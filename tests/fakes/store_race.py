@@ -1,4 +1,4 @@
-"""Many units at once on few threads, by chance, and what has to hold afterwards."""
+"""Random units side by side, and the laws they must keep."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class _Rules:
 
 
 class StoreRace:
-    """Calls operations of a store by chance, and keeps what they have promised."""
+    """Calls random operations of a store, and keeps their promises."""
 
     def __init__(self, store: Any, random: Random) -> None:
         self._store = store
@@ -315,7 +315,8 @@ class StoreRace:
         await self._accept(wish, self._message(event, number), kind=kind)
 
     async def _command(self) -> None:
-        wishes = "new forget stop retry mode mute withdraw promote again memos revoke".split()
+        wishes = ("new", "forget", "stop", "retry", "mode", "mute", "withdraw", "promote")
+        wishes = (*wishes, "again", "memos", "revoke")
         wish = self._random.choices(wishes, (2, 0.5, 3, 3, 3, 2, 3, 3, 3, 0.5, 0.5))[0]
         threads = (
             [thread async for thread in self._threads()] if self._random.random() < 0.3 else []
@@ -488,7 +489,7 @@ class StoreRace:
                 await self._store.put_part(row)
 
     async def _keep(self) -> None:
-        """What people, adapters and housekeeping do beside turns."""
+        """Act as people, adapters and housekeeping do beside turns."""
         random, store = self._random, self._store
         threads = await store.threads(limit=6)
         thread = random.choice(threads) if threads else None
@@ -529,7 +530,7 @@ class StoreRace:
         return [row["id"] for row in rows]
 
     async def _clean(self) -> None:
-        """What needs the store alone."""
+        """Call an operation that needs the store alone."""
         random, store = self._random, self._store
         match random.randrange(7):
             case 0:

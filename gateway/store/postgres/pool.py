@@ -17,9 +17,7 @@ STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
 A node that is frozen inside a transaction holds its locks no longer than that.
 """
 PLANNING = "-c jit=off"
-"""PostgreSQL guesses that a recursion brings very much: it would compile such a query for longer than
-the query takes.
-"""
+"""PostgreSQL expects very much of a recursion: to compile it would take longer than to run it."""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,
@@ -32,7 +30,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def conninfo(database: Database) -> str:
-    """What libpq connects by; it may hold a password."""
+    """Parameters of a connection; a password may be among them."""
     given = conninfo_to_dict(database.url)
     limits = (
         f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"
