@@ -17,8 +17,8 @@ STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
 A node that is frozen inside a transaction holds its locks no longer than that.
 """
 PLANNING = "-c jit=off"
-"""PostgreSQL guesses that a recursion brings very much: it would compile such a query for longer than
-the query takes.
+"""PostgreSQL guesses that a recursion brings very much: it would compile such a query, which takes
+longer than the query.
 """
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
