@@ -1,4 +1,4 @@
-"""The store that a config names: files of this machine, or a database."""
+"""The store that a config names: files, or a database."""
 
 from __future__ import annotations
 
@@ -25,8 +25,20 @@ NEEDS_EXTRA = (
 )
 
 
+_INSTEAD = {
+    "backup": "Let PostgreSQL copy it, whether Parley runs or not:",
+    "restore": "End Parley on every machine, then let PostgreSQL put the copy in its place:",
+    "repair": "Restore the last good copy of the database. With Parley ended:",
+}
+RESTORED = (
+    "INSERT INTO marks (platform, name, value) VALUES ('gateway', 'restored', '0')"
+    " ON CONFLICT DO NOTHING"
+)
+"""Lets the next start know that the database is an earlier one."""
+
+
 class StoreInDatabase(GatewayError):
-    """The command is for a store in files; the text says what to use instead."""
+    """A command for files, with a text that says what replaces it."""
 
     exit_code = ExitCode.USAGE
 
@@ -71,17 +83,6 @@ def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteS
     )
 
 
-_INSTEAD = {
-    "backup": "Let PostgreSQL copy it, whether Parley runs or not:",
-    "restore": "End Parley on every machine, then let PostgreSQL put the copy in its place:",
-    "repair": "Restore the last good copy of the database. With Parley ended:",
-}
-
-
-RESTORED = "INSERT INTO marks (platform, name, value) VALUES ('gateway', 'restored', '0')"
-"""Lets the next start know that the database is an earlier one."""
-
-
 def _dump(place: DatabasePlace, copy: str) -> str:
     return join(["pg_dump", "--format=custom", f"--file={copy}", *_server(place)])
 
@@ -97,6 +98,6 @@ def _restore(place: DatabasePlace, copy: str) -> list[str]:
 def _server(place: DatabasePlace) -> list[str]:
     """The options by which PostgreSQL's programs find the database."""
     host, port = place.host.partition(",")[0], place.port.partition(",")[0]
-    server = [f"--host={host}"] if host else []
+    server = [f"--host={host.strip('[]')}"] if host else []
     server += [f"--port={port}"] if port != PORT else []
     return [*server, "--username=USER", f"--dbname={place.name}"]

@@ -9,12 +9,11 @@ await store.threads()         # reading needs no ownership
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreUnwritable
@@ -25,10 +24,14 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
-from gateway.store.postgres.running import Running, running
-from gateway.store.records import PoolFigures
+from gateway.store.postgres.running import END, Running, running
+from gateway.store.postgres.work_folder import WorkFolders
+from gateway.store.records import PoolFigures, StoreFault
+from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
 from gateway.store.units.threads import thread_ids
 
@@ -54,6 +57,11 @@ class PostgresReader(ReadOperations):
         self._folder = folder.absolute()
 
     @property
+    def database(self) -> Database:
+        """The database, with its address."""
+        return self._database
+
+    @property
     def place(self) -> DatabasePlace:
         """Server and name of the database."""
         return self._database.place
@@ -76,6 +84,13 @@ class PostgresReader(ReadOperations):
             known = known_version(raw, self._database.url)
             return unit(PostgresConnection(raw) if known else NoConnection())
 
+    async def check(self) -> list[StoreFault]:
+        """All faults of the rows; somebody may be using the store.
+
+        Raises NotFound or StoreError.
+        """
+        return await self._translated(asyncio.to_thread(check_rows, self._database))
+
     async def _translated(self, work: Awaitable[T]) -> T:
         """The result of `work`; PostgreSQL's errors become the gateway's."""
         try:
@@ -91,6 +106,15 @@ class PostgresStore(PostgresReader, WriteOperations):
 
     _group: Group | None = None
     _observe: Callable[[float], None] | None = None
+
+    def __init__(
+        self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(database, folder, clock=clock)
+        self._work = WorkFolders(self._folder, database)
+        self._recording: set[asyncio.Task[StoredUpdate]] = set()
+        self._left: set[asyncio.Future[Any]] = set()
+        """Units that go on without their callers."""
 
     @property
     def commits(self) -> int:
@@ -124,6 +148,8 @@ class PostgresStore(PostgresReader, WriteOperations):
                 await self._sweep()
                 yield
             finally:
+                if self._recording:
+                    await asyncio.wait(self._recording, timeout=END)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
         finally:
@@ -147,12 +173,20 @@ class PostgresStore(PostgresReader, WriteOperations):
         alone: bool = False,
     ) -> T:
         """Run a unit of work as one transaction; see WriteOperations."""
+        while self._left:  # what their callers write now comes behind them
+            await asyncio.wait([*self._left])
         if self._running is None:
             raise GatewayClosed
         running = self._running.write(unit, alone=alone)
         if then is not None:
             running.add_done_callback(lambda done: _hand_on(done, then))
-        return await self._translated(asyncio.shield(running))
+        try:
+            return await self._translated(asyncio.shield(running))
+        except asyncio.CancelledError:
+            if not running.done():
+                self._left.add(running)
+                running.add_done_callback(self._left.discard)
+            raise
 
     async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
         """Run a unit in a transaction that it may share with others."""
@@ -164,24 +198,38 @@ class PostgresStore(PostgresReader, WriteOperations):
         """Call `observe` with the seconds of each transaction, once this is owned."""
         self._observe = observe
 
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        """Add to a turn, at a safe point with the changes of the thread's folder.
+
+        Raises LeaseLost.
+        """
+        now = self.clock()
+
+        def unit(connection: Connection) -> StoredUpdate:
+            return turns.record(connection, now, lease, record)
+
+        if not self._work.may_have_changed(lease.thread, record):
+            return await self.write(unit)
+        commit = self._work.commit(lease.thread, unit, self.read, self.write)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(commit, name=f"turn {lease.turn} is stored with its files")
+        self._recording.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
+
+    def _forget(self, task: asyncio.Task[StoredUpdate]) -> None:
+        self._recording.discard(task)
+        if not task.cancelled():
+            task.exception()  # its caller has it, or has left
+
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove the working copies of threads that the database has let go of."""
-        await asyncio.to_thread(self._remove_files, threads)
-
-    def _remove_files(self, threads: Collection[str]) -> None:
-        for thread in threads:
-            shutil.rmtree(self._work_folder(thread), ignore_errors=True)
+        await self._work.clear(threads)
 
     async def _sweep(self) -> None:
         """Remove working copies of threads that are gone."""
         kept = await self.read(thread_ids)
-        await asyncio.to_thread(self._remove_others, kept)
-
-    def _remove_others(self, kept: Collection[str]) -> None:
-        work = self._folder / "work"
-        for folder in work.iterdir() if work.is_dir() else ():
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        await asyncio.to_thread(self._work.sweep, kept)
 
     async def probe(self) -> None:
         """Write what stands there already. Raises the GatewayError that a write would."""
@@ -190,11 +238,12 @@ class PostgresStore(PostgresReader, WriteOperations):
         await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
 
     async def work_folder(self, thread: str) -> Path:
-        """The thread's folder for its tools, which may not be there yet."""
-        return self._work_folder(thread)
+        """The thread's folder for its tools, as it is stored; it may not be there yet."""
+        return await self._work.bring(thread, self.read)
 
-    def _work_folder(self, thread: str) -> Path:
-        return self._folder / "work" / thread
+    def loaded_at(self, thread: str) -> int:
+        """Time up to which a folder that was just asked for has files of the store alone."""
+        return self._work.loaded_at(thread)
 
 
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:

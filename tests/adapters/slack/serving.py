@@ -14,12 +14,12 @@ from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.testing import SlackSimulator
 from gateway.access.authority import Access
+from gateway.app.stores import AnyStore
 from gateway.config.routes import Route
 from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
@@ -55,7 +55,7 @@ class ServedSlack:
     gateway: Gateway
     client: ReplayChatCompletionClient
     adapter: asyncio.Task[None]
-    store: SqliteStore
+    store: AnyStore
     teams: ScriptedTeams
 
     @property

@@ -16,6 +16,7 @@ import pytest
 
 from gateway.access.authority import Access, Admission
 from gateway.app.load import load_config
+from gateway.app.stores import AnyStore
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.errors import LeaseLost
 from gateway.events import InputRequested, MessageFinished, ToolFinished, TurnFinished
@@ -26,7 +27,6 @@ from gateway.inbound.commands import HOW_MEMORY
 from gateway.inbound.replies import FORGET as FORGET_HINT
 from gateway.inbound.replies import NO_MEMORY
 from gateway.store.records import MemoPlace
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import ToolCall
 from teams.memory import MemoryContent
 from tests.fakes.new_store import new_store
@@ -71,7 +71,7 @@ class Everybody(Access):
 class Desk:
     """A served team, and people who write to it."""
 
-    def __init__(self, gateway: Gateway, store: SqliteStore) -> None:
+    def __init__(self, gateway: Gateway, store: AnyStore) -> None:
         self.gateway = gateway
         self.store = store
         self._said = 0

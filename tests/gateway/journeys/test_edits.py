@@ -13,7 +13,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
 ANN, BOB = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
@@ -37,7 +37,7 @@ class Platform:
         self.door = Door()
         self.client = model(calls("wait"), *answers)
         self.teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
-        self.gateway = Gateway(SqliteStore(folder), self.teams, access=Everybody())
+        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody())
         self.person = self.gateway
         self._edits = 0
 
@@ -120,7 +120,7 @@ async def test_a_waiting_message_is_what_its_author_has_made_of_it(tmp_path):
         twice = await platform.edit("2", "b, no: c")
         platform.door.open()
         events = await platform.events(thread, 2)
-        counts = (await platform.gateway.status()).counts
+        counts = await platform.gateway.store.counts()
     assert (edited.outcome, twice.outcome, twice.inbox) == ("merged", "refused", 0)
     assert [(e.message.inbox, e.message.text) for e in of(MessageQueued, events)] == [
         (queued.inbox, "b"),
@@ -179,7 +179,7 @@ async def test_nobody_changes_what_is_not_theirs_or_was_never_taken(tmp_path):
             await platform.delete("9", ANN),
             await platform.edit("", "of nothing", ANN),
         ]
-        before = (await platform.gateway.status()).counts.inbox
+        before = (await platform.gateway.store.counts()).inbox
         platform.door.open()
         events = await platform.events(thread, 2)
     assert {(receipt.outcome, receipt.inbox, receipt.reply) for receipt in receipts} == {

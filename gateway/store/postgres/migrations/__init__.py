@@ -1,1 +1,4 @@
-"""Numbered steps to later versions of the store on PostgreSQL."""
+"""Changes of the schema on PostgreSQL, with the numbers of those in SQLite.
+
+Each is applied once, in order, and never edited.
+"""
