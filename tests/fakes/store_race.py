@@ -65,6 +65,20 @@ from tests.fakes.decided import Decided
 
 PEOPLE = [Author(id=f"p{n}", name=f"P{n}", kind="bot" if n == 3 else "member") for n in range(4)]
 PLACES = [ConversationKey(platform="x", workspace="w", channel="c", root=str(n)) for n in range(4)]
+COMMANDS = {
+    "new": 2.0,
+    "forget": 0.5,
+    "stop": 3.0,
+    "retry": 3.0,
+    "mode": 3.0,
+    "mute": 2.0,
+    "withdraw": 3.0,
+    "promote": 3.0,
+    "again": 3.0,
+    "memos": 0.5,
+    "revoke": 0.5,
+}
+"""Commands, and how often each is given."""
 MOST_MEMOS = 3
 LAWS = {
     "a message was taken twice": (
@@ -315,8 +329,7 @@ class StoreRace:
         await self._accept(wish, self._message(event, number), kind=kind)
 
     async def _command(self) -> None:
-        wishes = "new forget stop retry mode mute withdraw promote again memos revoke".split()
-        wish = self._random.choices(wishes, (2, 0.5, 3, 3, 3, 2, 3, 3, 3, 0.5, 0.5))[0]
+        (wish,) = self._random.choices([*COMMANDS], [*COMMANDS.values()])
         threads = (
             [thread async for thread in self._threads()] if self._random.random() < 0.3 else []
         )
