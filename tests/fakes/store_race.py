@@ -1,4 +1,4 @@
-"""Many units at once on few threads, by chance, and what has to hold afterwards."""
+"""Random units at once on few threads, and laws that hold afterwards."""
 
 from __future__ import annotations
 
@@ -50,8 +50,10 @@ from gateway.store.decisions import (
 )
 from gateway.store.records import (
     CallRow,
+    CallStatus,
     Checkpoint,
     MemoPlace,
+    MemoScope,
     ModelUse,
     OpenMessage,
     Request,
@@ -60,6 +62,7 @@ from gateway.store.records import (
 from gateway.store.rulebook import JudgedMessage, RecoveryWords, SortedFiles, TurnClaim
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnEnd, TurnUpdate
 from gateway.store.units import invariants
+from gateway.store.units.inbox import accept
 from gateway.values import value
 from tests.fakes.decided import Decided
 
@@ -79,6 +82,14 @@ COMMANDS = {
     "revoke": 0.5,
 }
 """Commands, and how often each is given."""
+ENDS = [
+    TurnEnd(status="done"),
+    TurnEnd(status="done"),
+    TurnEnd(status="failed"),
+    TurnEnd(status="paused"),
+    TurnEnd(status="waiting"),
+    TurnEnd(status="stopped"),
+]
 MOST_MEMOS = 3
 LAWS = {
     "a message was taken twice": (
@@ -185,7 +196,7 @@ class _Rules:
 
 
 class StoreRace:
-    """Calls operations of a store by chance, and keeps what they have promised."""
+    """Calls operations of a store by chance; keeps their promises."""
 
     def __init__(self, store: Any, random: Random) -> None:
         self._store = store
@@ -283,8 +294,6 @@ class StoreRace:
         if self._random.random() < 0.5:
             accepted = await self._store.accept(judged, lambda _: None)
         else:
-            from gateway.store.units.inbox import accept
-
             now = self._store.clock()
             accepted = await self._store.write(lambda connection: accept(connection, now, judged))
         self._show(accepted.events)
@@ -330,9 +339,7 @@ class StoreRace:
 
     async def _command(self) -> None:
         (wish,) = self._random.choices([*COMMANDS], [*COMMANDS.values()])
-        threads = (
-            [thread async for thread in self._threads()] if self._random.random() < 0.3 else []
-        )
+        threads = await self._store.threads(limit=6) if self._random.random() < 0.3 else ()
         key, thread = self._random.choice(PLACES), ""
         if threads:
             chosen = self._random.choice(threads)
@@ -345,10 +352,6 @@ class StoreRace:
             dedupe=(f"command/{next(self._numbers)}",),
         )
         await self._accept(wish, message, kind="command")
-
-    async def _threads(self) -> Any:
-        for thread in await self._store.threads(limit=6):
-            yield thread
 
     async def _answer(self) -> None:
         if not self._requests:
@@ -391,7 +394,8 @@ class StoreRace:
                 await self._record(lease)
 
     async def _memo(self, lease: Lease) -> None:
-        scope = self._random.choice(["thread", "team", "person"])
+        scopes: list[MemoScope] = ["thread", "team", "person"]
+        scope = self._random.choice(scopes)
         key = {"thread": lease.thread, "team": "", "person": "p1"}[scope]
         place = MemoPlace(team="demo", scope=scope, key=key)
         number = next(self._numbers)
@@ -403,11 +407,9 @@ class StoreRace:
 
     async def _record(self, lease: Lease) -> None:
         random, number = self._random, next(self._numbers)
-        status = random.choice(
-            [None, None, None, "done", "done", "failed", "paused", "waiting", "stopped"]
-        )
+        end = random.choice(ENDS) if random.random() < 0.7 else None
         requests = ()
-        if status == "waiting" or random.random() < 0.1:
+        if (end and end.status == "waiting") or random.random() < 0.1:
             requests = (self._request(lease, number),)
         spent = random.randrange(100)
         use = ModelUse(
@@ -427,13 +429,13 @@ class StoreRace:
             text=f"said {number}",
         )
         shown = OpenMessage(message=f"s{number}", turn=lease.turn, agent="a", text="sa")
-        status_of_call = random.choice(["started", "finished"])
+        calls: list[CallStatus] = ["started", "finished"]
         call = CallRow(
             key=f"call{number % 40}{lease.turn}",
             agent=("a",),
             tool="tool",
             arguments_hash="h",
-            status=status_of_call,
+            status=random.choice(calls),
             result="{}",
         )
         update = TurnUpdate(
@@ -449,7 +451,7 @@ class StoreRace:
             calls=(call,),
             requests=requests,
             uses=(use,),
-            end=TurnEnd(status=status) if status else None,
+            end=end,
         )
         recorded = await self._store.record(lease, update)
         self._tokens += spent
@@ -501,7 +503,7 @@ class StoreRace:
                 await self._store.put_part(row)
 
     async def _keep(self) -> None:
-        """What people, adapters and housekeeping do beside turns."""
+        """Work of people, adapters and housekeeping beside turns."""
         random, store = self._random, self._store
         threads = await store.threads(limit=6)
         thread = random.choice(threads) if threads else None
@@ -542,7 +544,7 @@ class StoreRace:
         return [row["id"] for row in rows]
 
     async def _clean(self) -> None:
-        """What needs the store alone."""
+        """Work that needs the store alone."""
         random, store = self._random, self._store
         match random.randrange(7):
             case 0:
@@ -558,7 +560,6 @@ class StoreRace:
             case 4:
                 words = RecoveryWords(interrupted="again", parked="parked", reason="too often")
                 await store.recover("boot", words)
-                self._seqs_of_recovery()
             case 5:
                 place = replace(random.choice(PLACES), root="")
                 gap = Gap(place=place, since=1.0, until=store.clock())
@@ -567,6 +568,3 @@ class StoreRace:
                 for each in await store.open_gaps("x", "w", threads=False, limit=2):
                     cursor = random.choice([None, "c"])
                     await store.finish_page(ReadPage(gap=each.id, cursor=cursor, newest=2.0))
-
-    def _seqs_of_recovery(self) -> None:
-        """Nothing tells what it has added: that is only looked for gaps."""

@@ -1,8 +1,9 @@
-"""Any units side by side leave a store in which all laws hold."""
+"""Random units side by side leave a store with no fault."""
 
 import asyncio
 from itertools import count
 from random import Random
+from typing import Any
 
 import psycopg
 import pytest
@@ -15,7 +16,7 @@ from tests.fakes.store_race import StoreRace
 class Lingering:
     """A connection that rests before some statements, so that others pass."""
 
-    def __init__(self, connection, random):
+    def __init__(self, connection, random: Random) -> None:
         self._connection, self._random = connection, random
 
     def __getattr__(self, name):
@@ -36,7 +37,8 @@ class LingeringStore(PostgresStore):
 
     async def write(self, unit, then=None, *, alone=False):
         def lingering(connection):
-            return unit(Lingering(connection, self.random))
+            slow: Any = Lingering(connection, self.random)
+            return unit(slow)
 
         return await super().write(lingering, then, alone=alone)
 
