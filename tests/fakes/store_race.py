@@ -11,7 +11,6 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from gateway.client import Answer
 from gateway.content.attachments import MISSING
 from gateway.conversation import (
     Attachment,
@@ -27,26 +26,7 @@ from gateway.events import MessageFinished, Notice, SessionEvent, dump_event
 from gateway.missed import Gap, ReadPage
 from gateway.outbox import OutboxRow
 from gateway.store.decisions import (
-    CommandReply,
-    Decision,
-    GrantRevocation,
-    MemoReply,
-    MessageEdit,
-    MessageRefusal,
-    MessageWithdrawal,
-    ModeChange,
-    MuteChange,
-    NewConversation,
     NewThread,
-    QueueEntry,
-    QueuePromotion,
-    QueueRemoval,
-    RepeatedTurn,
-    RequestAnswer,
-    RequestSupport,
-    ThreadDeletion,
-    TurnRetry,
-    TurnStop,
 )
 from gateway.store.records import (
     CallRow,
@@ -57,16 +37,14 @@ from gateway.store.records import (
     ModelUse,
     OpenMessage,
     Request,
-    Situation,
 )
-from gateway.store.rulebook import JudgedMessage, RecoveryWords, SortedFiles, TurnClaim
+from gateway.store.rulebook import JudgedMessage, RecoveryWords, TurnClaim
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnEnd, TurnUpdate
 from gateway.store.units import invariants
 from gateway.store.units.inbox import accept
-from gateway.values import value
-from tests.fakes.decided import Decided
+from tests.fakes.race_laws import LAWS, MOST_MEMOS
+from tests.fakes.race_rules import PEOPLE, AnyRules, Chance
 
-PEOPLE = [Author(id=f"p{n}", name=f"P{n}", kind="bot" if n == 3 else "member") for n in range(4)]
 PLACES = [ConversationKey(platform="x", workspace="w", channel="c", root=str(n)) for n in range(4)]
 COMMANDS = {
     "new": 2.0,
@@ -90,109 +68,6 @@ ENDS = [
     TurnEnd(status="waiting"),
     TurnEnd(status="stopped"),
 ]
-MOST_MEMOS = 3
-LAWS = {
-    "a message was taken twice": (
-        "SELECT message_id FROM inbox WHERE kind = 'message' AND message_id <> ''"
-        " AND edits IS NULL AND outcome <> 'refused' GROUP BY message_id HAVING COUNT(*) > 1"
-    ),
-    "a request was decided twice": (
-        "SELECT request FROM audit WHERE what IN ('answered', 'expired', 'closed')"
-        " GROUP BY request HAVING COUNT(*) > 1"
-    ),
-    "a person supports twice, or more than are asked": (
-        "SELECT s.request FROM supports s JOIN requests r ON r.id = s.request"
-        " GROUP BY s.request, r.quorum HAVING COUNT(*) >= r.quorum"
-    ),
-    "a message is taken by no turn": (
-        "SELECT id FROM inbox WHERE outcome = 'turn' AND turn IS NULL AND kind = 'message'"
-    ),
-    "a place has too many memos": (
-        f"SELECT key FROM memos GROUP BY team, scope, key HAVING COUNT(*) > {MOST_MEMOS}"
-    ),
-    "a deleted message is taken": (
-        "SELECT d.key FROM deleted d JOIN dedupe s ON s.key = d.key JOIN inbox i"
-        " ON i.id = s.inbox WHERE i.outcome = 'queued'"
-    ),
-    "an open question is no longer due": (
-        "SELECT id FROM requests WHERE state = 'open' AND due_at IS NULL"
-    ),
-}
-
-
-@value
-class Chance(Decided):
-    """Decides what its sender wants, where the situation lets it."""
-
-    wish: str = "say"
-    pick: int = 0
-    mode: str = "queue"
-
-    def decide(self, situation: Situation) -> Decision:
-        """Decide as the gateway might."""
-        if self.wish == "say":
-            if situation.deleted or situation.repeated:
-                return MessageRefusal(reason="deleted" if situation.deleted else "sent twice")
-            mode = situation.thread.mode if situation.thread else "queue"
-            return QueueEntry(mode=mode, rule="routes[0]")
-        if self.wish == "answer":
-            return self._answer(situation)
-        return self._command(situation)
-
-    def _answer(self, situation: Situation) -> Decision:
-        request = situation.named
-        if request is None or request.state != "open":
-            return CommandReply(reply="late", late=True)
-        known = len(request.supporters)
-        yes = Answer(kind="approve_always" if self.pick % 2 else "approve")
-        if known + 1 < request.quorum:
-            if PEOPLE[self.pick % 3].id in request.supporters:
-                return CommandReply(reply="again")
-            return RequestSupport(
-                request=request.id, kind=yes.kind, approved=known + 1, quorum=request.quorum
-            )
-        grant = "" if yes.kind == "approve_always" else None
-        return RequestAnswer(request=request.id, answer=yes, outcome="approved", grant=grant)
-
-    def _command(self, situation: Situation) -> Decision:
-        waits = [each.inbox for each in situation.queue]
-        number = waits[self.pick % len(waits)] if waits else self.pick
-        found: dict[str, Decision] = {
-            "edit": MessageEdit(anybody=False),
-            "delete": MessageWithdrawal(anybody=True),
-            "new": NewConversation(reply="new"),
-            "withdraw": QueueRemoval(inbox=number, anybody=True),
-            "promote": QueuePromotion(inbox=number, anybody=True),
-            "memos": MemoReply(delete=0),
-            "revoke": GrantRevocation(tool="tool", anybody=True),
-        }
-        if situation.thread is not None:
-            found["forget"] = ThreadDeletion(reply="gone")
-            found["mode"] = ModeChange(mode=self.mode, reply="mode")
-            found["mute"] = MuteChange(muted=bool(self.pick % 2), notice="muted")
-            found["again"] = RepeatedTurn(inbox=self.pick, anybody=True)
-            if situation.status is not None:
-                found["stop"] = TurnStop()
-            elif situation.last in ("failed", "interrupted"):
-                found["retry"] = TurnRetry(reply="again")
-        return found.get(self.wish, CommandReply(reply="nothing"))
-
-
-class _Rules:
-    """Rules about files and due requests."""
-
-    def sort(self, held: int) -> SortedFiles:
-        file = Attachment(name="late", media_type="text/plain", data=b"late")
-        return SortedFiles(taken=(file,), missing=(), notice="here")
-
-    def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        return ()
-
-    def reminder(self, request: Request, age: float) -> str:
-        return "still open"
-
-    def expired(self, request: Request) -> tuple[str, Answer]:
-        return "expired", Answer(kind="deny")
 
 
 class StoreRace:
@@ -522,7 +397,7 @@ class StoreRace:
                 query = "SELECT id FROM inbox WHERE awaits IS NOT NULL LIMIT 1"
                 for row in await store.read(lambda connection: connection.fetch(query)):
                     arrived: list[Any] = []
-                    await store.bring(row["id"], _Rules(), arrived.append)
+                    await store.bring(row["id"], AnyRules(), arrived.append)
                     self._show([event for each in arrived if each for event in each.events])
             case 4 if thread and (waiting := await self._waiting(thread.id)):
                 taken = await store.withdraw(thread.id, random.choice(waiting))
@@ -530,7 +405,7 @@ class StoreRace:
             case 5:
                 await store.note("race.noted")
             case 6:
-                result = await store.settle_due(_Rules(), store.clock())
+                result = await store.settle_due(AnyRules(), store.clock())
                 for events in result.events.values():
                     self._show(events)
             case _:
