@@ -24,11 +24,12 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import END, Running, running
 from gateway.store.postgres.work_folder import WorkFolders
-from gateway.store.records import PoolFigures
+from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
@@ -56,6 +57,11 @@ class PostgresReader(ReadOperations):
         self._folder = folder.absolute()
 
     @property
+    def database(self) -> Database:
+        """The database, with its address."""
+        return self._database
+
+    @property
     def place(self) -> DatabasePlace:
         """Server and name of the database."""
         return self._database.place
@@ -77,6 +83,13 @@ class PostgresReader(ReadOperations):
             raw.execute("SET default_transaction_read_only = on")
             known = known_version(raw, self._database.url)
             return unit(PostgresConnection(raw) if known else NoConnection())
+
+    async def check(self) -> list[StoreFault]:
+        """All faults of the rows; somebody may be using the store.
+
+        Raises NotFound or StoreError.
+        """
+        return await self._translated(asyncio.to_thread(check_rows, self._database))
 
     async def _translated(self, work: Awaitable[T]) -> T:
         """The result of `work`; PostgreSQL's errors become the gateway's."""
@@ -186,7 +199,7 @@ class PostgresStore(PostgresReader, WriteOperations):
         self._observe = observe
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-        """Add to a turn, at a safe point with the changes of the thread's folder.
+        """Add to a turn, with changes of the thread's folder.
 
         Raises LeaseLost.
         """
@@ -210,8 +223,8 @@ class PostgresStore(PostgresReader, WriteOperations):
             task.exception()  # its caller has it, or has left
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
-        """Remove the working copies of threads that the database has let go of."""
-        await asyncio.to_thread(self._work.clear, threads)
+        """Remove the working copies of deleted threads."""
+        await self._work.clear(threads)
 
     async def _sweep(self) -> None:
         """Remove working copies of threads that are gone."""
@@ -225,8 +238,12 @@ class PostgresStore(PostgresReader, WriteOperations):
         await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
 
     async def work_folder(self, thread: str) -> Path:
-        """The thread's folder for its tools, as it is stored; it may not be there yet."""
+        """The thread's folder as it is stored; it may be missing."""
         return await self._work.bring(thread, self.read)
+
+    def loaded_at(self, thread: str) -> int:
+        """Time until which the folder has files of the store alone."""
+        return self._work.loaded_at(thread)
 
 
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:

@@ -1,9 +1,11 @@
-"""A new working copy, made of stored entries and of what an old copy has of them."""
+"""A new working copy, made of stored entries and an old copy."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -22,6 +24,9 @@ from gateway.store.postgres.handles import (
     opened,
 )
 from gateway.store.postgres.work_entries import Entry
+
+CLOCK = 0.02
+"""Seconds by which the time of a change in a file system may be behind the clock."""
 
 
 def write_copy(
@@ -49,6 +54,16 @@ def write_copy(
             _finish(root, path, entry)
 
 
+def refresh(folder: Path, paths: Sequence[str]) -> None:
+    """Let files count as changed from now on."""
+    if paths:
+        time.sleep(CLOCK)
+    with opened(folder) as root:
+        for path in paths:
+            with suppress(OSError), file_to_read(root, path) as file:
+                os.fchmod(file, stat.S_IMODE(os.fstat(file).st_mode))
+
+
 def move_entries(source: Path, target: Path, paths: Iterable[str]) -> None:
     """Move entries to another folder, unless something of their name is there."""
     with opened(source) as old, opened(target) as new:
@@ -66,7 +81,7 @@ def _move(old: int, new: int, path: str) -> None:
 
 
 def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
-    """Copy a file of the old copy; False if that has another, or none."""
+    """Copy a file of the old copy, if it is the same."""
     if entry.is_link:
         return False
     try:

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.handles import FOLDER, file_to_read, opened
 from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool
@@ -146,7 +147,7 @@ class _Walk:
 def _within_limits(
     walk: _Walk, known: Mapping[str, Entry], limits: Database
 ) -> dict[str, os.stat_result]:
-    """The entries that the folder's limit allows: stored ones first, then small ones."""
+    """Entries within the folder's limit: stored ones first, then small ones."""
     left = int(limits.work_mb * MB)
     chosen: dict[str, os.stat_result] = {}
     for path, found in sorted(
@@ -182,7 +183,7 @@ def _entry(
 
 
 def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry | None:
-    """The entry of a file, whose contents go to the spool; None if it can't be."""
+    """The entry of a file, spooled; None if it can't be."""
     try:
         with file_to_read(root, path) as file:
             changed = os.fstat(file).st_mtime_ns
@@ -213,4 +214,4 @@ def _too_large(longest: int) -> str:
 
 
 def _unreadable(error: OSError) -> str:
-    return f"it can't be read ({error.strerror or error})"
+    return f"it can't be read ({error.strerror or describe(error)})"

@@ -98,6 +98,7 @@ CLI = {
     "status": READING,
     "store backup": "store.backed_up",
     "store check": READING,
+    "store copy": "store.copied",
     "store repair": "it writes a new store, whose restore is told",
     "store restore": "store.restored",
     "teams dump": READING,

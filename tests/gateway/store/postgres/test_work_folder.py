@@ -1,4 +1,4 @@
-"""Work folders of threads: stored with turns, and loaded where they are needed."""
+"""Work folders: stored with turns, loaded where they are needed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import psycopg
 import pytest
 
+from gateway.base.paths import make_private
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost, StoreCorrupt
 from gateway.store.connection import Unit
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.store import PostgresStore
-from gateway.store.records import CallRow
+from gateway.store.records import CallRow, StoreFault
 from gateway.store.turn_records import Lease, TurnEnd, TurnUpdate
 from tests.fakes.work_folders import (
     SAFE_POINT,
@@ -362,12 +365,19 @@ async def test_no_row_leads_out_of_the_folder(postgres_url: str, tmp_path: Path,
     assert not [path for path in tree(tmp_path) if path.endswith("outside")]
 
 
-async def test_damaged_contents_are_not_loaded(postgres_url: str, tmp_path: Path):
+async def test_damaged_contents_are_found_and_not_loaded(postgres_url: str, tmp_path: Path):
+    database = Database(url=postgres_url)
     async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
         (work / "a").write_text("a")
         await store.record(lease, SAFE_POINT)
+    assert check_rows(database) == []
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE content_parts SET data = 'b'")
+        connection.execute("INSERT INTO contents (sha256, size) VALUES ('x', 0)")
+    assert check_rows(database) == [
+        StoreFault(thread="", text="a file's content belongs to no message"),
+        StoreFault(thread="t", text="the file 'a' was changed"),
+    ]
     with pytest.raises(StoreCorrupt):
         await elsewhere(postgres_url, tmp_path / "b")
 
@@ -397,3 +407,24 @@ async def test_a_folder_that_is_gone_is_gone(postgres_url: str, tmp_path: Path):
         work.rmdir()
         await store.record(lease, SAFE_POINT)
     assert rows(postgres_url, "SELECT * FROM work_files") == []
+
+
+async def test_loaded_files_count_as_made_if_nobody_was_told_of_them(
+    postgres_url: str, tmp_path: Path
+):
+    async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
+        (work / "told").write_text("a")
+        told = (work / "told").stat().st_ctime_ns
+        os.utime(work / "told", ns=(told, told))
+        (work / "untold").write_text("b")
+        os.utime(work / "untold", ns=(told + 1, told + 1))
+        await store.record(lease, replace(SAFE_POINT, files_at=told))
+        make_private(tmp_path / "b")
+        other = PostgresStore(Database(url=postgres_url), tmp_path / "b")
+        copy = await other.work_folder("t")
+        loaded_at = other.loaded_at("t")
+        assert (copy / "told").stat().st_ctime_ns <= loaded_at
+        assert (copy / "untold").stat().st_ctime_ns > loaded_at
+    again = PostgresStore(Database(url=postgres_url), tmp_path / "b")
+    await again.work_folder("t")
+    assert again.loaded_at("t") == loaded_at
