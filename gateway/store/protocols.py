@@ -455,9 +455,9 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     def loaded_at(self, thread: str) -> int:
-        """Time in nanoseconds up to which the thread's folder has files of the store alone.
+        """Time up to which the thread's folder has stored files alone.
 
-        To be asked after `work_folder`. 0 where the folder is not a copy.
+        In nanoseconds, to be asked after `work_folder`; 0 where the folder is not a copy.
         """
         ...
 

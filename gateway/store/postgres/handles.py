@@ -1,4 +1,4 @@
-"""Steps in a folder that untrusted code shares, each relative to an open handle.
+"""Steps in a folder that untrusted code shares, by open handles.
 
 That code may swap any entry for a link at any moment; no step here follows one.
 """
@@ -16,6 +16,14 @@ from gateway.errors import StoreCorrupt
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def is_folder(path: Path) -> bool:
+    """True for a folder that is no link."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
 
 
 @contextmanager

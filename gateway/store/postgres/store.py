@@ -237,7 +237,7 @@ class PostgresStore(PostgresReader, WriteOperations):
         return await self._work.bring(thread, self.read)
 
     def loaded_at(self, thread: str) -> int:
-        """Time up to which a folder that was just asked for has files of the store alone."""
+        """Time up to which the folder has stored files alone; see SessionStore."""
         return self._work.loaded_at(thread)
 
 
