@@ -16,6 +16,8 @@ STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
 
 A node that is frozen inside a transaction holds its locks no longer than that.
 """
+PLANNING = "-c jit=off"
+"""PostgreSQL expects very much of a recursion: to compile it would take longer than to run it."""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,
@@ -28,13 +30,13 @@ DEFAULTS: dict[str, Any] = {
 
 
 def conninfo(database: Database) -> str:
-    """What libpq connects by; it may hold a password."""
+    """Parameters of a connection; a password may be among them."""
     given = conninfo_to_dict(database.url)
     limits = (
         f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"
         f" -c idle_in_transaction_session_timeout={IDLE_MS}"
     )
-    options = f"{limits} {given.get('options') or ''}".strip()
+    options = f"{PLANNING} {limits} {given.get('options') or ''}".strip()
     return make_conninfo("", **{**DEFAULTS, **given, "options": options})
 
 

@@ -1,4 +1,4 @@
-"""Stored entries of a work folder, and contents of changed files."""
+"""Stored entries of a work folder, and contents of changed ones."""
 
 from __future__ import annotations
 

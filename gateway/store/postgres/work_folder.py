@@ -1,4 +1,4 @@
-"""Working copies of threads' folders, stored with the turns' commits.
+"""Working copies of threads' folders, stored with their turns' commits.
 
 A working copy is brought to the stored version when somebody needs it. It may be ahead of what is
 stored, after a crash between a tool's work and its commit; then it stays, and is stored next.
@@ -36,6 +36,8 @@ from gateway.values import value
 
 LOG = logging.getLogger("gateway.store")
 
+NOTES = "work-notes"
+"""Folder of the notes beside the work folders."""
 TICK = 1_000_000_000
 """Nanoseconds by which a file system's time of a change may be behind the clock."""
 
@@ -67,7 +69,7 @@ class WorkFolders:
     def __init__(self, folder: Path, limits: Database) -> None:
         self._store = folder
         self._folders = folder / "work"
-        self._notes = folder / "work-notes"
+        self._notes = folder / NOTES
         self._limits = limits
         self._copies: dict[str, WorkingCopy] = {}
         self._known = 0
@@ -78,7 +80,7 @@ class WorkFolders:
         return self._folders / thread
 
     def loaded_at(self, thread: str) -> int:
-        """Time up to which a brought folder has stored files alone."""
+        """Time until which the folder has files of the store alone."""
         copy = self._copies.get(thread)
         return copy.note.loaded_at if copy else 0
 
@@ -109,7 +111,7 @@ class WorkFolders:
         return was_stored or _has_entries(self.path(thread))
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
-        """Run a unit of a thread's turn with its folder's changes.
+        """Run a unit of the turn with its folder's changes.
 
         Raises GatewayError.
         """
@@ -143,7 +145,7 @@ class WorkFolders:
         return await write(with_files, lambda _: self._keep(thread, stored))
 
     def _look(self, thread: str, copy: WorkingCopy, began: int, version: str) -> FolderDiff | None:
-        """Changes of the folder, noted on the disk; None if unreadable."""
+        """Changes of the folder, noted; None if it can't be read."""
         spool = Spool(self._store)
         # A clock that was set back must not hide what is changed from now on.
         since = copy.note.since if copy.note.since < began else 0
@@ -225,8 +227,8 @@ class WorkFolders:
         return WorkingCopy(entries=entries, note=loaded)
 
     def _finish_swap(self, folder: Path, old: Path, left_out: Collection[str]) -> None:
-        """Keep what only the old copy has, and remove it."""
-        if is_folder(old):
+        """Remove the old copy, but keep what only it has."""
+        if old.is_dir():
             move_entries(old, folder, left_out)
             shutil.rmtree(old, ignore_errors=True)
         else:

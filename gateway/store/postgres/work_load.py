@@ -81,7 +81,7 @@ def _move(old: int, new: int, path: str) -> None:
 
 
 def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
-    """Take a file of the old copy; False if there is none."""
+    """Copy a file of the old copy, if it is the same."""
     if entry.is_link:
         return False
     try:

@@ -183,7 +183,7 @@ def _entry(
 
 
 def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry | None:
-    """The entry of a file, its contents spooled; None if unreadable."""
+    """The entry of a file, spooled; None if it can't be."""
     try:
         with file_to_read(root, path) as file:
             changed = os.fstat(file).st_mtime_ns

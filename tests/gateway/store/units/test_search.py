@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import LOCAL, ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
@@ -14,7 +15,7 @@ from gateway.store.units import search
 from gateway.store.units.invariants import broken_laws
 from gateway.store.units.search_index import TEXTS
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, everything_in
+from tests.fakes.tested_store import everything_in
 from tests.gateway.store.texts import answer, filled, found, index, make, say
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -135,7 +136,7 @@ REMOVE = "DELETE FROM inbox WHERE thread = :thread"
 
 
 async def change(store: AnyStore, thread: str) -> None:
-    """Change or delete texts of a thread, in the way of its name."""
+    """Change or delete texts of a thread as it is named."""
     match thread:
         case "rename":
             await store.rename_thread(thread, "Another")
