@@ -17,7 +17,9 @@ STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
 A node that is frozen inside a transaction holds its locks no longer than that.
 """
 PLANNING = "-c jit=off"
-"""PostgreSQL expects very much of a recursion: to compile it would take longer than to run it."""
+"""PostgreSQL guesses that a recursion brings very much: it would compile such a query, which takes
+longer than the query.
+"""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,

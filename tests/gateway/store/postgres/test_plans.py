@@ -1,4 +1,4 @@
-"""Pages that PostgreSQL reads after a long and a short history."""
+"""Work looks at few pages of PostgreSQL, however long the history is."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -68,7 +68,7 @@ async def _pages(store: PostgresStore) -> int:
 
 
 async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
-    """Pages that each unit looks at after so many messages."""
+    """Pages that each work has looked at after so many messages."""
     store = PostgresStore(Database(url=url, pool_size=1), folder)
     event = MessageFinished(thread="t1", agent="a", message="m", text="an answer")
     size = {"messages": messages, "threads": 10, "body": dump_event(event)}
