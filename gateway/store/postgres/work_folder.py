@@ -228,7 +228,7 @@ class WorkFolders:
 
     def _finish_swap(self, folder: Path, old: Path, left_out: Collection[str]) -> None:
         """Remove the old copy, but keep what only it has."""
-        if old.is_dir():
+        if is_folder(old):
             move_entries(old, folder, left_out)
             shutil.rmtree(old, ignore_errors=True)
         else:
