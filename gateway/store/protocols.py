@@ -457,7 +457,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
     def loaded_at(self, thread: str) -> int:
         """Nanoseconds until which the folder has files of the store alone.
 
-        To be asked after `work_folder`. 0 where the folder is not a copy.
+        To be asked after `work_folder`; 0 where the folder is not a copy.
         """
         ...
 

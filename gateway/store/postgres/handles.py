@@ -18,6 +18,14 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def is_folder(path: Path) -> bool:
+    """True for a folder that is no link."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
 @contextmanager
 def opened(folder: Path) -> Generator[int]:
     """Handle of a folder. Raises OSError."""

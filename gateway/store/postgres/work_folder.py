@@ -25,6 +25,7 @@ from gateway.errors import LeaseLost, StoreFull, StoreUnwritable
 from gateway.store.connection import Connection, Unit
 from gateway.store.postgres import work_rows
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.handles import is_folder
 from gateway.store.postgres.work_entries import Entry, Spool
 from gateway.store.postgres.work_load import move_entries, refresh, write_copy
 from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
@@ -104,8 +105,10 @@ class WorkFolders:
             return True
         if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
             return False
-        copy = self._copies.get(thread)
-        return (copy is not None and bool(copy.entries)) or _has_entries(self.path(thread))
+        if (copy := self._copies.get(thread)) is not None and copy.entries:
+            return True
+        was_stored = copy is None and (self._notes / thread).exists()
+        return was_stored or _has_entries(self.path(thread))
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
         """Run a unit of the turn with its folder's changes.
@@ -116,7 +119,7 @@ class WorkFolders:
             if (copy := self._copies.get(thread)) is None:
                 copy = await read(lambda connection: self._find(connection, thread))
             if copy is None:
-                LOG.warning("thread %s: its work folder is an old copy, and not stored", thread)
+                LOG.info("thread %s: its work folder is an old copy, and not stored", thread)
                 return await write(unit, _ignore)
             return await self._commit(thread, copy, unit, write)
 
@@ -137,9 +140,7 @@ class WorkFolders:
             work_rows.store_entries(connection, thread, changes, version, before)
             return result
 
-        # Whoever fails to commit need not know whether it has happened.
-        unsure = replace(copy.note, versions=(*before, version))
-        self._keep(thread, replace(copy, note=unsure))
+        self._forget(thread)  # if this fails, the database says what has become of it
         stored = WorkingCopy(entries=changes.entries, note=replace(after, versions=(version,)))
         return await write(with_files, lambda _: self._keep(thread, stored))
 
@@ -174,7 +175,7 @@ class WorkFolders:
         if not stored:
             return WorkingCopy(entries={}, note=WorkNote(versions=("",)))
         note = read_note(self._notes / thread)
-        if note is None or stored not in note.versions or not self.path(thread).is_dir():
+        if note is None or stored not in note.versions or not is_folder(self.path(thread)):
             return None
         return WorkingCopy(
             entries=work_rows.entries(connection, thread), note=replace(note, versions=(stored,))
@@ -187,7 +188,7 @@ class WorkFolders:
         stored = work_rows.version(connection, thread)
         if not stored:
             return known
-        if known and stored in known.note.versions and self.path(thread).is_dir():
+        if known and stored in known.note.versions and is_folder(self.path(thread)):
             return known
         if (copy := self._find(connection, thread)) is not None:
             return copy
@@ -204,7 +205,7 @@ class WorkFolders:
         old = new.with_suffix(".old")
         self._folders.mkdir(mode=0o700, exist_ok=True)
         try:
-            write_copy(connection, entries, new, folder if folder.is_dir() else None)
+            write_copy(connection, entries, new, folder if is_folder(folder) else None)
             if work_rows.version(connection, thread) != stored:
                 raise LeaseLost(thread)  # another node has stored the next one meanwhile
             loaded_at = time.time_ns()
@@ -227,9 +228,11 @@ class WorkFolders:
 
     def _finish_swap(self, folder: Path, old: Path, left_out: Collection[str]) -> None:
         """Remove the old copy, but keep what only it has."""
-        if old.is_dir():
+        if is_folder(old):
             move_entries(old, folder, left_out)
             shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
 
     def sweep(self, threads: Collection[str]) -> None:
         """Remove all but the folders of these threads; end cut-short loads."""
@@ -237,7 +240,7 @@ class WorkFolders:
             thread, _, kind = place.name.removeprefix(".").partition(".")
             if kind.endswith("old") and thread in threads:
                 folder = self.path(thread)
-                if folder.is_dir():
+                if is_folder(folder):
                     self._finish_swap(folder, place, left_out_before(self._notes / thread))
                 else:
                     place.rename(folder)

@@ -16,7 +16,7 @@ import pytest
 
 from gateway.base.paths import make_private
 from gateway.conversation import Attachment
-from gateway.errors import LeaseLost, StoreCorrupt
+from gateway.errors import LeaseLost, StoreCorrupt, StoreUnreachable
 from gateway.store.connection import Unit
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.integrity import check_rows
@@ -428,3 +428,45 @@ async def test_loaded_files_count_as_made_if_nobody_was_told_of_them(
     again = PostgresStore(Database(url=postgres_url), tmp_path / "b")
     await again.work_folder("t")
     assert again.loaded_at("t") == loaded_at
+
+
+async def test_a_commit_whose_outcome_was_not_known_is_taken_as_the_database_has_it(
+    postgres_url: str, tmp_path: Path
+):
+    class ForgetfulStore(PostgresStore):
+        forgets = False
+
+        async def write(
+            self, unit: Unit[T], then: Callable[[T], None] | None = None, *, alone: bool = False
+        ) -> T:
+            result = await super().write(unit, None if self.forgets else then, alone=alone)
+            if self.forgets:
+                raise StoreUnreachable
+            return result
+
+    store = ForgetfulStore(Database(url=postgres_url), tmp_path / "a")
+    async with store.own():
+        lease = await begun(store, "t")
+        work = await store.work_folder("t")
+        work.mkdir(parents=True)
+        (work / "a").write_text("a")
+        store.forgets = True
+        with pytest.raises(StoreUnreachable):
+            await store.record(lease, SAFE_POINT)
+        store.forgets = False
+        (work / "a").unlink()
+        await store.record(lease, SAFE_POINT)
+        assert tree(await elsewhere(postgres_url, tmp_path / "b")) == {}
+
+
+async def test_a_link_in_the_place_of_the_folder_is_not_followed(postgres_url: str, tmp_path: Path):
+    async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
+        (work / "a").write_text("a")
+        await store.record(lease, SAFE_POINT)
+        (tmp_path / "outside").mkdir()
+        (tmp_path / "outside" / "theirs").touch()
+        work.rename(tmp_path / "moved")
+        work.symlink_to(tmp_path / "outside")
+        await store.record(lease, SAFE_POINT)
+        assert tree(await store.work_folder("t")) == tree(tmp_path / "moved")
+        assert [*tree(tmp_path / "outside")] == ["theirs"]
