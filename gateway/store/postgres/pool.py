@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def conninfo(database: Database) -> str:
-    """What libpq connects by; it may hold a password."""
+    """Parameters of a connection; a password may be among them."""
     given = conninfo_to_dict(database.url)
     limits = (
         f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"

@@ -29,7 +29,7 @@ LOOK = 5.0
 
 
 class Running:
-    """Runs units in threads, as many side by side as there are connections."""
+    """Runs units in threads, one for each connection."""
 
     def __init__(self, database: Database, boot: str, ownership: Ownership) -> None:
         self.ownership = ownership
@@ -53,7 +53,7 @@ class Running:
         alone: bool = False,
         patience: float = PATIENCE,
     ) -> asyncio.Future[T]:
-        """Run a unit as one transaction, whether somebody waits for it or not."""
+        """Run a unit as one transaction, also if nobody waits."""
         work, write = Work(patience), self.transactions.write
         return self._submit(work, lambda: write(unit, work, alone=alone))
 

@@ -91,7 +91,7 @@ async def test_a_unit_that_fails_leaves_nothing_and_spoils_no_other(store):
 
 
 async def test_positions_of_the_audit_become_visible_in_their_order(store):
-    """A reader that goes on behind the last row it has seen misses none."""
+    """A reader that follows the positions misses no row."""
     rounds, writers = 25, 4
     seen: list[int] = []
 
