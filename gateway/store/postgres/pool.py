@@ -12,11 +12,6 @@ from gateway.store.postgres.connection import Raw
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.rows import adapt
 
-STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
-"""Milliseconds that a statement may take, wait for a lock, and a transaction may stand idle.
-
-A node that is frozen inside a transaction holds its locks no longer than that.
-"""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,
@@ -26,17 +21,41 @@ DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
 }
 """Parameters of libpq, unless the URL has its own."""
+SETTINGS = {
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""Settings of a session, unless the URL has its own.
+
+The server ends sessions of a machine that is gone, and so lets go of their locks, within half a
+minute: by default it takes two hours.
+"""
+RECONNECT = 2.0
+"""Seconds in which the pool tries to replace a lost connection.
+
+Its pauses would grow with an outage. Whoever needs a connection afterwards has it try again.
+"""
 
 
 def conninfo(database: Database) -> str:
     """What libpq connects by; it may hold a password."""
     given = conninfo_to_dict(database.url)
-    limits = (
-        f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"
-        f" -c idle_in_transaction_session_timeout={IDLE_MS}"
-    )
-    options = f"{limits} {given.get('options') or ''}".strip()
+    patience = database.patience
+    settings = {
+        **SETTINGS,
+        "statement_timeout": _ms(patience.statement),
+        "lock_timeout": _ms(patience.lock),
+        "idle_in_transaction_session_timeout": _ms(patience.idle),
+    }
+    options = " ".join(f"-c {name}={ms}" for name, ms in settings.items())
+    options = f"{options} {given.get('options') or ''}".strip()
     return make_conninfo("", **{**DEFAULTS, **given, "options": options})
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def configure(raw: Raw) -> None:
@@ -61,7 +80,7 @@ def open_pool(database: Database) -> ConnectionPool[Raw]:
         min_size=min(2, database.pool_size),
         max_size=database.pool_size,
         configure=configure,
-        reconnect_timeout=3600.0,
+        reconnect_timeout=RECONNECT,
         max_idle=120.0,
         open=True,
     )
