@@ -27,6 +27,14 @@ chat: .venv/runtime ## Talk to the team in the terminal
 test: .venv/dev ## Run the tests
 	$(BIN)/pytest -n 2 --dist worksteal -m "not soak and not chaos" $(ARGS)
 
+# Behaviour across wings, and what else ARGS names in place of it.
+JOURNEYS := tests/gateway/journeys tests/adapters/slack/journeys tests/adapters/discord/journeys
+
+.PHONY: test-postgres
+test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which comes with the packages
+	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not sqlite" \
+		$(if $(findstring tests/,$(ARGS)),,$(JOURNEYS)) $(ARGS)
+
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
 	$(BIN)/pytest -n 2 -m "chaos and not soak" $(ARGS)

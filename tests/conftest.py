@@ -112,7 +112,9 @@ def quiet_log() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def promises_kept(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
+def promises_kept(
+    request: pytest.FixtureRequest, home: Path, databases_first: None
+) -> Iterator[None]:
     """Fail a chaos test that leaves a key without its message."""
     if request.node.get_closest_marker("chaos") is None:
         yield
@@ -121,9 +123,11 @@ def promises_kept(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
     if "tmp_path" in request.fixturenames:
         folders.add(request.getfixturevalue("tmp_path"))
     yield
-    from tests.fakes.kept_promises import unkept_promises
+    from tests.fakes.kept_promises import unkept_promises, unkept_promises_at
 
     assert unkept_promises(*folders) == []
+    for url in databases.databases_now():
+        assert unkept_promises_at(url) == []
 
 
 @pytest.fixture(autouse=True)

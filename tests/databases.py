@@ -13,6 +13,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -101,9 +102,9 @@ class Fixtures:
         self._store = store
 
     @pytest.fixture(autouse=True)
-    def _of_this_run(self, request: pytest.FixtureRequest) -> None:
-        """Give each test databases in a run on PostgreSQL."""
-        if self._store == "postgres":
+    def databases_first(self, request: pytest.FixtureRequest) -> None:
+        """Make what is dropped last; a run on PostgreSQL has it for all tests."""
+        if self._store == "postgres" or "new_database" in request.fixturenames:
             request.getfixturevalue("new_database")
 
     @pytest.fixture
@@ -143,14 +144,30 @@ def make_database(name: str, template: str = "") -> str:
     return _named(url, wanted)
 
 
+def databases_now() -> list[str]:
+    """Addresses of the databases that this test has so far."""
+    if PREFIX not in os.environ:
+        return []
+    url = address()
+    with _connected(url) as connection:
+        return [_named(url, name) for name in _names(connection, os.environ[PREFIX])]
+
+
+def _names(connection: Connection[tuple[Any, ...]], prefix: str) -> list[str]:
+    query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
+    return [name for (name,) in connection.execute(query, [prefix])]
+
+
 def drop_databases(url: str, prefix: str) -> None:
     """Drop the databases whose names begin like this."""
     from psycopg import sql
 
-    query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
-    drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+    # FORCE would also end a vacuum of the system's, which this user may not; a drop alone may.
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+    drop = sql.SQL("DROP DATABASE IF EXISTS {}")
     with _connected(url) as connection:
-        for (name,) in connection.execute(query, [prefix]).fetchall():
+        for name in _names(connection, prefix):
+            connection.execute(f"{end} AND usename = current_user", [name])
             connection.execute(drop.format(sql.Identifier(name)))
 
 
@@ -161,12 +178,23 @@ def address() -> str:
     with (folder / "start").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not known.exists():
-            given = folder / GIVEN
-            url = given.read_text() if given.exists() else _start(folder)
-            _make_template(url)
-            known.touch(mode=0o600)
-            known.write_text(url)
+            _make_ready(folder)
         return known.read_text()
+
+
+def _make_ready(folder: Path) -> None:
+    """Start the server and make the template, once: later callers get its failure."""
+    failure = folder / "failure"
+    assert not failure.exists(), failure.read_text()
+    given, known = folder / GIVEN, folder / ADDRESS
+    try:
+        url = given.read_text() if given.exists() else _start(folder)
+        _make_template(url)
+    except Exception:
+        failure.write_text(traceback.format_exc())
+        raise
+    known.touch(mode=0o600)
+    known.write_text(url)
 
 
 def _start(folder: Path) -> str:

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tests import databases
+
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).with_name("conftest.py")
 
 
-def run(pytester: pytest.Pytester, source: str) -> pytest.RunResult:
+def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResult:
     pytester.makeconftest(CONFTEST.read_text())
     pytester.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(source)
-    return pytester.runpytest("-p", "no:cacheprovider")
+    return pytester.runpytest("-p", "no:cacheprovider", *options)
 
 
 def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):
@@ -34,37 +36,45 @@ def test_a_task_left_behind_fails_the_test(pytester: pytest.Pytester):
     result.stdout.fnmatch_lines(["*tasks left behind: *sleep*"])
 
 
-def test_a_chaos_test_that_leaves_a_key_without_its_message_fails(pytester: pytest.Pytester):
-    result = run(
-        pytester,
-        """
-        import pytest
-        from gateway.conversation import Author, ConversationKey, InboundMessage
-        from gateway.store.sqlite.store import SqliteStore
-        from tests.fakes.decided import decided
+KEYS_WITHOUT_MESSAGES = """
+import pytest
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
 
-        KEY = ConversationKey(platform="x", root="1")
+KEY = ConversationKey(platform="x", root="1")
 
-        async def leave(folder, *numbers):
-            store = SqliteStore(folder / "store")
-            async with store.own():
-                keys = tuple(KEY.dedupe("create", number) for number in numbers)
-                message = InboundMessage(key=KEY, author=Author(id="ann"), text="hi",
-                                         message_id="1", dedupe=keys)
-                await store.accept(decided(message, thread="t"), lambda _: None)
+async def leave(folder, *numbers):
+    store = new_store(folder / "store")
+    async with store.own():
+        keys = tuple(KEY.dedupe("create", number) for number in numbers)
+        message = InboundMessage(key=KEY, author=Author(id="ann"), text="hi",
+                                 message_id="1", dedupe=keys)
+        await store.accept(decided(message, thread="t"), lambda _: None)
 
-        @pytest.mark.chaos
-        async def test_keeps(tmp_path):
-            await leave(tmp_path, "1")
+@pytest.mark.chaos
+async def test_keeps(tmp_path):
+    await leave(tmp_path, "1")
 
-        async def test_is_none_of_chaos(tmp_path):
-            await leave(tmp_path, "1", "2")
+async def test_is_none_of_chaos(tmp_path):
+    await leave(tmp_path, "1", "2")
 
-        @pytest.mark.chaos
-        async def test_breaks(tmp_path):
-            await leave(tmp_path, "1", "2")
-        """,
-    )
+@pytest.mark.chaos
+async def test_breaks(tmp_path):
+    await leave(tmp_path, "1", "2")
+"""
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_a_chaos_test_that_leaves_a_key_without_its_message_fails(
+    pytester: pytest.Pytester, request: pytest.FixtureRequest, monkeypatch, store: str
+):
+    if store == "postgres":
+        request.getfixturevalue("new_database")
+        monkeypatch.setenv(databases.GIVEN, databases.address())
+        monkeypatch.delenv(databases.PREFIX)
+
+    result = run(pytester, KEYS_WITHOUT_MESSAGES, "--store", store)
 
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["*it was spent with another message*"])

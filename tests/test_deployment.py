@@ -92,18 +92,18 @@ def test_the_image_is_made_of_what_is_there_and_of_pinned_packages():
     assert {f"!{name}" for name in packages["packages"]} <= given
 
 
-def test_the_image_has_the_locked_packages_of_a_service_and_those_of_traces():
+def test_the_image_has_the_locked_packages_of_a_service_of_traces_and_of_postgresql():
     def locked(name: str) -> set[tuple[str, str]]:
         text = (ROOT / "requirements" / f"{name}.txt").read_text()
-        return set(re.findall(r"^([a-z][^ =\[]*)(?:\[[^ ]*\])?==([^ ]+)", text, re.MULTILINE))
+        return set(re.findall(r"^([a-z][^ =\[]*)(?:\[[^\]]*\])?==([^ ]+)", text, re.MULTILINE))
 
     copied = [what for name, what in instructions() if name == "COPY"]
     assert copied[0].startswith("requirements/container.txt ")
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    traces = {re.split(r"[<>=]", each)[0] for each in extra["otel"]}
+    more = {re.split(r"[<>=\[]", each)[0] for each in extra["otel"] + extra["postgres"]}
     image = locked("container")
     assert locked("runtime") <= image <= locked("dev")
-    assert traces <= {name for name, _ in image}
+    assert more <= {name for name, _ in image}
 
 
 def test_the_image_is_made_on_a_base_that_the_builder_can_pin():

@@ -60,8 +60,7 @@ def _faults(facts: DatabaseFacts, database: Database) -> Iterator[str]:
     if facts.pooled:
         yield (
             "a pooler (such as PgBouncer with pool_mode = transaction) gives each transaction "
-            "another connection, so that no lock lasts; name the database itself, or use "
-            "pool_mode = session"
+            "another connection, so that no lock lasts; name the database itself"
         )
     if facts.isolation != "read committed":
         yield (

@@ -1,4 +1,4 @@
-"""The store that a config names: files of this machine, or a database."""
+"""The store that a config names: files, or a database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEEDS_EXTRA = (
 
 
 class StoreInDatabase(GatewayError):
-    """The command is for a store in files; the text says what to use instead."""
+    """A command for files, with a text that says what replaces it."""
 
     exit_code = ExitCode.USAGE
 

@@ -139,7 +139,7 @@ async def owner_of(store: AnyStore) -> SocketClient | None:
 
 
 async def owner_at(folder: Path) -> SocketClient | None:
-    """The gateway that owns the store with this folder; None if none runs."""
+    """The gateway that owns the store with this folder, if any."""
     with suppress(GatewayClosed):
         return await SocketClient.connect(folder)
     return None

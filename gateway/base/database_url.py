@@ -22,7 +22,7 @@ _URL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DatabasePlace:
-    """Server and name of a database: all of its address that may be shown."""
+    """Server and name of a database, which may be shown."""
 
     host: str
     """One or several, a folder of sockets, or "" for the usual one on this machine."""
@@ -37,7 +37,10 @@ class DatabasePlace:
 
 
 def database_place(url: str) -> DatabasePlace:
-    """The place of a database. Raises ValueError, which says nothing of the address."""
+    """The place of a database.
+
+    Raises ValueError, which says nothing of the address.
+    """
     found = _URL.fullmatch(url)
     if found is None:
         raise ValueError(EXPECTED)

@@ -146,4 +146,6 @@ def _begin(handler: logging.Handler, level: str, sample: float) -> None:
     # Python; in the log it has no place.
     for name in (EVENT_LOGGER_NAME, TRACE_LOGGER_NAME):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # A database that is away is told of once by the store; its driver would tell of each try.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     logging.captureWarnings(True)

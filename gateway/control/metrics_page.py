@@ -110,6 +110,9 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge("turns_running", "Turns that run now.", status.running)
     yield _gauge("teams_live", "Idle teams in memory.", status.live)
     yield _gauge("teams_live_bytes", "Size of their last snapshots.", status.live_bytes)
+    if (pool := status.pool) is not None:
+        states = {"used": pool.used, "free": pool.most - pool.used}
+        yield _gauge("database_connections", "Connections to the database.", states, "state")
     if status.counts is not None:
         yield from _stored(status.counts)
     frames = vitals.platforms.frames()

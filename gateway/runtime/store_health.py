@@ -23,7 +23,7 @@ _TROUBLES = {
 
 
 async def store_state(store: SessionStore) -> str:
-    """A word for programs: "ok", "silent", or the kind of error of a write."""
+    """A word for programs: "ok", "silent", or an error's kind."""
     try:
         async with asyncio.timeout(PATIENCE):
             await store.probe()

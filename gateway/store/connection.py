@@ -60,6 +60,14 @@ class Connection(Protocol):
         """Carry out a statement once for each set of parameters."""
         ...
 
+    def put_contents(self, sha256: str, data: bytes, /) -> None:
+        """Keep the contents of a file, unless they are there."""
+        ...
+
+    def contents(self, sha256: str, longest: int | None = None, /) -> bytes:
+        """The contents of a file, or their beginning, without reading the rest."""
+        ...
+
     def lock(self, name: str, /) -> None:
         """Wait until no other transaction has this name, and keep it.
 
@@ -96,6 +104,13 @@ class NoConnection:
 
     def many(self, statement: str, each: Sequence[Parameters], /) -> None:
         """Change nothing."""
+
+    def put_contents(self, sha256: str, data: bytes, /) -> None:
+        """Change nothing."""
+
+    def contents(self, sha256: str, longest: int | None = None, /) -> bytes:
+        """Find nothing."""
+        return b""
 
     def lock(self, name: str, /) -> None:
         """Keep nobody away."""

@@ -16,6 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Self
 
+from tests.fakes.new_store import store_table
+
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPES = re.compile(
     r"\x1b(\[[0-9;?<>=:]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[PX^_].*?\x1b\\|.)", re.S
@@ -74,9 +76,7 @@ handoffs = ["desk"]
 [policies.tools]
 default = "{action}"
 
-[store]
-folder = "{folder}/store"
-"""
+{store}"""
 
 
 class Steps:
@@ -233,7 +233,8 @@ def environment(folder: Path, port: int) -> dict[str, str]:
 def set_up(folder: Path, url: str, *, action: str = "allow") -> None:
     """A config and its tools."""
     (folder / "steps.py").write_text(TOOLS)
-    (folder / "config.toml").write_text(CONFIG.format(url=url, folder=folder, action=action))
+    store = store_table(folder / "store")
+    (folder / "config.toml").write_text(CONFIG.format(url=url, action=action, store=store))
     (folder / "effects").touch()
 
 

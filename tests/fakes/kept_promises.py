@@ -22,6 +22,17 @@ def unkept_promises(*folders: Path) -> list[BrokenPromise]:
     return [broken for path in sorted(found) for broken in _unkept(path)]
 
 
+def unkept_promises_at(url: str) -> list[BrokenPromise]:
+    """Broken promises in a PostgreSQL database, which may have no store."""
+    from gateway.store.postgres.connection import PostgresConnection
+    from gateway.store.postgres.database import Database
+    from gateway.store.postgres.migrate import version_of
+    from gateway.store.postgres.pool import connect
+
+    with closing(connect(Database(url=url))) as raw:
+        return broken_promises(PostgresConnection(raw)) if version_of(raw) else []
+
+
 def _unkept(path: Path) -> list[BrokenPromise]:
     try:
         with closing(connect_to_read(path)) as raw:

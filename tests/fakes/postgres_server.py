@@ -215,7 +215,7 @@ class ServerFiles:
         done = subprocess.run(
             [self._bin / program, *arguments],
             cwd=self._folder,
-            env={"LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C"},
             capture_output=True,
             text=True,
             check=False,
@@ -234,7 +234,7 @@ class ServerFiles:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={"LC_ALL": "C"},
+            env={**os.environ, "LC_ALL": "C"},
             start_new_session=True,  # an interrupt from the keyboard is for the tests
         )
         assert guard.stdout is not None

@@ -1,4 +1,4 @@
-"""A pooler in front of PostgreSQL that lends sessions for the length of a transaction."""
+"""A pooler that lends PostgreSQL's sessions for one transaction each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Session(NamedTuple):
 
 
 class TransactionPooler:
-    """Sessions of all programs, in the order in which they were last used."""
+    """Sessions of all programs, the longest unused first."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port

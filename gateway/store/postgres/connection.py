@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import psycopg
 
 from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.store.postgres.contents import contents, put_contents
 from gateway.store.postgres.dialect import translated
 from gateway.store.postgres.rows import PlainRow, row_type
 
@@ -68,6 +69,14 @@ class PostgresConnection:
         """Carry out a statement once for each set of parameters."""
         for parameters in each:
             self._send(statement, parameters)
+
+    def put_contents(self, sha256: str, data: bytes, /) -> None:
+        """Keep the contents of a file, unless they are there."""
+        put_contents(self, sha256, data)
+
+    def contents(self, sha256: str, longest: int | None = None, /) -> bytes:
+        """The contents of a file, or their beginning, without reading the rest."""
+        return contents(self, sha256, longest)
 
     def lock(self, name: str, /) -> None:
         """Let no other transaction pass that locks the same name."""

@@ -70,9 +70,9 @@ def _translate(error: BaseException, database: str) -> BaseException:
 
 
 def refusal(error: BaseException) -> str:
-    """The reason of a lost or failed connection, without the names in it.
+    """The reason of a lost or failed connection.
 
-    They are those of people and addresses.
+    It is without names, which are those of people and addresses.
     """
     said = _said(error).rpartition("failed: ")[2].removeprefix("FATAL:").strip()
     return _NAME.sub("...", said)

@@ -9,6 +9,7 @@ from psycopg import AsyncConnection, Error
 from gateway.errors import StoreUnreachable
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import LOOK, translate
+from gateway.store.postgres.pool import conninfo
 from gateway.values import value
 
 _FACTS = """
@@ -67,7 +68,7 @@ async def probe(database: Database, seconds: float) -> DatabaseFacts:
     """Ask the database within so many seconds. Raises StoreError."""
     try:
         async with asyncio.timeout(seconds):
-            return await _probe(database)
+            return await _probe(conninfo(database))
     except TimeoutError as error:
         why = f"can't be reached: no answer within {seconds:.0f} seconds"
         raise StoreUnreachable(f"The database {database.place} {why}. {LOOK}") from error
@@ -75,8 +76,8 @@ async def probe(database: Database, seconds: float) -> DatabaseFacts:
         raise translate(error, database.url) from error
 
 
-async def _probe(database: Database) -> DatabaseFacts:
-    async with await AsyncConnection.connect(database.url, autocommit=True) as connection:
+async def _probe(address: str) -> DatabaseFacts:
+    async with await AsyncConnection.connect(address, autocommit=True) as connection:
         cursor = await connection.execute(_FACTS)
         row = await cursor.fetchone()
         assert row is not None
@@ -85,18 +86,18 @@ async def _probe(database: Database) -> DatabaseFacts:
         return DatabaseFacts(
             **dict(zip(names, row, strict=True)),
             owned=owned[0] if owned else None,
-            pooled=await _is_pooled(database, connection),
+            pooled=await _is_pooled(address, connection),
         )
 
 
-async def _is_pooled(database: Database, connection: AsyncConnection) -> bool:
+async def _is_pooled(address: str, connection: AsyncConnection) -> bool:
     """True if the connection has no session of its own.
 
     A second one that is inside a transaction holds its session: if that was the first one's, or the
     first one gets another now, both share a pool.
     """
     before = await _backend(connection)
-    async with await AsyncConnection.connect(database.url) as other:
+    async with await AsyncConnection.connect(address) as other:
         return await _backend(other) == before or await _backend(connection) != before
 
 

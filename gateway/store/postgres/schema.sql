@@ -106,22 +106,48 @@ CREATE TABLE dedupe (
 );
 CREATE INDEX dedupe_inbox ON dedupe (inbox);
 
-CREATE TABLE blobs (
-    sha256 TEXT COLLATE "C" NOT NULL UNIQUE,
-    data   BYTEA NOT NULL
+-- Files of messages and of work folders by the hash of their contents: each content is stored once.
+CREATE TABLE contents (
+    sha256 TEXT COLLATE "C" PRIMARY KEY,
+    size   BIGINT NOT NULL
 );
+
+CREATE TABLE content_parts (    -- of a megabyte; only the last one has less
+    sha256 TEXT COLLATE "C" NOT NULL REFERENCES contents (sha256) ON DELETE CASCADE,
+    n      BIGINT NOT NULL,
+    data   BYTEA NOT NULL,
+    PRIMARY KEY (sha256, n)
+);
+ALTER TABLE content_parts ALTER COLUMN data SET STORAGE EXTERNAL;  -- its beginning is read without the rest
 
 CREATE TABLE attachments (
     inbox      BIGINT NOT NULL REFERENCES inbox (id) ON DELETE CASCADE,
     n          BIGINT NOT NULL,
     name       TEXT COLLATE "C" NOT NULL,
     media_type TEXT COLLATE "C" NOT NULL,
-    sha256     TEXT COLLATE "C" NOT NULL REFERENCES blobs (sha256),
+    sha256     TEXT COLLATE "C" NOT NULL REFERENCES contents (sha256),
     size       BIGINT NOT NULL,
     thread     TEXT COLLATE "C" NOT NULL,
     UNIQUE (inbox, n)
 );
 CREATE INDEX attachments_sha256 ON attachments (sha256);
+
+-- The threads' work folders, as of the last commit of a turn.
+CREATE TABLE work_folders (
+    thread  TEXT COLLATE "C" PRIMARY KEY REFERENCES threads (id) ON DELETE CASCADE,
+    version TEXT COLLATE "C" NOT NULL    -- random, another one with each change; the notes of working copies have it
+);
+
+CREATE TABLE work_files (
+    thread  TEXT COLLATE "C" NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+    path    TEXT COLLATE "C" NOT NULL,
+    mode    BIGINT NOT NULL,                               -- kind and permissions, as in st_mode
+    size    BIGINT NOT NULL,
+    changed BIGINT NOT NULL,                               -- ns, as in st_mtime
+    sha256  TEXT COLLATE "C" REFERENCES contents (sha256), -- of a file's contents or a link's target; NULL without any
+    PRIMARY KEY (thread, path)
+);
+CREATE INDEX work_files_sha256 ON work_files (sha256);
 
 CREATE TABLE events (
     thread TEXT COLLATE "C" NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
@@ -591,7 +617,7 @@ END $$;
 CREATE TRIGGER counted AFTER INSERT OR DELETE OR UPDATE OF at, prompt_tokens, completion_tokens, cost ON usage
     FOR EACH ROW EXECUTE FUNCTION count_usage();
 
--- Attachments: their bytes are counted, and contents that nothing names any more go.
+-- Attachments: their bytes are counted.
 
 CREATE FUNCTION count_attachments() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -599,12 +625,29 @@ BEGIN
         UPDATE threads SET attached = attached + NEW.size WHERE id = NEW.thread;
     ELSE
         UPDATE threads SET attached = attached - OLD.size WHERE id = OLD.thread;
-        DELETE FROM blobs WHERE sha256 = OLD.sha256
-         AND NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = OLD.sha256);
     END IF;
     RETURN NULL;
 END $$;
 CREATE TRIGGER counted AFTER INSERT OR DELETE ON attachments FOR EACH ROW EXECUTE FUNCTION count_attachments();
+
+-- Contents go with the last attachment or work file that names them: at the end of the transaction, in which another row
+-- may have come to name them.
+
+CREATE FUNCTION drop_contents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- Locked first: whoever is about to name it waits, or is seen by the next statement.
+    PERFORM 1 FROM contents WHERE sha256 = OLD.sha256 FOR UPDATE;
+    DELETE FROM contents WHERE sha256 = OLD.sha256
+     AND NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = OLD.sha256)
+     AND NOT EXISTS (SELECT 1 FROM work_files WHERE sha256 = OLD.sha256);
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER dropped AFTER DELETE ON attachments DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION drop_contents();
+CREATE CONSTRAINT TRIGGER dropped AFTER DELETE ON work_files DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
+CREATE CONSTRAINT TRIGGER changed AFTER UPDATE OF sha256 ON work_files DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (OLD.sha256 IS DISTINCT FROM NEW.sha256 AND OLD.sha256 IS NOT NULL) EXECUTE FUNCTION drop_contents();
 
 -- Search: threads whose words are no longer those of the index. `unsearched` is always written, never only looked at,
 -- and before the index: so who indexes passes over a thread while a transaction that adds to it is open.

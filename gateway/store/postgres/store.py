@@ -9,7 +9,6 @@ await store.threads()         # reading needs no ownership
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, closing
@@ -29,7 +28,10 @@ from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
+from gateway.store.postgres.work_folder import WorkFolders
 from gateway.store.records import PoolFigures
+from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
 from gateway.store.units.threads import thread_ids
 
@@ -108,6 +110,13 @@ class PostgresStore(PostgresReader, WriteOperations):
     _group: Group | None = None
     _observe: Callable[[float], None] | None = None
 
+    def __init__(
+        self, database: Database, folder: Path, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(database, folder, clock=clock)
+        self._work = WorkFolders(self._folder, database)
+        self._recording: set[asyncio.Task[StoredUpdate]] = set()
+
     @property
     def commits(self) -> int:
         """Number of transactions that this owner has committed."""
@@ -147,6 +156,8 @@ class PostgresStore(PostgresReader, WriteOperations):
                 await self._sweep()
                 yield
             finally:
+                if self._recording:
+                    await asyncio.wait(self._recording, timeout=self._database.patience.end)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
         finally:
@@ -187,24 +198,38 @@ class PostgresStore(PostgresReader, WriteOperations):
         """Call `observe` with the seconds of each transaction, once this is owned."""
         self._observe = observe
 
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        """Add to a turn, at a safe point with the changes of the thread's folder.
+
+        Raises LeaseLost.
+        """
+        now = self.clock()
+
+        def unit(connection: Connection) -> StoredUpdate:
+            return turns.record(connection, now, lease, record)
+
+        if not self._work.may_have_changed(lease.thread, record):
+            return await self.write(unit)
+        commit = self._work.commit(lease.thread, unit, self.read, self.write)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(commit, name=f"turn {lease.turn} is stored with its files")
+        self._recording.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)  # a caller that is cancelled leaves it to its end
+
+    def _forget(self, task: asyncio.Task[StoredUpdate]) -> None:
+        self._recording.discard(task)
+        if not task.cancelled():
+            task.exception()  # its caller has it, or has left
+
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove the working copies of threads that the database has let go of."""
-        await asyncio.to_thread(self._remove_files, threads)
-
-    def _remove_files(self, threads: Collection[str]) -> None:
-        for thread in threads:
-            shutil.rmtree(self._work_folder(thread), ignore_errors=True)
+        await asyncio.to_thread(self._work.clear, threads)
 
     async def _sweep(self) -> None:
         """Remove working copies of threads that are gone."""
         kept = await self.read(thread_ids)
-        await asyncio.to_thread(self._remove_others, kept)
-
-    def _remove_others(self, kept: Collection[str]) -> None:
-        work = self._folder / "work"
-        for folder in work.iterdir() if work.is_dir() else ():
-            if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
+        await asyncio.to_thread(self._work.sweep, kept)
 
     async def probe(self) -> None:
         """Write what stands there already. Raises the GatewayError that a write would."""
@@ -213,11 +238,8 @@ class PostgresStore(PostgresReader, WriteOperations):
         await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
 
     async def work_folder(self, thread: str) -> Path:
-        """The thread's folder for its tools, which may not be there yet."""
-        return self._work_folder(thread)
-
-    def _work_folder(self, thread: str) -> Path:
-        return self._folder / "work" / thread
+        """The thread's folder for its tools, as it is stored; it may not be there yet."""
+        return await self._work.bring(thread, self.read)
 
 
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:

@@ -51,7 +51,7 @@ def _faults(raw: sqlite3.Connection, path: Path, *, counted: bool) -> list[Store
         return found
     connection = SqliteConnection(raw)
     missing = _missing_commits(connection, path.parent) if counted else []
-    return [*missing, *_references(raw), *broken_laws(connection)]
+    return [*missing, *_references(raw), *_unused_contents(connection), *broken_laws(connection)]
 
 
 def _structure(raw: sqlite3.Connection) -> list[str]:
@@ -76,3 +76,10 @@ def _references(raw: sqlite3.Connection) -> list[StoreFault]:
         StoreFault(thread="", text=f"a row of {row['table']} refers to no row of {row['parent']}")
         for row in raw.execute("PRAGMA foreign_key_check")
     ]
+
+
+def _unused_contents(connection: Connection) -> list[StoreFault]:
+    rows = connection.fetch(
+        "SELECT 1 FROM blobs b WHERE NOT EXISTS (SELECT 1 FROM attachments WHERE sha256 = b.sha256)"
+    )
+    return [StoreFault(thread="", text="a file's content belongs to no message") for _ in rows]

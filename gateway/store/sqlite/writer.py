@@ -60,6 +60,21 @@ class SqliteConnection:
         """Carry out a statement once for each set of parameters."""
         self.raw.executemany(statement, each)
 
+    def put_contents(self, sha256: str, data: bytes, /) -> None:
+        """Keep the contents of a file, unless they are there."""
+        statement = "INSERT INTO blobs (sha256, data) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        self.raw.execute(statement, (sha256, data))
+
+    def contents(self, sha256: str, longest: int | None = None, /) -> bytes:
+        """The contents of a file, or their beginning, without reading the rest."""
+        query = "SELECT data FROM blobs WHERE sha256 = ?"
+        found = (
+            self.raw.execute(query, (sha256,))
+            if longest is None
+            else self.raw.execute(query.replace("data", "substr(data, 1, ?)"), (longest, sha256))
+        )
+        return next((row[0] or b"" for row in found), b"")
+
     def lock(self, name: str, /) -> None:
         """Keep nobody away: there is one writer."""
 

@@ -41,7 +41,7 @@ IS_FOREIGN = (
 )
 """Condition that a message came with a file that the team gets."""
 
-_IS_TEXT = "(a.media_type LIKE 'text/%' OR a.media_type = 'application/json')"
+_IS_TEXT = "(media_type LIKE 'text/%' OR media_type = 'application/json')"
 
 
 def attach(
@@ -55,10 +55,7 @@ def attach(
     begin: int = scalar(connection, query, {"inbox": inbox})
     for n, file in enumerate([*files, *map(_left_out, missing)], begin):
         sha256 = hashlib.sha256(file.data).hexdigest()
-        connection.execute(
-            "INSERT INTO blobs (sha256, data) VALUES (:sha256, :data) ON CONFLICT DO NOTHING",
-            {"sha256": sha256, "data": file.data},
-        )
+        connection.put_contents(sha256, file.data)
         connection.execute(
             "INSERT INTO attachments (inbox, n, name, media_type, sha256, size, thread)"
             " SELECT id, :n, :name, :media_type, :sha256, :size, COALESCE(thread, '')"
@@ -77,23 +74,25 @@ def attach(
 def images(connection: Connection, inbox: int) -> tuple[tuple[str, bytes], ...]:
     """Media type and data of each image that came with a message."""
     rows = connection.fetch(
-        "SELECT a.media_type, b.data FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
-        " WHERE a.inbox = :inbox AND a.media_type LIKE 'image/%' ORDER BY a.n",
+        "SELECT media_type, sha256 FROM attachments"
+        " WHERE inbox = :inbox AND media_type LIKE 'image/%' ORDER BY n",
         {"inbox": inbox},
     )
-    return tuple((row["media_type"], row["data"]) for row in rows)
+    return tuple((row["media_type"], connection.contents(row["sha256"])) for row in rows)
 
 
 def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
     """Text of the message's files, which its sender need not have written."""
     rows = connection.fetch(
-        "SELECT a.name, substr(b.data, 1, :longest) AS data"
-        " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256"
-        f" WHERE a.inbox = :inbox AND {_IS_TEXT} ORDER BY a.n",
-        {"inbox": inbox, "longest": LONGEST_TEXT_FILE},
+        f"SELECT name, sha256 FROM attachments WHERE inbox = :inbox AND {_IS_TEXT} ORDER BY n",
+        {"inbox": inbox},
     )
     return tuple(
-        Quote(text=(row["data"] or b"").decode(errors="replace"), author=row["name"], kind="file")
+        Quote(
+            text=connection.contents(row["sha256"], LONGEST_TEXT_FILE).decode(errors="replace"),
+            author=row["name"],
+            kind="file",
+        )
         for row in rows
     )
 
@@ -101,12 +100,17 @@ def text_files(connection: Connection, inbox: int) -> tuple[Quote, ...]:
 def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
     """The message's files of which the team gets nothing."""
     rows = connection.fetch(
-        "SELECT a.name, CASE WHEN a.media_type = :left_out THEN b.data END AS why"
-        " FROM attachments a JOIN blobs b ON b.sha256 = a.sha256 WHERE a.inbox = :inbox"
-        f" AND a.media_type NOT LIKE 'image/%' AND NOT {_IS_TEXT} ORDER BY a.n",
-        {"inbox": inbox, "left_out": LEFT_OUT},
+        "SELECT name, media_type, sha256 FROM attachments WHERE inbox = :inbox"
+        f" AND media_type NOT LIKE 'image/%' AND NOT {_IS_TEXT} ORDER BY n",
+        {"inbox": inbox},
     )
-    return tuple(MissingFile(name=row["name"], why=(row["why"] or b"").decode()) for row in rows)
+    return tuple(MissingFile(name=row["name"], why=_why(connection, row)) for row in rows)
+
+
+def _why(connection: Connection, row: Row) -> str:
+    """The reason why a file is missing; "" for one that nobody has looked at."""
+    is_reason = row["media_type"] == LEFT_OUT
+    return connection.contents(row["sha256"]).decode() if is_reason else ""
 
 
 def _left_out(file: MissingFile) -> Attachment:

@@ -40,7 +40,7 @@ def take_restored(connection: Connection) -> int | None:
 
 
 def note_restore(connection: Connection, now: float) -> None:
-    """Note the loss of what came after a copy that took a database's place, if one did."""
+    """Note a loss if a copy took the database's place."""
     if take_restored(connection) is not None:
         last = scalar(connection, "SELECT MAX(updated_at) FROM threads")
         add_loss(connection, now, "restored", since=last or now, commits=0)

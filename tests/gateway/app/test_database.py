@@ -29,7 +29,7 @@ async def found(url: str, *, offline: bool = False, **settings: int) -> list[Fin
 
 async def faults(url: str, **settings: int) -> str:
     """The one fault that is found."""
-    [finding] = await found(url, **settings)
+    [finding] = await found(url, offline=False, **settings)
     assert not finding.good
     return finding.text
 

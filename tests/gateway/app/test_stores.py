@@ -1,17 +1,18 @@
-"""The store that a config names, and commands that are for the other kind."""
+"""The store that a config names, and commands for the other kind."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from gateway.app.assemble import store_of
+from gateway.app.assemble import any_gateway, store_of
 from gateway.app.load import load_config
 from gateway.app.stores import NEEDS_EXTRA
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreInUse
 from gateway.store.sqlite.store import SqliteStore
 
 URL = "postgresql://somebody:pass-word@db.example.com:6432/threads"
@@ -40,6 +41,15 @@ def test_a_database_needs_an_extra(config, monkeypatch):
         store_of(loaded)
     assert str(told.value) == NEEDS_EXTRA
     assert "pip install 'parley-gateway[postgres]'" in NEEDS_EXTRA
+
+
+async def test_an_owner_that_can_not_be_asked_from_here_is_named(tmp_path):
+    (tmp_path / "config.toml").write_text("store.folder = 'store'")
+    loaded = load_config(tmp_path / "config.toml")
+    async with store_of(loaded).own():  # and no socket, as if it were on another machine
+        with pytest.raises(StoreInUse, match=f"is in use by process {os.getpid()}"):
+            async with any_gateway(loaded, store_of(loaded)):
+                pass
 
 
 SERVER = "--host=db.example.com --port=6432 --username=USER --dbname=threads"

@@ -27,7 +27,7 @@ def root() -> Iterator[logging.Logger]:
             handler.close()
     root.handlers[:] = before
     root.setLevel(level)
-    for name in OWN:
+    for name in (*OWN, "psycopg"):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
@@ -89,3 +89,12 @@ def test_a_line_written_elsewhere_has_its_turn_and_its_facts_rounded(tmp_path, r
     routine("u")
     [line] = logged(file)
     assert (line["thread"], line["turn"], line["took"], line["tools"]) == ("t", "u", 0.123, 0)
+
+
+def test_a_driver_of_a_database_does_not_tell_of_each_try(tmp_path, root):
+    log_to(tmp_path / "parley.log", "info")
+    logging.getLogger("psycopg.pool").warning("error connecting")
+    logging.getLogger("gateway.store").error("the database does not answer")
+    flush_log()
+    assert "error connecting" not in (tmp_path / "parley.log").read_text()
+    assert "the database does not answer" in (tmp_path / "parley.log").read_text()

@@ -1,4 +1,4 @@
-"""The operator with a store in PostgreSQL: its commands, an outage, and a copy that is put back."""
+"""An operator's store in PostgreSQL: commands, an outage, a copy."""
 
 import asyncio
 import json

@@ -1,0 +1,281 @@
+"""Work folders of threads: working copies on this machine, stored with the turns' commits.
+
+A working copy is brought to the stored version when somebody needs it. It may be ahead of what is
+stored, after a crash between a tool's work and its commit; then it stays, and is stored next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import shutil
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from gateway.base.describe import describe
+from gateway.errors import LeaseLost, StoreFull, StoreUnwritable
+from gateway.store.connection import Connection, Unit
+from gateway.store.postgres import work_rows
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.work_entries import Entry, Spool
+from gateway.store.postgres.work_load import move_entries, write_copy
+from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
+from gateway.store.postgres.work_scan import FolderDiff, find_changes, nothing_left
+from gateway.store.records import CallRow
+from gateway.store.turn_records import TurnUpdate
+from gateway.values import value
+
+LOG = logging.getLogger("gateway.store")
+
+TICK = 1_000_000_000
+"""Nanoseconds by which a file system's time of a change may be behind the clock."""
+
+MOST_KNOWN = 100_000
+"""Entries of stored folders that are in memory; the database has the others."""
+
+FEW = 5
+"""Left-out entries that a line of the log names."""
+
+T = TypeVar("T")
+
+
+@value
+class WorkingCopy:
+    """A working copy and the stored version that it belongs to."""
+
+    entries: Mapping[str, Entry]
+    """The stored entries by their paths."""
+    note: WorkNote
+
+
+Read = Callable[[Unit[WorkingCopy | None]], Awaitable[WorkingCopy | None]]
+Write = Callable[[Unit[T], Callable[[T], None]], Awaitable[T]]
+
+
+class WorkFolders:
+    """The work folders below a store's folder, by their threads."""
+
+    def __init__(self, folder: Path, limits: Database) -> None:
+        self._store = folder
+        self._folders = folder / "work"
+        self._notes = folder / "work-notes"
+        self._limits = limits
+        self._copies: OrderedDict[str, WorkingCopy] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def path(self, thread: str) -> Path:
+        """The thread's folder on this machine, which may not be there."""
+        return self._folders / thread
+
+    async def bring(self, thread: str, read: Read) -> Path:
+        """Bring the thread's folder to the stored version; its path.
+
+        Raises GatewayError.
+        """
+        async with self._lock(thread):
+            known = self._copies.pop(thread, None)
+            copy = await read(lambda connection: self._bring(connection, thread, known))
+            if copy is not None:
+                self._keep(thread, copy)
+        return self.path(thread)
+
+    def may_have_changed(self, thread: str, update: TurnUpdate) -> bool:
+        """True at a safe point of a thread that has a folder.
+
+        Also while an earlier commit of it is under way, which must come first.
+        """
+        if thread in self._locks:
+            return True
+        if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
+            return False
+        copy = self._copies.get(thread)
+        return (copy is not None and bool(copy.entries)) or self.path(thread).is_dir()
+
+    async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
+        """Run a unit of the thread's turn with the changes of its folder.
+
+        Raises GatewayError.
+        """
+        async with self._lock(thread):
+            if (copy := self._copies.get(thread)) is None:
+                copy = await read(lambda connection: self._find(connection, thread))
+            if copy is None:
+                LOG.warning("thread %s: its work folder is an old copy, and not stored", thread)
+                return await write(unit, _ignore)
+            return await self._commit(thread, copy, unit, write)
+
+    async def _commit(self, thread: str, copy: WorkingCopy, unit: Unit[T], write: Write[T]) -> T:
+        version, began = uuid4().hex, time.time_ns()
+        changes = await asyncio.to_thread(self._look, thread, copy, began, version)
+        if changes is None:
+            return await write(unit, _ignore)
+        before = copy.note.versions
+        after = WorkNote(versions=before, since=began - TICK, left_out=changes.left_out)
+        if changes.is_empty:
+            self._keep(thread, replace(copy, note=after))
+            return await write(unit, _ignore)
+
+        def with_files(connection: Connection) -> T:
+            work_rows.store_contents(connection, changes)
+            result = unit(connection)
+            work_rows.store_entries(connection, thread, changes, version, before)
+            return result
+
+        # Whoever fails to commit need not know whether it has happened.
+        unsure = replace(copy.note, versions=(*before, version))
+        self._keep(thread, replace(copy, note=unsure))
+        stored = WorkingCopy(entries=changes.entries, note=replace(after, versions=(version,)))
+        return await write(with_files, lambda _: self._keep(thread, stored))
+
+    def _look(self, thread: str, copy: WorkingCopy, began: int, version: str) -> FolderDiff | None:
+        """Changes of the folder, noted on the disk; None if it can't be read."""
+        spool = Spool(self._store)
+        # A clock that was set back must not hide what is changed from now on.
+        since = copy.note.since if copy.note.since < began else 0
+        try:
+            changes = find_changes(self.path(thread), copy.entries, since, self._limits, spool)
+        except FileNotFoundError:
+            changes = nothing_left(copy.entries, spool)
+        except OSError as error:
+            LOG.warning("thread %s: its work folder can't be read: %s", thread, describe(error))
+            return None
+        known = copy.note.left_out
+        if new := {path: why for path, why in changes.left_out.items() if path not in known}:
+            _tell(thread, new)
+        versions = copy.note.versions
+        if not changes.is_empty:
+            versions = (*versions, version)
+        if not changes.is_empty or changes.left_out.keys() != known.keys():
+            note = WorkNote(versions=versions, since=since, left_out=changes.left_out)
+            with _written():
+                write_note(self._notes / thread, note)
+        return changes
+
+    def _find(self, connection: Connection, thread: str) -> WorkingCopy | None:
+        """The working copy, if it belongs to the stored version."""
+        stored = work_rows.version(connection, thread)
+        if not stored:
+            return WorkingCopy(entries={}, note=WorkNote(versions=("",)))
+        note = read_note(self._notes / thread)
+        if note is None or stored not in note.versions or not self.path(thread).is_dir():
+            return None
+        return WorkingCopy(
+            entries=work_rows.entries(connection, thread), note=replace(note, versions=(stored,))
+        )
+
+    def _bring(
+        self, connection: Connection, thread: str, known: WorkingCopy | None
+    ) -> WorkingCopy | None:
+        """The working copy, loaded if need be; None if nothing is stored."""
+        stored = work_rows.version(connection, thread)
+        if not stored:
+            return known
+        if known and stored in known.note.versions and self.path(thread).is_dir():
+            return known
+        if (copy := self._find(connection, thread)) is not None:
+            return copy
+        entries = work_rows.entries(connection, thread)
+        with _written():
+            return self._load(connection, thread, stored, entries)
+
+    def _load(
+        self, connection: Connection, thread: str, stored: str, entries: Mapping[str, Entry]
+    ) -> WorkingCopy:
+        """Put the stored version in the place of the working copy."""
+        folder, note = self.path(thread), self._notes / thread
+        new = self._folders / f".{thread}.{uuid4().hex}.new"
+        old = new.with_suffix(".old")
+        self._folders.mkdir(mode=0o700, exist_ok=True)
+        try:
+            write_copy(connection, entries, new, folder if folder.is_dir() else None)
+            if work_rows.version(connection, thread) != stored:
+                raise LeaseLost(thread)  # another node has stored the next one meanwhile
+            left_out = left_out_before(note)
+            with suppress(FileNotFoundError):
+                folder.rename(old)
+            new.rename(folder)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        loaded = WorkNote(
+            versions=(stored,), since=time.time_ns() - TICK, left_out=dict.fromkeys(left_out, "")
+        )
+        write_note(note, loaded)
+        self._finish_swap(folder, old, left_out)
+        return WorkingCopy(entries=entries, note=loaded)
+
+    def _finish_swap(self, folder: Path, old: Path, left_out: Collection[str]) -> None:
+        """Take from the old copy what only this machine has, and remove it."""
+        if old.is_dir():
+            move_entries(old, folder, left_out)
+            shutil.rmtree(old, ignore_errors=True)
+
+    def sweep(self, threads: Collection[str]) -> None:
+        """Remove all but the folders of these threads; end cut-short loads."""
+        for place in [*self._folders.iterdir()] if self._folders.is_dir() else ():
+            thread, _, kind = place.name.removeprefix(".").partition(".")
+            if kind.endswith("old") and thread in threads:
+                folder = self.path(thread)
+                if folder.is_dir():
+                    self._finish_swap(folder, place, left_out_before(self._notes / thread))
+                else:
+                    place.rename(folder)
+            elif place.name not in threads:
+                shutil.rmtree(place, ignore_errors=True)
+        for note in [*self._notes.iterdir()] if self._notes.is_dir() else ():
+            if note.name not in threads:
+                note.unlink(missing_ok=True)
+
+    def clear(self, threads: Collection[str]) -> None:
+        """Remove the folders of deleted threads from this machine."""
+        for thread in threads:
+            self._copies.pop(thread, None)
+            shutil.rmtree(self.path(thread), ignore_errors=True)
+            (self._notes / thread).unlink(missing_ok=True)
+
+    def _keep(self, thread: str, copy: WorkingCopy) -> None:
+        """Remember a working copy, and forget those used least recently."""
+        self._copies[thread] = copy
+        self._copies.move_to_end(thread)
+        size = sum(len(each.entries) + 1 for each in self._copies.values())
+        while size > MOST_KNOWN and len(self._copies) > 1:
+            _, oldest = self._copies.popitem(last=False)
+            size -= len(oldest.entries) + 1
+
+    def _lock(self, thread: str) -> asyncio.Lock:
+        return self._locks.setdefault(thread, asyncio.Lock())
+
+
+@contextmanager
+def _written() -> Generator[None]:
+    """Let errors of the disk be those of a store."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StoreFull from error
+        raise StoreUnwritable(
+            f"A work folder can't be written: {error.strerror or error}."
+        ) from error
+
+
+def _is_over(call: CallRow) -> bool:
+    return call.status in ("finished", "settled", "unknown")
+
+
+def _tell(thread: str, left_out: Mapping[str, str]) -> None:
+    named = [f"{path!r} ({why})" for path, why in sorted(left_out.items())[:FEW]]
+    if more := len(left_out) - len(named):
+        named.append(f"and {more} more")
+    LOG.warning("thread %s: not stored, on this machine alone: %s", thread, ", ".join(named))
+
+
+def _ignore(result: object) -> None:
+    """Nothing follows a commit without files."""

@@ -1,0 +1,169 @@
+"""A new working copy, made of stored entries and of what an old copy has of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from gateway.errors import StoreCorrupt
+from gateway.store.connection import Connection
+from gateway.store.postgres.contents import PART, parts_of
+from gateway.store.postgres.handles import (
+    FOLDER,
+    above,
+    file_to_read,
+    make_folder,
+    new_file,
+    opened,
+)
+from gateway.store.postgres.work_entries import Entry
+
+
+def write_copy(
+    connection: Connection, entries: Mapping[str, Entry], new: Path, old: Path | None
+) -> None:
+    """Make the folder `new` of stored entries.
+
+    Raises StoreCorrupt for other contents than were stored, and OSError.
+    """
+    new.mkdir(0o700)
+    with opened(new) as root:
+        for path, entry in sorted(entries.items()):
+            if entry.is_folder:
+                with above(root, path, make=True) as (place, name):
+                    make_folder(place, name)
+        wanted = {path: each for path, each in entries.items() if not each.is_folder}
+        if old is not None:
+            with opened(old) as source:
+                kept = [path for path, each in wanted.items() if _reuse(source, root, path, each)]
+            for path in kept:
+                del wanted[path]
+        _write_stored(connection, root, wanted)
+        # What lies in a folder comes first: its own mode may forbid to go there.
+        for path, entry in sorted(entries.items(), reverse=True):
+            _finish(root, path, entry)
+
+
+def move_entries(source: Path, target: Path, paths: Iterable[str]) -> None:
+    """Move entries to another folder, unless something of their name is there."""
+    with opened(source) as old, opened(target) as new:
+        for path in paths:
+            with suppress(OSError, StoreCorrupt):  # gone, or in the way of what is stored
+                _move(old, new, path)
+
+
+def _move(old: int, new: int, path: str) -> None:
+    with above(old, path) as (place, name), above(new, path, make=True) as (target, _):
+        try:
+            os.stat(name, dir_fd=target, follow_symlinks=False)
+        except FileNotFoundError:
+            os.rename(name, name, src_dir_fd=place, dst_dir_fd=target)
+
+
+def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
+    """Copy a file of the old copy; False if that has another, or none."""
+    if entry.is_link:
+        return False
+    try:
+        with file_to_read(source, path) as file:
+            if os.fstat(file).st_size != entry.size:
+                return False
+            if _copy(file, root, path) == entry.sha256:
+                return True
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    with above(root, path) as (place, name):
+        os.unlink(name, dir_fd=place)
+    return False
+
+
+def _copy(file: int, root: int, path: str) -> str:
+    """Copy an open file; the hash of what was copied."""
+    digest, size = hashlib.sha256(), 0
+    with new_file(root, path) as copy:
+        while data := os.read(file, PART):
+            digest.update(data)
+            size += _write(copy, data)
+    return digest.hexdigest() if size else ""
+
+
+def _write_stored(connection: Connection, root: int, wanted: Mapping[str, Entry]) -> None:
+    """Write files and links with their contents from the database."""
+    paths: dict[str, list[str]] = {}
+    for path, entry in sorted(wanted.items()):
+        paths.setdefault(entry.sha256, []).append(path)
+    for path in paths.pop("", ()):
+        with new_file(root, path):
+            pass
+    sizes = {sha256: wanted[some[0]].size for sha256, some in paths.items()}
+    for sha256, parts in groupby(parts_of(connection, sizes), key=itemgetter(0)):
+        some = paths.pop(sha256)
+        _write_content(root, sha256, (data for _, data in parts), some, wanted)
+    if paths:
+        raise _damaged(min(paths))
+
+
+def _write_content(
+    root: int,
+    sha256: str,
+    parts: Iterable[bytes],
+    paths: Sequence[str],
+    wanted: Mapping[str, Entry],
+) -> None:
+    """Write each file and link that has this content."""
+    links = [path for path in paths if wanted[path].is_link]
+    if links:  # a link's target is a short text
+        parts = [b"".join(parts)]
+        target = parts[0]
+        if hashlib.sha256(target).hexdigest() != sha256:
+            raise _damaged(sha256)
+        for path in links:
+            with above(root, path, make=True) as (place, name):
+                os.symlink(target, os.fsencode(name), dir_fd=place)
+    first, *others = [path for path in paths if not wanted[path].is_link] or [""]
+    if not first:
+        return
+    digest = hashlib.sha256()
+    with new_file(root, first) as file:
+        for data in parts:
+            digest.update(data)
+            _write(file, data)
+    if digest.hexdigest() != sha256:
+        raise _damaged(sha256)
+    for path in others:
+        with file_to_read(root, first) as file:
+            _copy(file, root, path)
+
+
+def _write(file: int, data: bytes) -> int:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+    return len(data)
+
+
+def _finish(root: int, path: str, entry: Entry) -> None:
+    """Set the mode of an entry, and a file's time."""
+    if entry.is_folder:
+        with above(root, path) as (place, name):
+            handle = os.open(name, FOLDER, dir_fd=place)
+        try:
+            os.fchmod(handle, entry.mode & 0o777)
+        finally:
+            os.close(handle)
+    elif not entry.is_link:
+        with file_to_read(root, path) as file:
+            os.fchmod(file, entry.mode & 0o777)
+            os.utime(file, ns=(entry.changed, entry.changed))
+
+
+def _damaged(sha256: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"The store is damaged: a file's contents {sha256[:12]} are not what was stored. "
+        "A backup of the database has them."
+    )

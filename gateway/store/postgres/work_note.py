@@ -1,0 +1,88 @@
+"""Notes about this machine's working copies: the stored version that each belongs to.
+
+A note lies beside the work folders, where no tool writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from gateway.values import value
+
+MOST_NAMED = 1000
+"""Left-out entries that a note names."""
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@value
+class WorkNote:
+    """Facts about a working copy."""
+
+    versions: tuple[str, ...]
+    """The stored version it belongs to, as far as known: a commit may have failed, or not."""
+    since: int = 0
+    """All changes before are stored; a time of the file system in nanoseconds."""
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Paths that are on this machine alone, with the reasons."""
+
+
+def read_note(path: Path) -> WorkNote | None:
+    """The note, unless it can't be relied on.
+
+    A machine that went down may have lost what its files held, also with the note in place.
+    """
+    try:
+        noted = json.loads(path.read_bytes())
+        if noted["machine"] != machine_boot():
+            return None
+        return WorkNote(
+            versions=tuple(noted["versions"]), since=noted["since"], left_out=noted["left_out"]
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def left_out_before(path: Path) -> tuple[str, ...]:
+    """Paths that were on this machine alone, by a note of any age."""
+    try:
+        return tuple(map(str, json.loads(path.read_bytes())["left_out"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def write_note(path: Path, note: WorkNote) -> None:
+    """Replace the note as a whole. Raises OSError."""
+    left_out = dict(sorted(note.left_out.items())[:MOST_NAMED])
+    text = json.dumps(
+        {
+            "versions": note.versions,
+            "since": note.since,
+            "left_out": left_out,
+            "machine": machine_boot(),
+        }
+    )
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    part = path.with_name(f".{uuid4().hex}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+@cache
+def machine_boot() -> str:
+    """Id of the machine's last start; "" where it has none."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,216 @@
+"""Differences between a work folder and its stored entries.
+
+Only changed files are read. Code that works in the folder is not trusted: no link is followed, and
+depth, number and size of entries have limits. Whatever is left out is named with a reason.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import field, replace
+from itertools import islice
+from pathlib import Path
+
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.handles import FOLDER, file_to_read, opened
+from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool
+from gateway.values import value
+
+MB = 1_000_000
+ENTRIES = 20_000
+"""Entries of a folder that are stored; the rest stays on the machine."""
+DEPTH = 64
+"""Folders within each other."""
+LONGEST_PATH = 1000
+"""Bytes of a path: the database's index takes no long ones."""
+
+KINDS = (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK)
+
+
+@value
+class FolderDiff:
+    """Changes of a folder since it was stored."""
+
+    entries: Mapping[str, Entry]
+    """All entries that are stored from then on, by their paths."""
+    put: Mapping[str, Entry]
+    """New and changed entries."""
+    removed: tuple[str, ...]
+    left_out: Mapping[str, str]
+    """Paths of what is not stored, each with the reason."""
+    spool: Spool = field(repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to store."""
+        return not self.put and not self.removed
+
+
+def find_changes(
+    folder: Path, known: Mapping[str, Entry], since: int, limits: Database, spool: Spool
+) -> FolderDiff:
+    """Changes of a folder, compared with the `known` entries.
+
+    All changes before `since` are known; that is a time of the file system in nanoseconds. Contents
+    of changed files go to the spool. Raises OSError if the folder can't be read, StoreFull or
+    StoreUnwritable.
+    """
+    with opened(folder) as root:
+        walk = _Walk(limits)
+        walk.look(root, "", 1)
+        chosen = _within_limits(walk, known, limits)
+        entries: dict[str, Entry] = {}
+        for path, found in sorted(chosen.items()):
+            entry = _entry(root, path, found, known.get(path), since, walk, spool)
+            if entry is not None:
+                entries[path] = entry
+    return FolderDiff(
+        entries=entries,
+        put={path: each for path, each in entries.items() if _differs(each, known.get(path))},
+        removed=tuple(path for path in known if path not in entries),
+        left_out=walk.left_out,
+        spool=spool,
+    )
+
+
+def _differs(entry: Entry, known: Entry | None) -> bool:
+    return entry is not known and entry != known
+
+
+def nothing_left(known: Mapping[str, Entry], spool: Spool) -> FolderDiff:
+    """The changes of a folder that is gone."""
+    return FolderDiff(entries={}, put={}, removed=tuple(known), left_out={}, spool=spool)
+
+
+class _Walk:
+    """Entries below a folder, with what of them is left out."""
+
+    def __init__(self, limits: Database) -> None:
+        self.longest = int(limits.file_mb * MB)
+        self.found: dict[str, os.stat_result] = {}
+        self.targets: dict[str, bytes] = {}
+        self.left_out: dict[str, str] = {}
+        self._seen = 0
+
+    def look(self, place: int, below: str, depth: int) -> None:
+        """Look through an open folder, and those in it."""
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in islice(entries, ENTRIES + 1 - self._seen))
+        for name in names:
+            path = below + name
+            self._seen += 1
+            if self._seen > ENTRIES:
+                self.left_out[path] = f"there are more than {ENTRIES:,} entries"
+                return
+            try:
+                self._take(place, name, path, depth)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # gone, or another one by now
+            except OSError as error:
+                self.left_out[path] = _unreadable(error)
+
+    def _take(self, place: int, name: str, path: str, depth: int) -> None:
+        found = os.stat(name, dir_fd=place, follow_symlinks=False)
+        if reason := self._unfit(path, found, depth):
+            self.left_out[path] = reason
+            return
+        if stat.S_ISLNK(found.st_mode):
+            self.targets[path] = os.fsencode(os.readlink(name, dir_fd=place))
+        elif stat.S_ISDIR(found.st_mode):
+            inner = os.open(name, FOLDER, dir_fd=place)
+            try:
+                self.look(inner, f"{path}/", depth + 1)
+            finally:
+                os.close(inner)
+        self.found[path] = found
+
+    def _unfit(self, path: str, found: os.stat_result, depth: int) -> str:
+        """The reason why an entry can't be stored, or ""."""
+        try:
+            length = len(path.encode())
+        except UnicodeEncodeError:
+            return "its name is not UTF-8"
+        if length > LONGEST_PATH:
+            return f"its path is longer than {LONGEST_PATH} bytes"
+        if not any(is_kind(found.st_mode) for is_kind in KINDS):
+            return "it is neither a file nor a folder"
+        if stat.S_ISDIR(found.st_mode):
+            return f"it lies below {DEPTH} folders" if depth > DEPTH else ""
+        if stat.S_ISREG(found.st_mode) and found.st_nlink != 1:
+            return "it has a second name"
+        return _too_large(self.longest) if found.st_size > self.longest else ""
+
+
+def _within_limits(
+    walk: _Walk, known: Mapping[str, Entry], limits: Database
+) -> dict[str, os.stat_result]:
+    """The entries that the folder's limit allows: stored ones first, then small ones."""
+    left = int(limits.work_mb * MB)
+    chosen: dict[str, os.stat_result] = {}
+    for path, found in sorted(
+        walk.found.items(), key=lambda each: (each[0] not in known, each[1].st_size, each[0])
+    ):
+        size = found.st_size if stat.S_ISREG(found.st_mode) else 0
+        if size > left:
+            walk.left_out[path] = f"the folder is larger than {limits.work_mb:g} MB"
+            continue
+        left -= size
+        chosen[path] = found
+    return chosen
+
+
+def _entry(
+    root: int,
+    path: str,
+    found: os.stat_result,
+    known: Entry | None,
+    since: int,
+    walk: _Walk,
+    spool: Spool,
+) -> Entry | None:
+    mode = stat.S_IFMT(found.st_mode) | (found.st_mode & 0o777)
+    if stat.S_ISDIR(mode):
+        return Entry(mode=mode)
+    if stat.S_ISLNK(mode):
+        target = walk.targets[path]
+        return Entry(mode=mode, size=len(target), sha256=spool.take(target))
+    if known is not None and _is_as_known(found, known, since):
+        return known if known.mode == mode else replace(known, mode=mode)
+    return _read(root, path, mode, walk, spool)
+
+
+def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry | None:
+    """The entry of a file, whose contents go to the spool; None if it can't be."""
+    try:
+        with file_to_read(root, path) as file:
+            changed = os.fstat(file).st_mtime_ns
+            sha256, size = spool.take_file(file, walk.longest)
+    except FileNotFoundError:
+        pass
+    except ContentTooLarge:
+        walk.left_out[path] = _too_large(walk.longest)
+    except OSError as error:
+        walk.left_out[path] = _unreadable(error)
+    else:
+        return Entry(mode=mode, size=size, changed=changed, sha256=sha256)
+    return None
+
+
+def _is_as_known(found: os.stat_result, known: Entry, since: int) -> bool:
+    """True if a file was not touched since it became known."""
+    return (
+        stat.S_ISREG(known.mode)
+        and found.st_size == known.size
+        and found.st_mtime_ns == known.changed
+        and found.st_ctime_ns < since
+    )
+
+
+def _too_large(longest: int) -> str:
+    return f"it is larger than {longest / MB:g} MB"
+
+
+def _unreadable(error: OSError) -> str:
+    return f"it can't be read ({error.strerror or error})"
