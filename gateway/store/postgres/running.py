@@ -79,7 +79,7 @@ class Running:
             work.interrupt(self._patience.silence)
         if self.ownership.is_taken:
             self.taken.set()
-        self._watch = self._loop.call_later(self._patience.silence / 5, self._look)
+        self._watch = self._loop.call_later(self._patience.beat, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
