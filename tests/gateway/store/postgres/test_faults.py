@@ -189,8 +189,12 @@ async def test_a_statement_that_takes_too_long_is_ended_and_its_unit_run_again(s
         assert await names_in(store) == ["a.b"]
 
 
-async def test_a_transaction_that_stands_still_loses_its_locks_and_is_run_again(store):
+async def test_a_transaction_that_stands_still_loses_its_locks_and_is_run_again(
+    postgres_url, tmp_path
+):
     """As that of a process which is frozen."""
+    patience = Patience(transaction=0.4)
+    store = PostgresStore(Database(url=postgres_url, patience=patience), tmp_path)
     began, go_on = threading.Event(), threading.Event()
     runs = list[int]()
 
@@ -206,6 +210,7 @@ async def test_a_transaction_that_stands_still_loses_its_locks_and_is_run_again(
 
     def waits(connection) -> None:
         connection.lock("thread")
+        connection.fetch("SELECT 1")
         note(connection, 1.0, "a.waited")
 
     async with store.own():
