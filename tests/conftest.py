@@ -124,9 +124,10 @@ def promises_kept(
         folders.add(request.getfixturevalue("tmp_path"))
     yield
     from tests.fakes.kept_promises import unkept_promises, unkept_promises_at
+    from tests.fakes.postgres_databases import databases_now
 
     assert unkept_promises(*folders) == []
-    for url in databases.databases_now():
+    for url in databases_now():
         assert unkept_promises_at(url) == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import databases
+from tests.fakes.postgres_databases import GIVEN, PREFIX, address
 
 pytest_plugins = ["pytester"]
 
@@ -71,8 +71,8 @@ def test_a_chaos_test_that_leaves_a_key_without_its_message_fails(
 ):
     if store == "postgres":
         request.getfixturevalue("new_database")
-        monkeypatch.setenv(databases.GIVEN, databases.address())
-        monkeypatch.delenv(databases.PREFIX)
+        monkeypatch.setenv(GIVEN, address())
+        monkeypatch.delenv(PREFIX)
 
     result = run(pytester, KEYS_WITHOUT_MESSAGES, "--store", store)
 

@@ -301,6 +301,7 @@ async def test_a_streamed_answer_is_one_request(openai_server: FakeOpenAI):
     assert len(openai_server.requests) == 1
 
 
+@pytest.mark.sqlite
 async def test_a_turn_makes_the_same_statements_after_200_messages_as_after_10(tmp_path: Path):
     shared = model(*[SAYING] * 110)
     said: dict[int, list[str]] = {}
@@ -334,6 +335,7 @@ READS_A_TABLE = re.compile(
 """A step that does, unless it names a part of its own statement."""
 
 
+@pytest.mark.sqlite
 async def test_no_statement_of_a_turn_reads_a_whole_table(tmp_path: Path):
     statements: list[str] = []
     async with opened(tmp_path, lambda: solo(model(SAYING, SAYING))) as client:

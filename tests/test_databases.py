@@ -8,19 +8,23 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.databases import (
+from tests.databases import RunDatabases
+from tests.fakes.new_store import is_on_postgres, store_table
+from tests.fakes.postgres_databases import (
     FOLDER,
     GIVEN,
     PREFIX,
-    RunDatabases,
     address,
     database_of,
     drop_databases,
     make_database,
 )
-from tests.fakes.new_store import is_on_postgres, store_table
 
-IN_A_CHILD = "import sys; from pathlib import Path; from tests.databases import *; print({})"
+IN_A_CHILD = """
+from pathlib import Path
+from tests.fakes.postgres_databases import address, database_of
+print({})
+"""
 
 
 def child(expression: str) -> "subprocess.Popen[str]":

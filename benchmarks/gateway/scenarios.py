@@ -80,16 +80,30 @@ class Chatter:
         return " ".join([*words, *more, *(["begun"] if n < OLDEST else [])])
 
 
+POSTGRES = "PARLEY_BENCHMARK_POSTGRES"
+"""Variable with the URL of an empty database, for a store on PostgreSQL."""
+
+
+def new_store(folder: Path) -> Any:
+    """A new store, on SQLite unless there is a database for it."""
+    if not (url := os.environ.get(POSTGRES)):
+        return SqliteStore(folder)
+    from gateway.store.postgres.database import Database  # here, as SQLite loads nothing of it
+    from gateway.store.postgres.store import PostgresStore
+
+    return PostgresStore(Database(url=url), folder)
+
+
 @asynccontextmanager
 async def opened(
     model: DoNothing | None = None, **limits: float
-) -> AsyncGenerator[tuple[Gateway, SqliteStore]]:
+) -> AsyncGenerator[tuple[Gateway, Any]]:
     """A gateway with store and log, as in a `parley serve` process.
 
     Without a model, the team is that of a config.
     """
     with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         teams = configured() if model is None else OneTeam(lambda: solo(model))
         log_json(Path(folder, LOG_FILE), "info")
         async with Gateway(

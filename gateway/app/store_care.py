@@ -11,7 +11,6 @@ from gateway.app.threads import owner_of
 from gateway.render.sanitize import sanitize
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.store import SqliteStore
-from gateway.store.units.invariants import broken_laws
 
 MOST = 100
 """Lines that are listed of a kind."""
@@ -31,7 +30,7 @@ async def check_store(store: AnyStore) -> tuple[bool, str]:
     if in_files := isinstance(store, SqliteStore):
         faults = await store.check(in_use=await owner_of(store) is not None)
     else:
-        faults = await store.read(broken_laws)
+        faults = await store.check()
     where, further = place_of(store), "" if in_files else f" {OWN_CHECKS}"
     if not faults:
         return True, f"{where} is sound.{further}"

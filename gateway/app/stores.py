@@ -25,6 +25,18 @@ NEEDS_EXTRA = (
 )
 
 
+_INSTEAD = {
+    "backup": "Let PostgreSQL copy it, whether Parley runs or not:",
+    "restore": "End Parley on every machine, then let PostgreSQL put the copy in its place:",
+    "repair": "Restore the last good copy of the database. With Parley ended:",
+}
+RESTORED = (
+    "INSERT INTO marks (platform, name, value) VALUES ('gateway', 'restored', '0')"
+    " ON CONFLICT DO NOTHING"
+)
+"""Lets the next start know that the database is an earlier one."""
+
+
 class StoreInDatabase(GatewayError):
     """A command for files, with a text that says what replaces it."""
 
@@ -71,17 +83,6 @@ def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteS
     )
 
 
-_INSTEAD = {
-    "backup": "Let PostgreSQL copy it, whether Parley runs or not:",
-    "restore": "End Parley on every machine, then let PostgreSQL put the copy in its place:",
-    "repair": "Restore the last good copy of the database. With Parley ended:",
-}
-
-
-RESTORED = "INSERT INTO marks (platform, name, value) VALUES ('gateway', 'restored', '0')"
-"""Lets the next start know that the database is an earlier one."""
-
-
 def _dump(place: DatabasePlace, copy: str) -> str:
     return join(["pg_dump", "--format=custom", f"--file={copy}", *_server(place)])
 
@@ -97,6 +98,6 @@ def _restore(place: DatabasePlace, copy: str) -> list[str]:
 def _server(place: DatabasePlace) -> list[str]:
     """The options by which PostgreSQL's programs find the database."""
     host, port = place.host.partition(",")[0], place.port.partition(",")[0]
-    server = [f"--host={host}"] if host else []
+    server = [f"--host={host.strip('[]')}"] if host else []
     server += [f"--port={port}"] if port != PORT else []
     return [*server, "--username=USER", f"--dbname={place.name}"]

@@ -19,9 +19,9 @@ from gateway.app.find_adapters import find_adapter
 from gateway.app.load import load_config
 from gateway.app.serve import open_service, run_adapters
 from gateway.conversation import ConversationKey
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Line, Part, Place, PlatformUnreachable
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
+from tests.fakes.new_store import new_store
 
 Connection: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -135,7 +135,7 @@ async def serving(folder: Path) -> AsyncGenerator[Callable[[], Awaitable[Connect
             await asyncio.sleep(0.02)
 
     async with (
-        open_service(load_config(config), SqliteStore(folder / "store")) as (gateway, adapters, _),
+        open_service(load_config(config), new_store(folder / "store")) as (gateway, adapters, _),
         asyncio.TaskGroup() as group,
     ):
         running = group.create_task(run_adapters(gateway, adapters), name="runs the example")

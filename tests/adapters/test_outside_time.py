@@ -15,9 +15,9 @@ from adapters.slack.simulator.clock import VirtualClock
 from adapters.slack.testing import SlackSimulator
 from gateway.base.outside_time import told_time
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import serving
 from tests.adapters.slack.serving import served
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
 
 DAY = 86400.0
@@ -49,7 +49,7 @@ On = Callable[[Path, Clock], AbstractAsyncContextManager[Gateway]]
 async def used(folder: Path, at: float) -> None:
     """Make a store that was used at that time."""
     teams = ScriptedTeams(lambda: solo("one"))
-    async with Gateway(SqliteStore(folder, clock=lambda: at), teams, clock=lambda: at) as gateway:
+    async with Gateway(new_store(folder, clock=lambda: at), teams, clock=lambda: at) as gateway:
         await gateway.create_thread()
         await gateway._life.tidy()
 

@@ -8,8 +8,8 @@ from gateway.client import Answer
 from gateway.events import FileMade, InputRequested, MessageFinished, ToolFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.browser.site import Site
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import ends, of, turn, until
@@ -48,7 +48,7 @@ async def test_a_click_waits_for_approval_and_names_its_element(
 ):
     openai_server.script(pressing())
     teams = source(tmp_path, openai_server, site)
-    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+    async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
         thread = (await gateway.create_thread()).id
         # Allowed by the policy; but a page has been read, and might have asked for it.
         events = await turn(gateway, thread, "Press the button.")
@@ -70,10 +70,10 @@ async def test_after_a_restart_nothing_is_clicked_and_the_page_is_opened_again(
 ):
     openai_server.script(pressing(), Reply(text="The session is gone."))
     teams = source(tmp_path, openai_server, site)
-    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+    async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
         thread = (await gateway.create_thread()).id
         [asked] = of(InputRequested, await turn(gateway, thread, "Press the button."))
-    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+    async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
         after = (await gateway.thread(thread)).last_seq
         await gateway.answer(asked.request, Answer(kind="approve"))
         events = await until(gateway, thread, ends, after)
@@ -92,7 +92,7 @@ async def test_the_policy_for_the_network_holds(
     none = CONFIG.replace('private_hosts = ["127.0.0.1"]', "private_hosts = []")
     teams = source(tmp_path, openai_server, site, none)
     openai_server.script(Reply(text="Nothing."))
-    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+    async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
         events = await turn(gateway, (await gateway.create_thread()).id, "Look.")
         [opened] = of(ToolFinished, events)
         assert "private network" in opened.result

@@ -25,7 +25,6 @@ from gateway.gateway import Gateway
 from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from gateway.store.decisions import AcceptedMessage
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
@@ -36,6 +35,7 @@ from teams.tools import FunctionTool, TeamTool
 from tests.chaos.history import HistoryEvent, Record
 from tests.chaos.wall import BlindWall, Wall
 from tests.fakes.scripted_model import ScriptedModel, calls, says
+from tests.fakes.tested_store import ChangedStore
 
 MESSAGES = 4
 """In each conversation."""
@@ -74,27 +74,25 @@ class Points:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Store(SqliteStore):
+class Store(ChangedStore):
     """The real store, which dies around its commits."""
 
-    def __init__(self, folder: Path, points: Points) -> None:
-        super().__init__(folder)
-        self._points = points
+    points: Points
 
     async def accept(self, *arguments: Any, **options: Any) -> AcceptedMessage:
         accepted = await super().accept(*arguments, **options)
-        self._points.reach("after accept")
+        self.points.reach("after accept")
         return accepted
 
     async def put_part(self, row: OutboxRow) -> None:
         if row.status == "delivered":
-            self._points.reach("before recording the post")
+            self.points.reach("before recording the post")
         await super().put_part(row)
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-        self._points.reach("before commit")
+        self.points.reach("before commit")
         recorded = await super().record(lease, record)
-        self._points.reach("after commit")
+        self.points.reach("after commit")
         return recorded
 
 
@@ -258,7 +256,8 @@ async def settled(gateway: Gateway) -> None:
 
 async def main(folder: Path, points: Points, wall: type[BlindWall]) -> None:
     record = Record(folder / "history")
-    store = Store(folder / "store", points)
+    store = Store.of(folder / "store")
+    store.points = points
     gateway = Gateway(store, Teams(points, record), access=Access([PERSON]))
     surface = wall(folder / "wall", points.reach)
     async with gateway, delivering(gateway, surface):

@@ -16,13 +16,13 @@ import pytest
 
 from gateway.events import MessageFinished, Notice, ToolFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import TextMessageTermination
 from teams.models import CreateResult
 from teams.tools import TeamTool
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel, calls, says
 from tests.gateway.scripted import ScriptedTeams, ends, of, until
 
@@ -160,15 +160,15 @@ async def one(folder: Path, make: Callable[[Marks], Team], last: int) -> bool:
     marks = Marks()
     teams = ScriptedTeams(lambda: make(marks))
     with cancelling(last) as reached:
-        async with Gateway(SqliteStore(folder), teams, limits=Limits(shutdown=0.5)) as first:
+        async with Gateway(new_store(folder), teams, limits=Limits(shutdown=0.5)) as first:
             client = first
             thread = (await client.create_thread()).id
             await client.send(thread, "go")
             await first_of(until(client, thread, ends), reached.wait())
-    async with Gateway(SqliteStore(folder), teams) as second:
+    async with Gateway(new_store(folder), teams) as second:
         client = second
         await until(client, thread, ends)
-    async with Gateway(SqliteStore(folder), teams) as third:
+    async with Gateway(new_store(folder), teams) as third:
         info = await third.thread(thread)
         events = await third.store.events(thread)
         assert info.state == "idle"

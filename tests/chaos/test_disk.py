@@ -27,6 +27,7 @@ from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, of, solo, until
 
 pytestmark = [
+    pytest.mark.sqlite,
     pytest.mark.chaos,
     pytest.mark.skipif(
         not dynamic() and "CI" not in os.environ, reason="this Python's SQLite is linked statically"

@@ -6,10 +6,8 @@ import asyncio
 import json
 import random
 import signal
-import sqlite3
 import sys
 from asyncio.subprocess import PIPE
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ import pytest
 from tests.chaos.history import ThreadReport, Verdict, check, read
 from tests.chaos.load import ANSWERS, CONVERSATIONS, POINTS
 from tests.chaos.process import ROOT
+from tests.fakes.tested_store import rows_in
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(120)]
 
@@ -37,26 +36,25 @@ async def run(folder: Path, point: str, nth: int, *more: str) -> bool:
 
 def verdict_on(folder: Path) -> Verdict:
     """The verdict on the record, compared with the store."""
-    with closing(sqlite3.connect(folder / "store" / "parley.db")) as store:
-        names = {
-            thread: key.split("/")[3]
-            for thread, key in store.execute("SELECT id, key FROM threads")
-        }
-        told = {name: told_of(store, thread) for thread, name in names.items()}
+    store = folder / "store"
+    threads = rows_in(store, "SELECT id, key FROM threads")
+    names = {thread: key.split("/")[3] for thread, key in threads}
+    told = {name: told_of(store, thread) for thread, name in names.items()}
     lines = [*read(folder / "history", names), *read(folder / "wall")]
     return check(lines, told, answers=FINAL)
 
 
-def told_of(store: sqlite3.Connection, thread: str) -> ThreadReport:
+def told_of(store: Path, thread: str) -> ThreadReport:
     """The store's report on one thread."""
     taken: dict[int, int] = {}
-    for (name,) in store.execute("SELECT message_id FROM inbox WHERE thread = ?", (thread,)):
+    written = rows_in(store, "SELECT message_id FROM inbox WHERE thread = :thread", thread=thread)
+    for (name,) in written:
         n = int(name.rpartition("-")[2])
         taken[n] = taken.get(n, 0) + 1
     events = [
         json.loads(body)
-        for (body,) in store.execute(
-            "SELECT body FROM events WHERE thread = ? ORDER BY seq", (thread,)
+        for (body,) in rows_in(
+            store, "SELECT body FROM events WHERE thread = :thread ORDER BY seq", thread=thread
         )
     ]
     assert not [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore, ChangedStore
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
@@ -41,13 +43,14 @@ class Everybody(Access):
         return Admission(mode=self.mode)
 
 
-class DyingStore(SqliteStore):
+class DyingStore(ChangedStore):
     """After so many commits nothing of this process is written any more."""
 
-    def __init__(self, folder: Path, left: int) -> None:
-        super().__init__(folder)
-        self.left = left
-        self.dead = asyncio.Event()
+    left = 0
+
+    @cached_property
+    def dead(self) -> asyncio.Event:
+        return asyncio.Event()
 
     async def write(self, unit: Any, then: Any = None, *, alone: bool = False) -> Any:
         if self.left <= 0:
@@ -80,7 +83,7 @@ class Scene:
         await self.door.pass_through()
         return "waited"
 
-    def gateway(self, store: SqliteStore) -> Gateway:
+    def gateway(self, store: AnyStore) -> Gateway:
         limits = Limits(collect=0.02, shutdown=0.02)
         return Gateway(store, self.teams, access=self.access, limits=limits)
 
@@ -96,7 +99,8 @@ class Scene:
                     await self.door.reached.wait()
 
     async def first_life(self, commits: int) -> None:
-        store = DyingStore(self.folder, commits)
+        store = DyingStore.of(self.folder)
+        store.left = commits
         with suppress(GatewayError, TimeoutError):
             async with self.gateway(store) as gateway:
                 with suppress(TimeoutError):
@@ -108,7 +112,7 @@ class Scene:
 
     async def second_life(self) -> tuple[list[SessionEvent], list[str], dict[str, int]]:
         """The whole history, the team's memory of messages, and the outcomes."""
-        async with self.gateway(SqliteStore(self.folder)) as gateway:
+        async with self.gateway(new_store(self.folder)) as gateway:
             await self.say(gateway)
             async with asyncio.timeout(20):
                 while True:

@@ -18,6 +18,7 @@ from tests.chaos.process import ROOT
 from tests.chaos.sqlite_layer import dynamic
 
 pytestmark = [
+    pytest.mark.sqlite,
     pytest.mark.chaos,
     pytest.mark.timeout(240),
     pytest.mark.skipif(

@@ -28,13 +28,14 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.models import CreateResult
 from teams.models.replay import ReplayChatCompletionClient
 from tests.chaos.test_modes import DyingStore
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
@@ -88,7 +89,7 @@ class Scene:
         self.sent += 1
         return "sent"
 
-    def gateway(self, store: SqliteStore) -> Gateway:
+    def gateway(self, store: AnyStore) -> Gateway:
         return Gateway(store, self.teams, access=Everybody(), limits=Limits(shutdown=0.02))
 
     async def act(self, gateway: Gateway) -> None:
@@ -125,7 +126,8 @@ class Scene:
             await asyncio.sleep(0.005)
 
     async def first_life(self, commits: int) -> None:
-        store = DyingStore(self.folder, commits)
+        store = DyingStore.of(self.folder)
+        store.left = commits
         with suppress(GatewayError, TimeoutError):
             async with self.gateway(store) as gateway, asyncio.timeout(2):
                 acting = asyncio.ensure_future(self.act(gateway))
@@ -137,7 +139,7 @@ class Scene:
 
     async def second_life(self) -> tuple[list[SessionEvent], Counter[str]]:
         """The whole history, and counts of audit entries."""
-        async with self.gateway(SqliteStore(self.folder)) as gateway, asyncio.timeout(20):
+        async with self.gateway(new_store(self.folder)) as gateway, asyncio.timeout(20):
             await self.act(gateway)
             thread = (await gateway.threads())[0].id
             audit = await gateway.store.audit(thread)

@@ -13,7 +13,7 @@ from gateway.client import Answer
 from gateway.events import InputRequested, InputResolved, MessageFinished, ToolFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import ends, of, until
@@ -52,7 +52,7 @@ async def ordering(folder: Path) -> None:
     """Order a shirt up to the second question, and wait for ever."""
     loaded = load_config(folder / "config.toml")
     teams = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
-    async with Gateway(SqliteStore(folder / "store"), teams) as gateway:
+    async with Gateway(new_store(folder / "store"), teams) as gateway:
         thread = (await gateway.create_thread()).id
         await gateway.send(thread, "a shirt, please")
         size = (await until(gateway, thread, lambda e: isinstance(e, InputRequested)))[-1]
@@ -83,7 +83,7 @@ async def test_after_a_kill_the_call_is_unknown_and_its_question_closed(tmp_path
         model.script(Reply(text="I can't tell whether it was ordered."))
         loaded = load_config(tmp_path / "config.toml")
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
-        async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+        async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
             events = await until(gateway, thread, ends)
         await teams.aclose()
     asked = [event.request for event in of(InputRequested, events)]

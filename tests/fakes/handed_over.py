@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from inspect import getclosurevars
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateway.store.sqlite.store import SqliteStore
-from gateway.store.sqlite.writer import SqliteConnection
+from gateway.store.connection import Unit
+from tests.fakes.tested_store import ChangedStore
 
 T = TypeVar("T")
 
 _PLAIN = (str, bytes, int, float, bool, type, type(None), Enum, ModuleType, BuiltinFunctionType)
 
 
-class HandingStore(SqliteStore):
+class HandingStore(ChangedStore):
     """Keeps each unit of work with the time of its hand-over."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.handed: list[Callable[[SqliteConnection], Any]] = []
+    @cached_property
+    def handed(self) -> list[Unit[Any]]:
+        """Units in the order of their hand-over."""
+        return []
 
     async def write(
         self,
-        unit: Callable[[SqliteConnection], T],
+        unit: Callable[[Any], T],
         then: Callable[[T], None] | None = None,
         *,
         alone: bool = False,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.store.sqlite.store import SqliteStore
-from tests.databases import STORE, database_of
+from tests.fakes.postgres_databases import STORE, database_of
 
 
 def new_store(folder: Path, **options: Any) -> Any:

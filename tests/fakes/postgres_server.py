@@ -23,7 +23,6 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from tests.fakes.postgres_guard import OWNER, as_user
-from tests.fakes.served import free_port
 from tests.folders_in_memory import VARIABLE
 
 GUARD = Path(__file__).with_name("postgres_guard.py")
@@ -149,7 +148,8 @@ class PostgresServer:
         """End it, with all connections; nothing happens if it is not running."""
         if self._guard is None:
             return
-        self._files.signal(signal.SIGQUIT if immediate else signal.SIGINT)
+        if self._guard.poll() is None:
+            self._files.signal(signal.SIGQUIT if immediate else signal.SIGINT)
         self._guard.wait(30)
         self._guard = None
 
@@ -168,6 +168,8 @@ class ServerFiles:
         self._uid = os.getuid()
         self._bin = programs()
         self._word = secrets.token_hex()
+        from tests.fakes.served import free_port  # here, as it loads aiohttp
+
         self.port = free_port()
         host = f"127.0.0.1:{self.port}"
         self.url = f"postgresql://{ROLE}:{self._word}@{host}/{ROLE}"

@@ -19,9 +19,10 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway, Limits
 from gateway.store.records import Thread
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
 from teams.models import RateLimited
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import everything_in
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -269,7 +270,7 @@ async def test_on_a_platform_new_gives_the_conversation_another_thread(tmp_path)
         return InboundMessage(key=key, author=me, text=text, dedupe=(key.dedupe("create", n),))
 
     teams = ScriptedTeams(lambda: solo("one", "two"))
-    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+    async with Gateway(new_store(tmp_path), teams) as gateway:
         first = await gateway.accept(say("hello", "1"))
         await until(gateway, first.thread, ends)
         same = await gateway.accept(say("again", "2"))
@@ -284,7 +285,7 @@ async def test_whoever_is_not_an_operator_is_refused_without_a_trace_of_the_text
     stranger = Author(id="slack:T:U9", name="Eve")
     key = ConversationKey(platform="slack", channel="C")
     teams = ScriptedTeams(lambda: solo("never"))
-    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+    async with Gateway(new_store(tmp_path), teams) as gateway:
         receipts = [
             await gateway.accept(InboundMessage(key=key, author=stranger, text="let me in"))
             for _ in range(2)
@@ -293,11 +294,12 @@ async def test_whoever_is_not_an_operator_is_refused_without_a_trace_of_the_text
     assert [receipt.outcome for receipt in receipts] == ["refused", "refused"]
     assert [bool(receipt.reply) for receipt in receipts] == [True, False]
     assert teams.built == 0
-    assert b"let me in" not in (tmp_path / "parley.db").read_bytes()
+    assert b"let me in" not in everything_in(tmp_path)
 
 
+@pytest.mark.sqlite
 async def test_a_full_disk_takes_nothing_and_the_same_message_goes_through_later(tmp_path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     key = ConversationKey(platform="x", root="1")
     message = InboundMessage(
         key=key, author=Author(id="local:operator"), text="x" * 200_000, dedupe=("d",)
@@ -316,8 +318,9 @@ async def test_a_full_disk_takes_nothing_and_the_same_message_goes_through_later
     assert [event.text for event in of(MessageFinished, events)] == ["taken"]
 
 
+@pytest.mark.sqlite
 async def test_a_disk_that_fills_up_in_a_turn_delays_it(tmp_path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     door = Door()
 
     async def wait() -> str:
@@ -366,7 +369,7 @@ async def test_deleting_a_thread_removes_its_rows_its_folder_and_its_work(tmp_pa
         with pytest.raises(NotFound):
             await client.send(thread, "still there?")
     assert not teams.workdirs[0].exists()
-    assert b"a secret" not in (tmp_path / "parley.db").read_bytes()
+    assert b"a secret" not in everything_in(tmp_path)
 
 
 async def test_each_thread_has_a_team_and_a_private_folder_of_its_own(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.gateway import Gateway
 from gateway.missed import DAY, MissedRules, OpenGap
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ROOM = ConversationKey(platform="slack", workspace="T1", channel="C1")
@@ -42,7 +42,7 @@ async def test_nothing_is_too_old_by_a_clock_that_is_doubted(tmp_path: Path) -> 
     now = 500 * DAY
     gap = OpenGap(place=ROOM, since=0, until=now, returned=now, id=1)
     teams = ScriptedTeams(lambda: solo("unused"))
-    async with Gateway(SqliteStore(tmp_path), teams, clock=lambda: now) as gateway:
+    async with Gateway(new_store(tmp_path), teams, clock=lambda: now) as gateway:
         at = now - 100 * DAY
         assert await gateway.missed_verdict(gap, at, now=now) == "too_old"
         gateway.compare_time("slack", at + 60)

@@ -26,8 +26,8 @@ from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
 from gateway.registry import ToolAction, ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team, ToolCall
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
 KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
@@ -109,7 +109,7 @@ class Office:
         self._thread = ""
 
     async def __aenter__(self) -> Office:
-        gateway = Gateway(SqliteStore(self._folder), self.desk, access=Everybody())
+        gateway = Gateway(new_store(self._folder), self.desk, access=Everybody())
         self.gateway = await self._open.enter_async_context(gateway)
         return self
 

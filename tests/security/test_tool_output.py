@@ -19,7 +19,6 @@ from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent
 from teams.base import Team
@@ -48,6 +47,7 @@ from teams.tools import (
 )
 from teams.tools.code_execution import PythonCodeExecutionTool
 from teams.tools.mcp import McpWorkbench, StdioServerParams
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -338,7 +338,7 @@ async def test_a_new_thread_is_free_of_marks(tmp_path):
     shared = model(calls("fetch"), "read", calls("wipe"), "done")
     teams = Teams(lambda: solo(shared, tools=[fetch, wipe]), rules=rules())
 
-    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+    async with Gateway(new_store(tmp_path), teams) as gateway:
 
         async def said(text: str) -> str:
             message = InboundMessage(key=key, author=LOCAL_OPERATOR, text=text)

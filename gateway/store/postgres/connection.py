@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import monotonic
-from typing import Any, TypeAlias
-
-import psycopg
 
 from gateway.store.connection import NO_PARAMETERS, Parameters, Row
 from gateway.store.postgres.contents import contents, put_contents
 from gateway.store.postgres.dialect import translated
+from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 from gateway.store.postgres.rows import PlainRow, row_type
-
-Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
@@ -28,17 +23,17 @@ _kinds: dict[str, type[PlainRow]] = {}
 
 
 class PostgresConnection:
-    """A Connection; `raw` is for what only PostgreSQL can do.
+    """A Connection; `pipeline` is for what only PostgreSQL can do.
 
-    In a pipeline, statements are sent without waiting for each other until one is asked for what it
-    returns. An error of one is raised then, or at the end of the transaction.
+    Statements are sent when one of them is asked for what it returns. An error of one is raised
+    then, or at the end of the transaction.
     """
 
-    __slots__ = ("asked_at", "raw")
+    __slots__ = ("_locked", "pipeline")
 
     def __init__(self, raw: Raw) -> None:
-        self.raw = raw
-        self.asked_at = monotonic()
+        self.pipeline = Pipeline(raw)
+        self._locked = set[str]()
 
     def execute(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> None:
         """Carry out a statement, some time before the transaction ends."""
@@ -46,24 +41,23 @@ class PostgresConnection:
 
     def change(self, statement: str, parameters: Parameters = NO_PARAMETERS, /) -> int:
         """Carry out a statement; how many rows it has changed."""
-        return len(self._send(f"{statement} RETURNING 1", parameters).fetchall())
+        return self._asked(statement, parameters).result.command_tuples or 0
 
     def fetch(self, query: str, parameters: Parameters = NO_PARAMETERS, /) -> Sequence[Row]:
         """All rows of a query, or of a statement that returns some."""
-        cursor = self._send(query, parameters)
-        rows = cursor.fetchall()
-        if not rows:
+        sent = self._asked(query, parameters)
+        if not sent.result.ntuples:
             return ()
         if (kind := _kinds.get(query)) is None:
-            kind = row_type(tuple(column.name for column in cursor.description or ()))
+            kind = row_type(_columns(sent))
             if len(_kinds) < _MOST_QUERIES:
                 _kinds[query] = kind
-        return [kind(row) for row in rows]
+        return self.pipeline.rows(sent, kind)
 
     def insert(self, statement: str, parameters: Parameters, /) -> int:
         """Add a row to a numbered table; the row's number."""
-        (row,) = self._send(f"{statement} RETURNING id", parameters).fetchall()
-        return row[0]
+        sent = self._asked(f"{statement} RETURNING id", parameters)
+        return self.pipeline.rows(sent, tuple)[0][0]
 
     def many(self, statement: str, each: Sequence[Parameters], /) -> None:
         """Carry out a statement once for each set of parameters."""
@@ -80,15 +74,25 @@ class PostgresConnection:
 
     def lock(self, name: str, /) -> None:
         """Let no other transaction pass that locks the same name."""
-        psycopg.RawCursor(self.raw).execute(LOCK, [name])
+        if name not in self._locked:
+            self._locked.add(name)
+            self.pipeline.send(LOCK, [name])
 
     def lock_found(self, query: str, parameters: Parameters, /) -> None:
         """Do so for all names that a query finds, in their order."""
         self._send(_LOCK_FOUND.format(query), parameters)
 
-    def _send(self, statement: str, parameters: Parameters) -> psycopg.RawCursor[tuple[Any, ...]]:
+    def _send(self, statement: str, parameters: Parameters) -> Sent:
         text, names = translated(statement)
-        self.asked_at = monotonic()
-        cursor = psycopg.RawCursor(self.raw)
-        cursor.execute(text.encode(), [parameters[name] for name in names], binary=True)
-        return cursor
+        return self.pipeline.send(text, [parameters[name] for name in names])
+
+    def _asked(self, statement: str, parameters: Parameters) -> Sent:
+        """A statement with its result."""
+        sent = self._send(statement, parameters)
+        self.pipeline.wait()
+        return sent
+
+
+def _columns(sent: Sent) -> tuple[str, ...]:
+    result = sent.result
+    return tuple(result.fname(n).decode() for n in range(result.nfields))

@@ -10,14 +10,13 @@ from psycopg import errors
 from gateway.base.database_url import database_place
 from gateway.errors import GatewayError, StoreError, StoreFull, StoreUnreachable, StoreUnwritable
 
-AGAIN = (
+_BUSY = (
     errors.SerializationFailure,
     errors.DeadlockDetected,
     errors.LockNotAvailable,
     errors.QueryCanceled,
-    errors.UniqueViolation,
-    errors.ForeignKeyViolation,
 )
+AGAIN = (*_BUSY, errors.UniqueViolation, errors.ForeignKeyViolation)
 """A unit that met one of these has changed nothing and may be run again.
 
 A row that another transaction has added or removed meanwhile is found when it is.
@@ -60,8 +59,8 @@ def _translate(error: BaseException, database: str) -> BaseException:
             return StoreFull()
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
             return StoreUnwritable(f"{database} can't be written: {_said(error)}.")
-        case psycopg.Error() if is_gone(error) or isinstance(error, AGAIN):
-            what = "is too busy" if isinstance(error, AGAIN) else "can't be reached"
+        case psycopg.Error() if is_gone(error) or isinstance(error, _BUSY):
+            what = "is too busy" if isinstance(error, _BUSY) else "can't be reached"
             return StoreUnreachable(f"{database} {what}: {refusal(error)}. {LOOK}")
         case psycopg.Error():
             return StoreError(f"{database} refused a statement: {_said(error)}.")

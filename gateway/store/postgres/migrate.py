@@ -13,8 +13,8 @@ from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
 from gateway.errors import StoreTooNew
-from gateway.store.postgres.connection import Raw
 from gateway.store.postgres.errors import place_of
+from gateway.store.postgres.pipeline import Raw
 
 BASE = 18
 """The version that schema.sql makes."""

@@ -17,9 +17,10 @@ from psycopg import RawCursor
 
 from gateway.base.describe import describe
 from gateway.errors import StoreInUse
-from gateway.store.postgres.connection import LOCK, PostgresConnection, Raw
+from gateway.store.postgres.connection import LOCK, PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of
+from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.transactions import STORE, Work
 
@@ -115,7 +116,7 @@ class Ownership:
         if (connection := self.session.connection) is not None:
             self.session.holds(None)
             with suppress(psycopg.Error):
-                connection.raw.close()
+                connection.pipeline.raw.close()
 
     def release(self) -> None:
         """Let the next owner in."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
-from gateway.store.postgres.connection import Raw
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.rows import adapt
 
 DEFAULTS: dict[str, Any] = {
@@ -63,14 +62,12 @@ def _ms(seconds: float) -> int:
 def configure(raw: Raw) -> None:
     """Set a new connection up for units."""
     raw.autocommit = True
-    raw.prepare_threshold = 2
-    raw.prepared_max = 500
     adapt(raw)
 
 
 def connect(database: Database) -> Raw:
     """One connection of its own, for the caller to close."""
-    raw: Raw = psycopg.connect(conninfo(database), autocommit=True)
+    raw = Raw.connect(conninfo(database), autocommit=True)
     configure(raw)
     return raw
 
@@ -86,6 +83,7 @@ def open_pool(database: Database) -> ConnectionPool[Raw]:
 
     return ConnectionPool(
         conninfo(database),
+        connection_class=Raw,
         min_size=min(2, database.pool_size),
         max_size=database.pool_size,
         configure=configure_for_units,

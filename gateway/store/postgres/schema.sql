@@ -655,7 +655,7 @@ CREATE CONSTRAINT TRIGGER changed AFTER UPDATE OF sha256 ON work_files DEFERRABL
 CREATE FUNCTION drop_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM word_threads WHERE slice = OLD.number / 128 AND thread = OLD.number
-     AND word IN (SELECT json_array_elements_text(OLD.words::json));
+     AND word = ANY (ARRAY(SELECT json_array_elements_text(OLD.words::json)));
     RETURN NULL;
 END $$;
 CREATE TRIGGER removed AFTER DELETE ON searched FOR EACH ROW EXECUTE FUNCTION drop_words();

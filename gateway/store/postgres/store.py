@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
@@ -24,12 +24,13 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.work_folder import WorkFolders
-from gateway.store.records import PoolFigures
+from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
@@ -94,6 +95,13 @@ class PostgresReader(ReadOperations):
             finally:
                 work.holds(None)
 
+    async def check(self) -> list[StoreFault]:
+        """All faults of the rows; somebody may be using the store.
+
+        Raises NotFound or StoreError.
+        """
+        return await self._translated(asyncio.to_thread(check_rows, self._database))
+
     async def _translated(self, work: Awaitable[T]) -> T:
         """The result of `work`; PostgreSQL's errors become the gateway's."""
         try:
@@ -116,6 +124,8 @@ class PostgresStore(PostgresReader, WriteOperations):
         super().__init__(database, folder, clock=clock)
         self._work = WorkFolders(self._folder, database)
         self._recording: set[asyncio.Task[StoredUpdate]] = set()
+        self._left: set[asyncio.Future[Any]] = set()
+        """Units that go on without their callers."""
 
     @property
     def commits(self) -> int:
@@ -181,12 +191,20 @@ class PostgresStore(PostgresReader, WriteOperations):
         alone: bool = False,
     ) -> T:
         """Run a unit of work as one transaction; see WriteOperations."""
+        while self._left:  # what their callers write now comes behind them
+            await asyncio.wait([*self._left])
         if self._running is None:
             raise GatewayClosed
         running = self._running.write(unit, alone=alone)
         if then is not None:
             running.add_done_callback(lambda done: _hand_on(done, then))
-        return await self._translated(asyncio.shield(running))
+        try:
+            return await self._translated(asyncio.shield(running))
+        except asyncio.CancelledError:
+            if not running.done():
+                self._left.add(running)
+                running.add_done_callback(self._left.discard)
+            raise
 
     async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
         """Run a unit in a transaction that it may share with others."""

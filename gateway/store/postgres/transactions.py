@@ -17,13 +17,13 @@ from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import RawCursor
-from psycopg.errors import InvalidParameterValue
+from psycopg.errors import InFailedSqlTransaction, InvalidParameterValue
 from psycopg_pool import ConnectionPool
 
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
-from gateway.store.postgres.connection import LOCK, PostgresConnection, Raw
+from gateway.store.postgres.connection import LOCK, PostgresConnection
 from gateway.store.postgres.errors import AGAIN, is_gone
+from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 
 T = TypeVar("T")
 
@@ -72,9 +72,9 @@ class Work:
         """
         with self._lock:
             connection = self._connection
-            if connection is None or monotonic() - connection.asked_at < silence:
+            if connection is None or monotonic() - connection.pipeline.asked_at < silence:
                 return
-            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.raw.fileno())) as link:
+            with suppress(OSError, psycopg.Error), _socket_of(connection) as link:
                 link.shutdown(socket.SHUT_RDWR)
 
 
@@ -141,6 +141,7 @@ class Transactions:
         try:
             return attempt(connection)
         finally:
+            connection.pipeline.leave()
             work.holds(None)
             if raw.broken:
                 self._pool.drain()  # the others are of the same time, and likely to be lost, too
@@ -153,21 +154,24 @@ class Transactions:
         *,
         alone: bool,
     ) -> T:
-        raw, xid, result = connection.raw, "", None
+        pipeline, xid, result = connection.pipeline, "", None
         try:
-            with raw.pipeline():
-                stands = _begin(raw, alone=alone)
-                result = unit(connection)
-                boot, number = stands.fetchall()[0]
-                if boot != self._boot:
-                    raise StoreTaken  # noqa: TRY301 (it is rolled back like any other)
-                xid = number
-                RawCursor(raw).execute("COMMIT")
+            stands = _begin(pipeline, alone=alone)
+            result = unit(connection)
+            boot, number = pipeline.rows(stands, tuple)[0]
+            if boot != self._boot:
+                raise StoreTaken  # noqa: TRY301 (it is rolled back like any other)
+            xid = number
+            commit = pipeline.send("COMMIT")
+            pipeline.wait()
+            if commit.result.command_status != b"COMMIT":
+                raise InFailedSqlTransaction  # noqa: TRY301 (the unit went on after an error)
         except BaseException as error:
             if xid and is_gone(error):
                 raise _OutcomeUnknown(xid, result) from error
-            if not raw.broken:
-                raw.rollback()
+            pipeline.leave()
+            if not pipeline.raw.broken:
+                pipeline.raw.rollback()
             raise
         return result
 
@@ -175,7 +179,8 @@ class Transactions:
         """What became of a transaction, as the database knows it."""
 
         def ask(connection: PostgresConnection) -> str | None:
-            return RawCursor(connection.raw).execute(_STATUS, [xid]).fetchall()[0][0]
+            pipeline = connection.pipeline
+            return pipeline.rows(pipeline.send(_STATUS, [xid]), tuple)[0][0]
 
         while True:
             try:
@@ -191,13 +196,15 @@ class Transactions:
                 )
 
 
-def _begin(raw: Raw, *, alone: bool) -> RawCursor[tuple[Any, ...]]:
+def _begin(pipeline: Pipeline, *, alone: bool) -> Sent:
     """Begin a transaction; its owner and its number will be read."""
-    RawCursor(raw).execute("BEGIN")
-    RawCursor(raw).execute(LOCK if alone else _SHARED, [STORE])
-    stands = RawCursor(raw)
-    stands.execute(_STANDS)
-    return stands
+    pipeline.send("BEGIN")
+    pipeline.send(LOCK if alone else _SHARED, [STORE])
+    return pipeline.send(_STANDS)
+
+
+def _socket_of(connection: PostgresConnection) -> socket.socket:
+    return socket.socket(fileno=os.dup(connection.pipeline.raw.fileno()))
 
 
 def _nothing(seconds: float) -> None:

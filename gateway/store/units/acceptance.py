@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, replace
 
 from gateway.conversation import AWAITED_SECONDS, InboundMessage
@@ -38,6 +39,8 @@ _INSERT = """
 later one has begun is flagged.
 """
 
+_SPEND = "INSERT INTO dedupe (key, inbox) VALUES (:key, :inbox)"
+
 
 class Acceptance:
     """A message, what it met, and what was decided about it."""
@@ -48,6 +51,7 @@ class Acceptance:
         judged: JudgedMessage,
         situation: Situation,
         now: float,
+        taken: Collection[str] = (),
     ) -> None:
         self.connection = connection
         self.message = judged.message
@@ -57,6 +61,8 @@ class Acceptance:
         self.new = judged.new
         self.kind = judged.kind
         self.now = now
+        self.taken = taken
+        """Keys of the message that belong to others."""
 
     def enqueue(self, decision: QueueEntry) -> AcceptedMessage:
         """Let the message wait, and do what its mode asks for."""
@@ -215,7 +221,10 @@ class Acceptance:
                 "received_at": self.now,
             },
         )
-        spend(self.connection, message, inbox)
+        for key in dict.fromkeys(message.dedupe):
+            if key not in self.taken:
+                # Refused if another unit spends it now: this one is run again, and finds a copy.
+                self.connection.execute(_SPEND, {"key": key, "inbox": inbox})
         if outcome == "queued":
             if message.attachments or message.missing:
                 attach(self.connection, inbox, message.attachments, message.missing)
@@ -227,10 +236,7 @@ class Acceptance:
 def spend(connection: Connection, message: InboundMessage, inbox: int) -> None:
     """Let the message's keys belong to the one with this number."""
     for key in message.dedupe:
-        connection.execute(
-            "INSERT INTO dedupe (key, inbox) VALUES (:key, :inbox) ON CONFLICT DO NOTHING",
-            {"key": key, "inbox": inbox},
-        )
+        connection.execute(f"{_SPEND} ON CONFLICT DO NOTHING", {"key": key, "inbox": inbox})
 
 
 def quotes_as_json(message: InboundMessage) -> str:

@@ -99,7 +99,12 @@ _CALLS = f"""
 """
 
 _HEARD = "n.thread = :thread AND n.outcome IN ('turn', 'merged', 'answer')"
-_SAID, _ANSWERED = (f"{_HEARD} AND (n.outcome = 'answer') = {kind}" for kind in ("FALSE", "TRUE"))
+_SAID, _ANSWERED = (
+    f"{_HEARD} AND (n.outcome = 'answer') = (SELECT {kind})" for kind in ("FALSE", "TRUE")
+)
+"""Said in a message, or as an answer. PostgreSQL turns a comparison with FALSE itself into another
+one, which the index does not know.
+"""
 
 _AUTHORS = f"""
     WITH RECURSIVE said (id) AS (
@@ -130,12 +135,14 @@ _AUTHORS = f"""
      (SELECT MAX(COALESCE(n.taken_at, n.received_at)) FROM inbox n WHERE {_HEARD}
       AND (n.outcome = 'answer') = (o.outcome = 'answer')
       AND n.author = o.author AND n.author_groups = o.author_groups) AS last
-    FROM (SELECT id FROM said UNION SELECT id FROM answered) heard JOIN inbox o ON o.id = heard.id
+    FROM (SELECT /*pg unnest(ARRAY(SELECT*/ id FROM said UNION SELECT id FROM answered
+     /*pg )) AS id*/) heard JOIN inbox o ON o.id = heard.id
 """
 """Everybody whose words the team may know, with each set of groups they had.
 
 Of those who only pressed buttons it knows none: they have no answer with a text. The query goes
-from one author to the next by indexes, so a long thread costs no more than a short one.
+from one author to the next by indexes, so a long thread costs no more than a short one. PostgreSQL
+takes an array for small, and what follows a recursion for so large that it would read all messages.
 """
 
 _OUTPUTS = """

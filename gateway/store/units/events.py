@@ -52,14 +52,14 @@ def add_events(
     It is in this `state` with them, and claimed by an `owner`. Raises LeaseLost unless the thread
     is there; without events nothing is looked at.
 
-    `after`: the thread's last seq, where it was read in the same unit of work.
+    `after`: the thread's last seq, where it was read in the same unit of work: so it is there.
     """
     if not events:
         return ()
     if after is None:
         after = _last_seq(connection, thread)
     placed = [_placed(event, thread, after + n, now) for n, event in enumerate(events, 1)]
-    counted = connection.change(
+    connection.execute(
         _COUNT,
         {
             "thread": thread,
@@ -71,8 +71,6 @@ def add_events(
             "claims": int(owner is not None),
         },
     )
-    if not counted:
-        raise LeaseLost(thread)
     for begin in range(0, len(placed), TOGETHER):
         _insert(connection, thread, placed[begin : begin + TOGETHER])
     return tuple(placed)

@@ -47,11 +47,10 @@ from gateway.store.records import (
 )
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.turn_records import ClaimedTurn
-from gateway.store.units import claims, edits, outcomes
+from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.grants import grants
-from gateway.store.units.out_of_order import IS_DELETED
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -65,6 +64,7 @@ from gateway.store.units.rows import (
     request_of,
     thread_of,
 )
+from gateway.store.units.targets import HAS_ID
 
 BOT_WINDOW = 60.0
 """Seconds for which messages of bots are counted against each other."""
@@ -165,7 +165,7 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
         _FOR_COMMANDS if lists else "NULL, NULL, NULL",
         _KNOWN,
         f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
-        IS_DELETED if keys else "0",
+        out_of_order.IS_DELETED if keys else "0",
     )
     where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
     return (
@@ -175,10 +175,13 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
 
 
 _CONCERNED = """
-    SELECT id FROM threads WHERE id = :thread OR key = :key AND current
+    SELECT :person UNION SELECT :created
+    UNION SELECT id FROM threads WHERE id = :thread OR key = :key AND current
     UNION SELECT thread FROM requests WHERE id = :request
 """
-"""Threads that a message may be about."""
+"""Author, key and threads that a message may be about."""
+_TARGETS = f"{_CONCERNED} UNION SELECT thread FROM inbox WHERE {HAS_ID}"
+"""Those, and the threads of messages that an edit or a deletion may be about."""
 
 KEYS = 500
 """Dedupe keys that are looked up at once."""
@@ -188,15 +191,16 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
     """Decide about a message and act, unless it is known."""
     message = judged.message
     _lock(connection, judged)
-    met = _situation(connection, judged, now)
+    met, taken = _situation(connection, judged, now), frozenset[str]()
     if met is None:
         found = owners(connection, message)
         if (copy := find_copy(found, message)) is not None:
             return _known_message(connection, message, copy)
         met = _situation(connection, judged, now, is_new=True)
         assert met is not None  # it is new
+        taken = frozenset(row["key"] for row in found)
         met = replace(met, repeated=is_repeated(found, message))
-    accepted = _carry_out(Acceptance(connection, judged, met, now))
+    accepted = _carry_out(Acceptance(connection, judged, met, now, taken))
     if judged.claim is not None and accepted.wake and _is_free(accepted, met):
         claim, lane = judged.claim, accepted.lane
         turn = claims.begin(connection, now, lane, claim.boot, words=claim.words, quiet=claim.quiet)
@@ -208,13 +212,23 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
 def _lock(connection: Connection, judged: JudgedMessage) -> None:
     """Let nobody else decide about what this message is about."""
     message = judged.message
-    connection.lock(str(message.key))
-    if judged.counted:
-        connection.lock(message.author.id)
-    connection.lock_found(
-        _CONCERNED,
-        {"key": str(message.key), "thread": message.thread, "request": judged.named},
-    )
+    key = str(message.key)
+    connection.lock(key)
+    # A message, its edits and its deletion may come in different conversations.
+    created = out_of_order.created(message) if message.message_id else key
+    counted = judged.counted or message.author.kind == "bot"
+    concerned = {
+        "person": message.author.id if counted else key,
+        "created": created,
+        "key": key,
+        "thread": message.thread,
+        "request": judged.named,
+    }
+    if message.event in ("edit", "delete"):
+        connection.lock(created)  # whoever takes the message now is waited for
+        connection.lock_found(_TARGETS, {**concerned, "message_id": message.message_id})
+    else:
+        connection.lock_found(_CONCERNED, concerned)
 
 
 def _is_free(accepted: AcceptedMessage, met: Situation) -> bool:

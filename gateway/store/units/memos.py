@@ -44,6 +44,7 @@ def add_memo(
     A text that stands there has the number that it has. Raises LeaseLost.
     """
     _check_lease(connection, lease)
+    connection.lock(f"memos {place.team} {place.scope} {place.key}")
     row = {
         **_place(place),
         "call": call,

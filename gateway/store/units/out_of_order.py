@@ -44,7 +44,7 @@ _OF_PERSON = _REMEMBER.format(column="author", newest="(SELECT MAX(updated_at) F
 def note_deletion(connection: Connection, message: InboundMessage, now: float) -> None:
     """Note a deletion that came before its message."""
     drop_old(connection, now - KEPT, ("deleted", "early_edits"))
-    key = {"key": _created(message)}
+    key = {"key": created(message)}
     connection.execute("DELETE FROM early_edits WHERE key = :key", key)
     connection.execute(
         "INSERT INTO deleted (key, at) VALUES (:key, :now)"
@@ -65,7 +65,7 @@ def keep_edit(
         " order_key = excluded.order_key, author = excluded.author"
         " WHERE excluded.order_key >= early_edits.order_key",
         {
-            "key": _created(message),
+            "key": created(message),
             "thread": thread,
             "author": message.author.id,
             "order_key": message.order_key,
@@ -80,7 +80,7 @@ def take_edit(connection: Connection, message: InboundMessage) -> EarlyEdit | No
     """Take the edit by its author that came before the message."""
     if not message.message_id:
         return None
-    key = {"key": _created(message)}
+    key = {"key": created(message)}
     edit = first(connection, "SELECT * FROM early_edits WHERE key = :key", key)
     if edit is None or edit["author"] != message.author.id:
         return None
@@ -106,7 +106,7 @@ def is_known(connection: Connection, message: InboundMessage) -> bool:
         "SELECT EXISTS (SELECT 1 FROM dedupe WHERE key = :key)"
         " OR EXISTS (SELECT 1 FROM deleted WHERE key = :key)"
     )
-    return bool(scalar(connection, query, {"key": _created(message)}))
+    return bool(scalar(connection, query, {"key": created(message)}))
 
 
 def remember_thread(connection: Connection, thread: str) -> None:
@@ -149,5 +149,6 @@ def forgotten(connection: Connection, key: ConversationKey) -> str:
     return scalar(connection, query, {"key": str(key)}) or ""
 
 
-def _created(message: InboundMessage) -> str:
+def created(message: InboundMessage) -> str:
+    """The key of the message that this is, changes or deletes."""
     return message.key.dedupe("create", message.message_id)

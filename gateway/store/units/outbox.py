@@ -43,7 +43,8 @@ def mark_delivered(connection: Connection, thread: str, seq: int) -> int:
         )
         connection.execute(
             "INSERT INTO deliveries (thread, told) VALUES (:thread, :seq)"
-            " ON CONFLICT (thread) DO UPDATE SET told = excluded.told",
+            " ON CONFLICT (thread) DO UPDATE SET told = excluded.told"
+            " WHERE deliveries.told < excluded.told",
             {"thread": thread, "seq": seq},
         )
     return last

@@ -24,6 +24,7 @@ from gateway.store.units.acceptance import Acceptance
 from gateway.store.units.deletion import delete_thread
 from gateway.store.units.people import add_code
 from gateway.store.units.rows import NEW_THREAD, create_thread
+from gateway.store.units.threads import thread_at
 from gateway.store.units.usage import count_anew, spent
 
 
@@ -82,6 +83,8 @@ def begin(acceptance: Acceptance, decision: NewConversation) -> AcceptedMessage:
     """Let the conversation go on in a new thread."""
     old, key = acceptance.met.thread, acceptance.message.key
     stop = ""
+    if old is not None and not old.current:  # the conversation has left it already
+        old = thread_at(acceptance.connection, key)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
     elif old is not None:
@@ -158,7 +161,9 @@ def forget(acceptance: Acceptance, decision: ThreadDeletion) -> AcceptedMessage:
     delete_thread(acceptance.connection, acceptance.now, old.id, goes_on=True, person=author)
     if key.is_local:
         key = ConversationKey.local(acceptance.new.id)
-    thread = create_thread(acceptance.connection, acceptance.now, acceptance.new, key=key, by="")
+    thread = thread_at(acceptance.connection, key) or create_thread(
+        acceptance.connection, acceptance.now, acceptance.new, key=key, by=""
+    )
     inbox = acceptance.insert(thread.id, "command", decision.reply)
     accepted = acceptance.accepted(inbox, thread.id, "command", decision.reply)
     return replace(accepted, lane=old.id, forgotten=old.id)

@@ -16,6 +16,12 @@ from gateway.store.units.events import add_events
 from gateway.store.units.files import IS_FOREIGN, LEFT_OUT, attach
 from gateway.store.units.rows import first, scalar
 
+HAS_ID = (
+    "message_id = :message_id AND message_id <> ''"  # as the index has it
+    " AND kind <> 'command' AND kind <> 'edit' AND thread IS NOT NULL"
+)
+"""Condition that a message has this number of its platform."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -51,10 +57,8 @@ def find_target(connection: Connection, message: InboundMessage) -> Target | Non
     if not message.message_id:
         return None
     rows = connection.fetch(
-        "SELECT i.*, t.status FROM inbox i LEFT JOIN turns t ON t.id = i.turn"
-        " WHERE i.message_id = :message_id AND i.message_id <> ''"  # as the index has it
-        " AND i.kind <> 'command' AND i.kind <> 'edit'"
-        " AND i.thread IS NOT NULL ORDER BY i.id DESC",
+        "SELECT i.*, t.status FROM (SELECT * FROM inbox"
+        f" WHERE {HAS_ID}) AS i LEFT JOIN turns t ON t.id = i.turn ORDER BY i.id DESC",
         {"message_id": message.message_id},
     )
     row = next((row for row in rows if _same_channel(row, message.key)), None)

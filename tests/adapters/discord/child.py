@@ -19,8 +19,8 @@ from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel, says
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
@@ -74,7 +74,7 @@ async def serve(folder: str, api: str, gateway_url: str, team: str) -> None:
     access = Access(list(operators), routes=[route])
     token = SecretStr(os.environ["TOKEN"])
     config = Config(token=token, api_url=api, gateway_url=gateway_url)
-    async with Gateway(SqliteStore(Path(folder)), teams, access=access) as gateway:
+    async with Gateway(new_store(Path(folder)), teams, access=access) as gateway:
         ahead = float(os.environ.get("AHEAD", "0"))
         await DiscordAdapter(config, clock=lambda: time.time() + ahead).run(gateway)
 

@@ -22,12 +22,12 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.conditions import TextMentionTermination
 from teams.models import CreateResult
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel, calls
 from tests.gateway.scripted import ScriptedTeams
 
@@ -76,7 +76,7 @@ async def main(url: str, token: str, folder: str, key: str, user: str) -> None:
     async with (
         SlackClients(config) as clients,
         Gateway(
-            SqliteStore(Path(folder)),
+            new_store(Path(folder)),
             teams,
             access=Access([author.id]),
             limits=Limits(shutdown=0.1),

@@ -19,7 +19,7 @@ from gateway.access.authority import Access
 from gateway.base.clock import WallClock
 from gateway.config.routes import Route
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 EVERYWHERE = {"adapter": "slack", "channels": ["*"], "dm": True, "users": ["members"]}
@@ -43,7 +43,7 @@ async def main(url: str, token: str, folder: str, offset: str) -> None:
     client = model(*("fine",) * 300)
     access = Access(["slack:T0HOME:U0BOSS"], routes=[Route.model_validate(EVERYWHERE)])
     gateway = Gateway(
-        SqliteStore(Path(folder)),
+        new_store(Path(folder)),
         ScriptedTeams(lambda: solo(client)),
         access=access,
         limits=Limits(parallel_turns=40),

@@ -18,7 +18,6 @@ from gateway.conversation import Author, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import Swarm
 from teams.agents import AssistantAgent
 from teams.base import Team
@@ -27,6 +26,7 @@ from teams.models import CreateResult
 from teams.models.replay import ReplayChatCompletionClient
 from tests.adapters.slack.desk import key_of
 from tests.adapters.slack.serving import config_of
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls, solo
 
 PEOPLE = ("alice", "bob")
@@ -97,7 +97,7 @@ async def running(
     async with (
         SlackClients(config_of(slack)) as clients,
         Gateway(
-            SqliteStore(folder, clock=slack.clock.time),
+            new_store(folder, clock=slack.clock.time),
             teams,
             access=Access(operators),
             limits=Limits(parallel_turns=parallel, shutdown=0.1),

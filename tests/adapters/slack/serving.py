@@ -19,12 +19,12 @@ from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
 from gateway.gateway import Limits as Bounds
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore
 from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.held_catch_up import HeldCatchUp
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 PATIENCE = 40.0
@@ -55,7 +55,7 @@ class ServedSlack:
     gateway: Gateway
     client: ReplayChatCompletionClient
     adapter: asyncio.Task[None]
-    store: SqliteStore
+    store: AnyStore
     teams: ScriptedTeams
 
     @property

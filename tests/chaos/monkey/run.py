@@ -24,8 +24,8 @@ from adapters.terminal.widgets.composer import Composer
 from gateway.app.assemble import own_gateway
 from gateway.app.load import load_config
 from gateway.errors import causes
-from gateway.store.sqlite.store import SqliteStore
 from tests.chaos.monkey.steps import Step
+from tests.fakes.new_store import new_store
 
 if TYPE_CHECKING:
     from gateway.client import Client
@@ -72,7 +72,7 @@ async def run_monkey(steps: Sequence[Step]) -> None:
         loaded = load_config(folder / "config.toml")
         logging.getLogger().addHandler(errors)
         try:
-            async with own_gateway(loaded, SqliteStore(folder / "store")) as client:
+            async with own_gateway(loaded, new_store(folder / "store")) as client:
                 await _Terminal(client, folder, errors, steps).run()
         finally:
             logging.getLogger().removeHandler(errors)

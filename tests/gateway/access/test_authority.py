@@ -10,10 +10,10 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.inbound.commands import parse_command
 from gateway.store.records import Wait
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import UserProxyAgent
 from tests.fakes.counted_calls import CallsOf
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 OLGA = "local:operator"
@@ -29,7 +29,7 @@ def access(channel: str = "C1") -> Access:
 
 def opened(folder) -> Gateway:
     teams = ScriptedTeams(lambda: solo("fine", "fine"))
-    return Gateway(SqliteStore(folder), teams, access=access())
+    return Gateway(new_store(folder), teams, access=access())
 
 
 @pytest.mark.parametrize("text", ["hello", "/status", "approve 0123456789ab"])
@@ -121,7 +121,7 @@ async def test_a_list_of_threads_says_where_they_are_and_who_waits_for_whom(tmp_
     teams = ScriptedTeams(lambda: RoundRobinGroupChat([UserProxyAgent("boss")]))
     route = {"adapter": "x", "channels": ["C1"], "users": [ANN.id, EVE.id]}
     both = Access(routes=[Route.model_validate(route)])
-    async with Gateway(SqliteStore(tmp_path), teams, access=both) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=both) as gateway:
         own = await gateway.create_thread()
         receipt = await gateway.accept(HELLO)
         await until(gateway, receipt.thread, ends)

@@ -1,5 +1,6 @@
 """Findings of `parley check` about a store's database."""
 
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ import pytest
 
 from gateway.app.database import check_database
 from gateway.app.findings import Finding
+from gateway.app.stores import NEEDS_EXTRA
 from gateway.config.root import Config
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.transaction_pooler import pooled
@@ -65,6 +67,12 @@ async def test_a_database_that_a_store_can_use_tells_its_place_and_version(serve
 async def test_without_an_address_or_the_network_nothing_is_asked():
     assert await check_database(Config(), offline=False) == []
     assert await found("postgresql://u:pass-word@nowhere.invalid/x", offline=True) == []
+
+
+async def test_without_the_extra_its_name_is_told_offline_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gateway.store.postgres.probe", None)  # as without psycopg
+    [finding] = await found("postgresql://u:pass-word@nowhere.invalid/x", offline=True)
+    assert (finding.good, finding.text) == (False, NEEDS_EXTRA)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.gateway import Gateway
 from gateway.outbox import DeliveryHost
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
 
@@ -114,7 +114,7 @@ def report(config: Path) -> str:
 
 
 def test_the_gateway_is_all_that_adapters_are_handed(tmp_path):
-    host: AdapterHost = Gateway(SqliteStore(tmp_path), teams=None)  # pyright: ignore[reportArgumentType]
+    host: AdapterHost = Gateway(new_store(tmp_path), teams=None)  # pyright: ignore[reportArgumentType]
     wanted = {
         name
         for protocol in inspect.getmro(AdapterHost)
@@ -134,7 +134,7 @@ def test_adapters_are_handed_nothing_of_the_outbox():
 async def test_the_adapter_of_a_distribution_is_served(site, config, tmp_path):
     install(site, "acme = acme_chat")
     loaded = load_config(config)
-    async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+    async with open_service(loaded, new_store(tmp_path / "store")) as (gateway, adapters, _):
         await run_adapters(gateway, adapters)
     assert [receipt.outcome for receipt in sys.modules["acme_chat"].receipts] == ["turn"]
 

@@ -22,7 +22,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import MessageFinished, Notice
 from gateway.sessions.live_team import GOES_ON
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ends, of, opened, solo, turn, until
 
@@ -130,7 +130,7 @@ def said(text: str) -> InboundMessage:
 
 
 async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules(folder):
-    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), new_store(folder / "store")) as (gateway, _, read_anew):
         thread = (await gateway.accept(said("hello"))).thread
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"
         write(folder, model="new", about="Better", users="ben")
@@ -161,7 +161,7 @@ async def test_the_next_turn_has_the_new_team_and_the_next_message_the_new_rules
 
 async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
     write(folder, model="held")
-    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), new_store(folder / "store")) as (gateway, _, read_anew):
         import parts  # pyright: ignore[reportMissingImports]
 
         thread = (await gateway.accept(said("hello"))).thread
@@ -176,7 +176,7 @@ async def test_a_turn_that_runs_ends_with_the_team_it_has(folder):
 
 
 async def test_a_service_that_watches_its_config_says_so(folder):
-    store = SqliteStore(folder / "store")
+    store = new_store(folder / "store")
     async with open_service(load(folder), store, watch=True) as (gateway, _, read_anew):
         assert (await SocketClient.connect(folder / "store")).owner_watches
         write(folder, model="new")
@@ -186,7 +186,7 @@ async def test_a_service_that_watches_its_config_says_so(folder):
 
 
 async def test_a_changed_module_is_imported_anew_unless_the_config_is_refused(folder):
-    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), new_store(folder / "store")) as (gateway, _, read_anew):
         (folder / "parts.py").write_text(PARTS.replace('"old"', '"own"'))
         assert "did not change" in await read_anew(dry_run=True)
         write(folder, users="nobody here")
@@ -197,10 +197,10 @@ async def test_a_changed_module_is_imported_anew_unless_the_config_is_refused(fo
 
 
 async def test_a_dry_run_changes_nothing(folder):
-    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), new_store(folder / "store")) as (gateway, _, read_anew):
         assert "The settings did not change." in await read_anew(dry_run=True)
         write(folder, model="new")
-        remote = SqliteStore(folder / "store")
+        remote = new_store(folder / "store")
         text = await reload(remote, dry_run=True)
         assert text.splitlines()[-1] == "Nothing was changed: this was a dry run."
         assert '-> "parts:new"' in text
@@ -221,7 +221,7 @@ async def test_a_dry_run_changes_nothing(folder):
     ids=["setting", "toml", "platform", "nothing to serve"],
 )
 async def test_a_config_that_can_not_be_used_leaves_the_last_good_one(folder, wrong, error):
-    async with open_service(load(folder), SqliteStore(folder / "store")) as (gateway, _, read_anew):
+    async with open_service(load(folder), new_store(folder / "store")) as (gateway, _, read_anew):
         good = (folder / "config.toml").read_text()
         (folder / "config.toml").write_text(
             good + wrong if wrong else good[: good.index("[adapters")]
@@ -238,7 +238,7 @@ async def test_a_process_that_reads_its_config_once_says_so(tmp_path):
         with pytest.raises(GatewayError, match="only at its start"):
             await remote.reload(dry_run=False)
     with pytest.raises(GatewayClosed):
-        await reload(SqliteStore(tmp_path), dry_run=False)
+        await reload(new_store(tmp_path), dry_run=False)
 
 
 def test_secrets_are_compared_and_never_shown():
@@ -286,7 +286,7 @@ async def test_a_watching_service_takes_changes_by_itself_and_keeps_the_last_goo
     heard = Heard()
     caplog.set_level(logging.INFO, "gateway")
     monkeypatch.setattr(logging.getLogger("gateway"), "handlers", [heard])
-    store = SqliteStore(folder / "store")
+    store = new_store(folder / "store")
     async with open_service(load(folder), store, watch=True) as (gateway, _, _):
         thread = (await gateway.accept(said("hello"))).thread
         assert of(MessageFinished, await until(gateway, thread, ends))[0].text == "old"

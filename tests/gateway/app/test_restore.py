@@ -23,7 +23,7 @@ from gateway.store.sqlite.store import SqliteStore
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ScriptedTeams, opened, solo
 
-pytestmark = pytest.mark.usefixtures("fresh_imports")
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("fresh_imports")]
 
 CONFIG = """
 store = { folder = 'store' }

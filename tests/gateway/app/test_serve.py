@@ -21,7 +21,7 @@ from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.factory.teams import TeamBuildError
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -177,7 +177,7 @@ def nothing_shared(model_client):
 async def open_and_close(folder: Path, text: str) -> None:
     with installed(Platform()):
         loaded = load(folder, text)
-        async with open_service(loaded, SqliteStore(folder / "store")):
+        async with open_service(loaded, new_store(folder / "store")):
             pass
 
 
@@ -229,7 +229,7 @@ async def test_people_of_a_platform_reach_the_team_of_their_route(tmp_path):
     with installed(Platform(script)) as platform:
         loaded = load(tmp_path, ADAPTER + ROUTE)
         with pytest.raises(ExceptionGroup, match="unhandled errors"):
-            async with open_service(loaded, SqliteStore(tmp_path / "store")) as (
+            async with open_service(loaded, new_store(tmp_path / "store")) as (
                 gateway,
                 adapters,
                 _,
@@ -256,7 +256,7 @@ async def test_status_shows_each_platform_and_since_when(tmp_path):
 
     with installed(Platform(script)):
         loaded = load(tmp_path, ADAPTER + ROUTE)
-        async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+        async with open_service(loaded, new_store(tmp_path / "store")) as (gateway, adapters, _):
             await run_adapters(gateway, adapters)
             told.append(await asyncio.to_thread(status, tmp_path))
     states = [re.search(r"^scripted: (\w+) since (2\S+ \S+)\.$", each, re.M) for each in told]
@@ -310,7 +310,7 @@ def test_check_says_nothing_of_a_port_that_its_own_serve_has(tmp_path):
 async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
     with installed(Platform(refuses=True)):
         loaded = load(tmp_path, ADAPTER + ROUTE)
-        async with open_service(loaded, SqliteStore(tmp_path / "store")) as (gateway, adapters, _):
+        async with open_service(loaded, new_store(tmp_path / "store")) as (gateway, adapters, _):
             await run_adapters(gateway, adapters)
     assert "scripted is no longer served: the platform refused bot_token" in caplog.text
 

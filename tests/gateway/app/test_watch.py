@@ -15,7 +15,7 @@ from gateway.app.watch import LOOKS_WITHOUT, NOTHING_TO_WATCH, ConfigWatch, allo
 from gateway.errors import AccessDenied
 from gateway.events import MessageFinished
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import of, turn
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -75,7 +75,7 @@ def prepare(folder: Path) -> None:
 async def watched(folder: Path) -> AsyncGenerator[Watched]:
     prepare(folder)
     loaded = load_config(folder / "config.toml")
-    store = SqliteStore(folder / "store")
+    store = new_store(folder / "store")
     teams = team_factory(loaded, store.folder)
     told: list[tuple[str, str]] = []
 
@@ -169,7 +169,7 @@ async def test_a_file_that_a_new_version_names_is_waited_for(tmp_path):
 async def test_what_may_not_be_used_is_refused_before_anything_is_imported(tmp_path):
     prepare(tmp_path)
     loaded = load_config(tmp_path / "config.toml")
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     teams = team_factory(loaded, store.folder)
     told: list[str] = []
 
@@ -193,7 +193,7 @@ async def test_what_may_not_be_used_is_refused_before_anything_is_imported(tmp_p
 async def test_the_built_in_config_is_nothing_to_watch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     loaded = load_config()
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     teams = team_factory(loaded, store.folder)
     told: list[tuple[str, str]] = []
 

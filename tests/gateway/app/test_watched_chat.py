@@ -12,7 +12,7 @@ from gateway.app.watch import allow_all
 from gateway.app.watched_chat import watched_gateway
 from gateway.client import Client
 from gateway.errors import GatewayError
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 
 CONFIG = """
 store = { folder = "store" }
@@ -27,7 +27,7 @@ async def test_a_chat_says_whether_the_owner_watches(tmp_path):
     told: list[tuple[str, str]] = []
 
     def chat() -> AbstractAsyncContextManager[Client]:
-        store = SqliteStore(tmp_path / "store")
+        store = new_store(tmp_path / "store")
         return watched_gateway(loaded, store, lambda *each: told.append(each), allow_all)
 
     async with chat(), chat() as second:
@@ -35,9 +35,9 @@ async def test_a_chat_says_whether_the_owner_watches(tmp_path):
         assert told == [(watches, "info")]
         assert second.owner() == os.getpid()
         with pytest.raises(GatewayError, match="takes changes by itself"):
-            await reload(SqliteStore(tmp_path / "store"), dry_run=False)
+            await reload(new_store(tmp_path / "store"), dry_run=False)
     told.clear()
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     teams = team_factory(loaded, store.folder)
     async with gateway_of(loaded, store, teams), chat():
         assert "does not watch its config" in told[0][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from gateway.inbound.policy import BOT_MESSAGES
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ExpiryResult
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import MaxMessageTermination
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import ChangedStore
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
 YEAR = 365 * 86400.0
@@ -48,7 +50,7 @@ async def test_a_conversation_keeps_its_order_whatever_the_clock_says(tmp_path: 
     clock = Clock()
     shared = model("One.", "Two.", "Three.", "Four.")
     teams = ScriptedTeams(lambda: solo(shared))
-    store = SqliteStore(tmp_path, clock=clock)
+    store = new_store(tmp_path, clock=clock)
     async with Gateway(store, teams, limits=Limits(retention=90 * DAY), clock=clock) as gateway:
         thread = (await gateway.create_thread()).id
         for n, jump in enumerate((0.0, YEAR, -2 * YEAR, YEAR), start=1):
@@ -90,12 +92,12 @@ def test_a_clock_that_was_put_right_deletes_nothing_that_is_young() -> None:
     assert trust.holds()
 
 
-class WatchedStore(SqliteStore):
+class WatchedStore(ChangedStore):
     """A store that says when it has looked at what is due."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        super().__init__(folder, clock=clock)
-        self._looked = asyncio.Event()
+    @cached_property
+    def _looked(self) -> asyncio.Event:
+        return asyncio.Event()
 
     async def settle_due(self, *arguments: Any, **options: Any) -> ExpiryResult:
         settled = await super().settle_due(*arguments, **options)
@@ -113,7 +115,7 @@ class Watched(Gateway):
     """A gateway on such a store."""
 
     def __init__(self, folder: Path, teams: ScriptedTeams, clock: Clock, steady: Clock) -> None:
-        watched = WatchedStore(folder, clock)
+        watched = WatchedStore.of(folder, clock=clock)
         super().__init__(watched, teams, clock=clock, steady=steady)
         self.looks_again = watched.looks_again
 
@@ -232,7 +234,7 @@ async def test_words_that_come_after_a_question_has_expired_are_no_answer(tmp_pa
             termination_condition=MaxMessageTermination(4),
         )
 
-    store = SqliteStore(tmp_path, clock=clock)
+    store = new_store(tmp_path, clock=clock)
     teams = ScriptedTeams(make, participants=("solo", "person"))
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
@@ -264,7 +266,7 @@ async def test_words_that_come_just_before_a_question_expires_are_the_answer(
             termination_condition=MaxMessageTermination(4),
         )
 
-    store = SqliteStore(tmp_path, clock=clock)
+    store = new_store(tmp_path, clock=clock)
     teams = ScriptedTeams(make, participants=("solo", "person"))
     async with Gateway(
         store, teams, clock=clock, steady=steady, limits=Limits(requests_expire=HOUR)
@@ -285,7 +287,7 @@ def routed() -> Access:
 
 async def test_who_was_refused_before_a_clock_was_set_back_is_told_so_again(tmp_path: Path) -> None:
     clock = Clock()
-    store = SqliteStore(tmp_path, clock=clock)
+    store = new_store(tmp_path, clock=clock)
     teams = ScriptedTeams(lambda: solo("never"))
     async with Gateway(store, teams, access=routed(), clock=clock) as gateway:
         told: list[str] = []
@@ -299,7 +301,7 @@ async def test_bots_that_wrote_before_a_clock_was_set_back_need_not_rest(
     tmp_path: Path,
 ) -> None:
     clock = Clock()
-    store = SqliteStore(tmp_path, clock=clock)
+    store = new_store(tmp_path, clock=clock)
     teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
     limits = Limits(waiting_messages=100)
     async with Gateway(store, teams, access=routed(), clock=clock, limits=limits) as gateway:

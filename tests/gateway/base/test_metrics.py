@@ -6,9 +6,9 @@ from gateway.access.authority import Access, Admission
 from gateway.control.metrics_page import metrics_page
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from teams.models import ModelUnavailable
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls, ends, model, solo, turn, until
 
 
@@ -56,7 +56,7 @@ async def test_tools_are_counted_by_name_and_outcome_and_invented_ones_without(t
         "Done.",
     )
     teams = ScriptedTeams(lambda: solo(client, tools=[lookup]))
-    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+    async with Gateway(new_store(tmp_path), teams) as gateway:
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "go")
         page = await page_of(gateway)
@@ -74,7 +74,7 @@ async def test_tools_are_counted_by_name_and_outcome_and_invented_ones_without(t
 
 async def test_a_models_errors_are_counted_by_kind_and_what_follows_as_a_retry(tmp_path):
     client = Failing(["Now."], model_info=CAN_CALL)
-    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo(client))) as gateway:
+    async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo(client))) as gateway:
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "go")
         await turn(gateway, thread, "/retry")
@@ -92,7 +92,7 @@ MANY_THREADS = """
 
 
 async def test_ten_thousand_threads_of_many_people_add_no_series(tmp_path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     teams = ScriptedTeams(lambda: solo("Yes."))
     async with Gateway(store, teams, access=Everybody()) as gateway:
 

@@ -15,7 +15,6 @@ from gateway.events import InputRequested, MessageFinished, Notice, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.store.records import UsageTotals
-from gateway.store.sqlite.store import SqliteStore
 from teams import DiGraphBuilder, GraphFlow
 from teams.agents import AssistantAgent
 from teams.base import ChatAgent
@@ -23,6 +22,8 @@ from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.deep_teams import DEEP
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
 ANN, BEN = Author(id="slack:T1:ANN", name="Ann"), Author(id="slack:T1:BEN", name="Ben")
@@ -108,7 +109,7 @@ async def world(folder, teams, *budgets: Budget, clock: Clock | None = None, **l
     teams = teams if isinstance(teams, ScriptedTeams) else ScriptedTeams(teams)
     given: dict[str, Any] = {"timezone": "UTC", **limits}
     more = Limits(budgets=budgets, **given)
-    store = SqliteStore(folder, clock=clock)
+    store = new_store(folder, clock=clock)
     access = Everybody()
     async with Gateway(
         store, teams, access=access, limits=more, clock=clock, steady=clock
@@ -243,7 +244,7 @@ async def test_operators_have_no_budget_as_persons_and_may_be_named_for_none(tmp
 
     counting = Counting()
     budgets = [Budget(per="person", tokens=1), Budget(per="person", tokens=1, only=["ANN"])]
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     limits = Limits(budgets=budgets)
     teams = ScriptedTeams(lambda: solo(counting.client))
     async with Gateway(store, teams, access=Ann(), limits=limits) as gateway:
@@ -364,7 +365,7 @@ async def test_what_is_deleted_stays_in_the_sums_without_names(tmp_path):
     budget = Budget(per="person", turns=2)
     async with world(tmp_path, lambda: solo(counting.client), budget) as here:
         store = here.gateway.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         await here.say(root="1")
         await here.say(root="2")
         first, second = here.seen

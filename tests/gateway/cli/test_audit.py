@@ -14,10 +14,10 @@ from gateway.access.pairing import draw_code
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of, new_key
 from gateway.store.units.people import add_code
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import opened, solo
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -50,7 +50,7 @@ def actions(*options: str) -> list[str]:
 
 def put(folder, *names: str) -> None:
     async def note() -> None:
-        store = SqliteStore(folder / "store")
+        store = new_store(folder / "store")
         async with store.own():
             for name in names:
                 await store.note(name)
@@ -108,7 +108,7 @@ def test_commands_note_what_they_do_where_no_gateway_runs(folder):
     async def prepare() -> None:
         async with opened(folder / "store", lambda: solo("yes")) as gateway:
             await gateway.create_thread(title="trip")
-            store = cast("SqliteStore", gateway.store)
+            store = cast("AnyStore", gateway.store)
             kept = code.kept(gateway._clock())
             await store.write(lambda c: add_code(c, Author(id="x:ann", name="Ann"), kept))
             tokens = TokenStore(store, keys_of(SecretStr(key)))

@@ -20,7 +20,7 @@ from gateway.gateway import Gateway
 from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
-pytestmark = pytest.mark.usefixtures("fresh_imports")
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("fresh_imports")]
 
 
 def parley(*command: str) -> Result:

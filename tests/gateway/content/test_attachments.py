@@ -1,6 +1,5 @@
 """Files of messages: stored once, limited, shown to models as images only."""
 
-import sqlite3
 import struct
 import time
 
@@ -11,8 +10,9 @@ from gateway.config.settings import Attachments
 from gateway.content.images import MOST_SEGMENTS, ImageHead, image_head
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from teams.messages import MultiModalMessage
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import rows_in
 from tests.gateway.scripted import ScriptedTeams, ends, model, solo, until
 
 ANN = Author(id="slack:T1:ANN", name="Ann")
@@ -94,7 +94,7 @@ def file(
 def opened(folder, teams=None, **limits) -> Gateway:
     teams = teams or ScriptedTeams(lambda: solo(*["fine"] * 50))
     return Gateway(
-        SqliteStore(folder),
+        new_store(folder),
         teams,
         access=Everybody(),
         limits=Limits(attachments=Attachments(**limits)),
@@ -164,14 +164,6 @@ async def test_a_command_is_a_command_whatever_comes_with_it(tmp_path):
         assert (await gateway.accept(message(file(), text="/status"))).outcome == "command"
 
 
-def rows(folder, query: str, name: str = "parley.db") -> list:
-    connection = sqlite3.connect(folder / name)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
-
-
 async def test_the_same_contents_are_stored_once_and_go_with_the_last_message(tmp_path):
     data = b"the same contents" * 50_000
     async with opened(tmp_path) as gateway:
@@ -182,20 +174,21 @@ async def test_the_same_contents_are_stored_once_and_go_with_the_last_message(tm
             )
             await until(gateway, receipt.thread, ends)
             threads.append(receipt.thread)
-        assert rows(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
-        assert rows(tmp_path, "SELECT COUNT(*), SUM(size) FROM attachments") == [(8, 8 * len(data))]
-        await gateway.backup(tmp_path / "copy.db")
-        assert rows(tmp_path, "SELECT data FROM blobs", "copy.db") == [(data,)]
+        assert rows_in(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
+        assert rows_in(tmp_path, "SELECT COUNT(*), SUM(size) FROM attachments") == [
+            (8, 8 * len(data))
+        ]
+        assert rows_in(tmp_path, "SELECT data FROM blobs") == [(data,)]
         for thread in threads[:-1]:
             await gateway.delete_thread(thread)
-            assert rows(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
+            assert rows_in(tmp_path, "SELECT COUNT(*) FROM blobs") == [(1,)]
         await gateway.delete_thread(threads[-1])
-        assert rows(tmp_path, "SELECT COUNT(*) FROM blobs") == [(0,)]
-    (tmp_path / "copy.db").unlink()
+        assert rows_in(tmp_path, "SELECT COUNT(*) FROM blobs") == [(0,)]
     left = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"the same contents" not in left
 
 
+@pytest.mark.sqlite
 async def test_a_file_that_is_sent_again_costs_no_second_copy_on_the_disk(tmp_path):
     data = bytes(range(256)) * 8_000
     async with opened(tmp_path) as gateway:

@@ -21,8 +21,9 @@ from gateway.config.settings import HealthConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.errors import StoreUnwritable
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_platform import Platform, installed
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model, solo, turn
 
 SECRET = "a-text-of-somebody"
@@ -33,7 +34,7 @@ async def watched(folder):
     """A gateway, and what it answers on a path."""
     teams = ScriptedTeams(lambda: solo(SECRET))
     async with (
-        Gateway(SqliteStore(folder), teams) as gateway,
+        Gateway(new_store(folder), teams) as gateway,
         serve_health(gateway, "127.0.0.1", 0) as port,
         aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session,
     ):
@@ -64,10 +65,11 @@ async def test_a_gateway_that_hears_from_its_platforms_is_ready(tmp_path):
         assert (await get("/readyz"))[0] == 503
 
 
+@pytest.mark.sqlite
 async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
     async with watched(tmp_path) as (gateway, get):
         store = gateway.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         with pytest.raises(StoreUnwritable):  # from now on
             await store.write(lambda c: c.fetch("PRAGMA query_only = ON"))
         status, _, body = await get("/readyz")
@@ -160,7 +162,7 @@ async def test_a_name_of_the_config_can_not_break_a_line_of_the_figures(tmp_path
 async def test_a_port_that_is_taken_is_said(tmp_path):
     teams = ScriptedTeams(lambda: solo("one"))
     async with (
-        Gateway(SqliteStore(tmp_path), teams) as gateway,
+        Gateway(new_store(tmp_path), teams) as gateway,
         serve_health(gateway, "127.0.0.1", 0) as port,
     ):
         with pytest.raises(PortTaken, match=r"Set another port in \[health\]"):
@@ -175,7 +177,7 @@ async def test_a_port_that_is_taken_is_said(tmp_path):
 async def asked(folder, *names: str):
     """A gateway's health, which answers raw requests."""
     async with (
-        Gateway(SqliteStore(folder), ScriptedTeams(lambda: solo("one"))) as gateway,
+        Gateway(new_store(folder), ScriptedTeams(lambda: solo("one"))) as gateway,
         serve_health(gateway, "127.0.0.1", 0, names=names) as port,
     ):
 
@@ -335,13 +337,13 @@ async def test_told_twice_it_ends_without_waiting_for_safe_points(tmp_path):
     shared = model(calls("wait"), "Done.")
     limits = Limits(shutdown=60)
     teams = ScriptedTeams(lambda: solo(shared, tools=[wait]))
-    gateway = Gateway(SqliteStore(tmp_path), teams, limits=limits)
+    gateway = Gateway(new_store(tmp_path), teams, limits=limits)
     async with gateway:
         thread = (await gateway.create_thread()).id
         await gateway.send(thread, "go")
         await door.reached.wait()
         gateway.hurry()
-    assert (await SqliteStore(tmp_path).thread(thread)).state == "working"
+    assert (await new_store(tmp_path).thread(thread)).state == "working"
 
 
 async def test_a_second_signal_is_an_end_in_order_too(tmp_path):

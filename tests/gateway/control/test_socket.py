@@ -15,7 +15,7 @@ from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -219,11 +219,11 @@ async def test_a_second_process_talks_to_the_team(tmp_path):
 OWNER = """
 import asyncio, pathlib, sys
 from gateway.errors import StoreInUse
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 
 async def main():
     try:
-        async with SqliteStore(pathlib.Path(sys.argv[1])).own():
+        async with new_store(pathlib.Path(sys.argv[1])).own():
             print("owned")
     except StoreInUse as error:
         print(error.pid)
@@ -240,6 +240,6 @@ async def test_a_second_process_cannot_own_the_store_and_learns_who_does(tmp_pat
         out, _ = await process.communicate()
         assert out == f"{os.getpid()}\n".encode()
         with pytest.raises(StoreInUse):
-            async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))):
+            async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))):
                 pass
         assert await (await SocketClient.connect(tmp_path)).threads() == []

@@ -14,9 +14,10 @@ from gateway.delivery.service import delivering
 from gateway.events import SessionEvent
 from gateway.gateway import Gateway
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.events import add_events
 from gateway.surface import TextSurface
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import ScriptedTeams, solo
 
 ANN = Author(id="scripted:ann", name="Ann")
@@ -39,7 +40,7 @@ async def served(
     """
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     async with (
-        Gateway(SqliteStore(folder), teams, access=access or Access([ANN.id])) as gateway,
+        Gateway(new_store(folder), teams, access=access or Access([ANN.id])) as gateway,
         delivering(gateway, surface, clock=clock),
     ):
         yield gateway
@@ -86,7 +87,7 @@ class Story:
         """Let this happen: stored first, shown next; deltas are only shown."""
         stored = [event for event in events if event.kind != "text_delta"]
         store = self.gateway.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         placed = iter(await store.write(lambda c: add_events(c, self.thread, stored, 2_000_000.0)))
         shown = [event if event.kind == "text_delta" else next(placed) for event in events]
         shown = [replace(event, thread=self.thread, turn=self.turn) for event in shown]

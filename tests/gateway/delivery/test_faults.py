@@ -13,7 +13,6 @@ from gateway.conversation import ConversationKey
 from gateway.delivery.service import delivering
 from gateway.events import FileMade, HumanText, InputResolved, TurnFinished
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import (
     CallRejected,
     Card,
@@ -25,6 +24,7 @@ from gateway.surface import (
     Speech,
     TextLimits,
 )
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import (
     Board,
     Call,
@@ -33,6 +33,7 @@ from tests.fakes.scripted_surface import (
     RemovingSurface,
     Surface,
 )
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.delivery.delivered import ANN, Story, all_told, say, served
 from tests.gateway.delivery.test_service import (
     BEGIN,
@@ -170,7 +171,7 @@ async def test_what_the_platform_never_takes_is_counted_and_told(tmp_path: Path)
         await all_told(gateway, clock)
         assert (await gateway.store.counts()).outbox["failed"] == 1
         assert gateway.vitals.parts == {"failed": 1, "posted": 2}
-        assert isinstance(gateway.store, SqliteStore)
+        assert isinstance(gateway.store, UnitStore)
         assert "Not delivered (1 failed)." in (await owner_status(gateway.store))[1]
     missing = "-- A part of this answer could not be shown here; see the log."
     assert board.texts == [missing, "a: Two."]
@@ -548,7 +549,7 @@ async def test_after_a_restart_an_interrupted_message_says_so(tmp_path: Path) ->
         story = await Story.begun(gateway)
         await story.tell(BEGIN, started("a"), delta("a", "m", "One two"))
         await board.until(lambda b: b.posted)
-    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+    async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
         again = Story(gateway, story.thread)
         await again.tell(delta("a", "m", "One two", replace=True))  # what it finds in its store
         await again.tell(replace(BEGIN, resumed=True))
@@ -647,6 +648,7 @@ async def test_a_copy_that_can_not_be_posted_leaves_the_thread_alone(tmp_path: P
     assert board.texts == ["? r1? open"]
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("forgets", [False, True], ids=["looked-up", "marked"])
 async def test_what_was_posted_after_a_backup_is_not_posted_again_unmarked(
     tmp_path: Path, forgets: bool
@@ -654,14 +656,14 @@ async def test_what_was_posted_after_a_backup_is_not_posted_again_unmarked(
     board, backup = Board(), tmp_path / "backup.db"
     folder = tmp_path / "store"
     teams = ScriptedTeams(lambda: solo("unused"))
-    async with Gateway(SqliteStore(folder), teams) as gateway:
+    async with Gateway(new_store(folder), teams) as gateway:
         await (await Story.begun(gateway)).tell(*HELLO)
         await gateway.backup(backup)
     clock = VirtualClock()
     async with served(folder, Surface(board), clock=clock) as gateway:
         await all_told(gateway, clock)
     assert board.texts == ["a: Hello."]
-    store = SqliteStore(folder)
+    store = new_store(folder)
     await store.stage(backup)
     await store.restore()
     board.forgets = forgets

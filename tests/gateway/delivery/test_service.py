@@ -31,10 +31,11 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Card, Document, File, Line, Speech, TextLimits
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.delivery.delivered import ANN, HERE, Story, all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, model, solo
 
@@ -103,7 +104,7 @@ async def test_a_turn_and_its_delivery_are_five_commits(tmp_path: Path) -> None:
     board = Board()
     async with served(tmp_path, Surface(board), lambda: solo(*["Hello there."] * 2)) as gateway:
         store = gateway.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         await say(gateway, "hi")
         await all_told(gateway)
         await store.probe()  # behind it, all commits that were seen are counted
@@ -385,7 +386,7 @@ async def test_threads_of_other_platforms_are_left_alone(tmp_path: Path) -> None
 
 async def test_what_happened_before_is_told_at_the_start(tmp_path: Path) -> None:
     board = Board()
-    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+    async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
         story = await Story.begun(gateway)
         await story.tell(BEGIN, said("a", "m", "Early."), DONE)
     async with served(tmp_path, Surface(board)) as gateway:

@@ -21,10 +21,10 @@ from gateway.events import InputRequested, MessageFinished
 from gateway.factory.http_tools import apply_http_policy, covers
 from gateway.factory.teams import TeamBuildError, TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.tools.http import HttpTool
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
@@ -95,7 +95,7 @@ async def test_an_agent_asks_a_web_service_of_the_config(
         # The second call comes with foreign text in the context: a GET still only reads.
         model.script(called, called, Reply(text="Shelf 12."))
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
-        async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+        async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
             events = await turn(gateway, (await gateway.create_thread()).id, "where is it?")
         await teams.aclose()
     assert bool(of(InputRequested, events)) is asked

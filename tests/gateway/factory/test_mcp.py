@@ -13,7 +13,7 @@ from gateway.config.problems import ConfigError
 from gateway.events import MessageFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import of, turn
@@ -63,7 +63,7 @@ async def test_an_agent_has_the_tools_of_a_server_beside_its_own(
         model.script(Reply(calls=[Call(name="add", arguments='{"a": 1, "b": 2}')]), Reply(text="3"))
         teams = TeamFactory(loaded.config, loaded.imports, start_folder=tmp_path)
         # The server ends with the gateway: a task of it that is left would fail the test.
-        async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+        async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
             events = await turn(gateway, (await gateway.create_thread()).id, "add one and two")
         await teams.aclose()
     assert [event.text for event in of(MessageFinished, events)] == ["3"]

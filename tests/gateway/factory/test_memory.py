@@ -26,10 +26,10 @@ from gateway.inbound.commands import HOW_MEMORY
 from gateway.inbound.replies import FORGET as FORGET_HINT
 from gateway.inbound.replies import NO_MEMORY
 from gateway.store.records import MemoPlace
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import ToolCall
 from teams.memory import MemoryContent
 from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import of, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -71,7 +71,7 @@ class Everybody(Access):
 class Desk:
     """A served team, and people who write to it."""
 
-    def __init__(self, gateway: Gateway, store: SqliteStore) -> None:
+    def __init__(self, gateway: Gateway, store: AnyStore) -> None:
         self.gateway = gateway
         self.store = store
         self._said = 0

@@ -32,7 +32,7 @@ from gateway.inbound.model_choice import (
 from gateway.registry import ModelChoice, ToolRule
 from gateway.store.decisions import CommandReply, ModelChange
 from gateway.store.records import Thread
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, model, of, opened, solo, turn, until
 
 ANN, BOSS = Author(id="x:ann", name="Ann"), Author(id="x:boss", name="Boss")
@@ -132,7 +132,7 @@ def source(folder: Path, second: str = "quick") -> TeamFactory:
 
 
 def gateway(folder: Path, teams: TeamFactory, **more) -> Gateway:
-    return Gateway(SqliteStore(folder / "store"), teams, **more)
+    return Gateway(new_store(folder / "store"), teams, **more)
 
 
 def heard() -> list[str]:

@@ -26,13 +26,14 @@ from gateway.inbound.policy import BOT_MESSAGES, PRIVATE, WAITING_THREADS
 from gateway.registry import ToolRule
 from gateway.store.decisions import PersonLimits
 from gateway.store.records import Request
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import BaseChatAgent
 from teams.base import Response
 from teams.messages import TextMessage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.hand_clock import HandClock
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import everything_in
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -248,7 +249,7 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
     teams = ScriptedTeams(
         lambda: solo(client, tools=[send]), rules={"send": ToolRule(action="ask")}
     )
-    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=access()) as gateway:
         opened = await gateway.accept(message(OPERATOR, "go", message_id="m1"))
         events = await until(gateway, opened.thread, ends)
         asked = of(InputRequested, events)[0].request
@@ -278,10 +279,9 @@ async def test_every_event_of_everybody_meets_the_same_authority(tmp_path, perso
 async def test_what_was_refused_leaves_no_text_behind(tmp_path):
     teams = ScriptedTeams(lambda: solo("never"))
     file = Attachment(name="secret.txt", media_type="text/plain", data=b"CANARY-FILE")
-    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=access()) as gateway:
         await gateway.accept(message(UNLISTED, "CANARY-TEXT", attachments=(file,)))
-    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
-    assert b"CANARY" not in kept
+    assert b"CANARY" not in everything_in(tmp_path)
     assert teams.built == 0
 
 
@@ -297,7 +297,7 @@ async def test_a_named_approver_decides_where_no_route_lets_them_in(tmp_path):
 
     rule = ToolRule(action="ask", approvers=(UNLISTED.id,), always_allowed=False)
     teams = ScriptedTeams(lambda: solo(calls("send"), "done", tools=[send]), rules={"send": rule})
-    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=access()) as gateway:
         opened = await gateway.accept(message(ALLOWED, "go"))
         asked = of(InputRequested, await until(gateway, opened.thread, ends))[0]
         assert asked.always is False
@@ -328,7 +328,7 @@ async def test_bots_that_go_on_talking_to_each_other_have_to_rest(tmp_path):
     clock = HandClock()
     teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
     found = access({**ROUTE, "bots": ["bot"]})
-    store = SqliteStore(tmp_path, clock=clock.time)
+    store = new_store(tmp_path, clock=clock.time)
     async with Gateway(store, teams, access=found, clock=clock.time) as gateway:
         said = [(await gateway.accept(message(BOT, f"{n}"))).outcome for n in range(25)]
         assert [outcome != "refused" for outcome in said] == [True] * BOT_MESSAGES + [False] * 5
@@ -342,7 +342,7 @@ async def test_one_bot_rests_in_the_whole_workspace_and_others_go_on(tmp_path):
     teams = ScriptedTeams(lambda: solo(model(*["well"] * 60)))
     other = replace(BOT, id="chat:T1:other")
     found = access({**ROUTE, "bots": ["bot", "other"]})
-    store = SqliteStore(tmp_path, clock=clock.time)
+    store = new_store(tmp_path, clock=clock.time)
     async with Gateway(store, teams, access=found, clock=clock.time) as gateway:
 
         async def say(author: Author, thread: int, **at: str) -> bool:
@@ -376,7 +376,7 @@ async def test_a_persons_messages_wait_in_a_bounded_number_of_threads(tmp_path):
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), *["done"] * 9, tools=[wait]))
     found = access({**ROUTE, "limits": {"parallel_turns": 1}})
-    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
 
         async def say(author: Author, thread: int):
             return await gateway.accept(message(author, "go", key=replace(KEY, root=f"{thread}")))
@@ -426,7 +426,7 @@ async def test_a_retry_counts_as_a_turn_of_who_asks_for_it(tmp_path, limits):
     teams = ScriptedTeams(lambda: RoundRobinGroupChat([Breaking(door, tried)], max_turns=1))
     found = access({**ROUTE, "limits": limits})
     elsewhere, staffs = replace(KEY, root="2"), replace(KEY, root="3")
-    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
         broken = await gateway.accept(message(ALLOWED, "break"))
         events = await until(gateway, broken.thread, ends)
         held = await gateway.accept(message(ALLOWED, "wait", key=elsewhere))
@@ -457,7 +457,7 @@ async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     found = access({**ROUTE, "limits": {"parallel_turns": 1}})
-    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
         threads = []
         for n, author in enumerate([ALLOWED, ALLOWED, ALLOWED, STAFF]):
             receipt = await gateway.accept(message(author, "go", key=replace(KEY, root=f"{n}")))
@@ -481,7 +481,7 @@ async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first
 async def test_turns_of_ten_minutes_are_counted(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", "two", "three"))
     found = access({**ROUTE, "limits": {"turns": 2}})
-    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
         first = await gateway.accept(message(ALLOWED, "0"))
         await until(gateway, first.thread, ends)
         await turn(gateway, first.thread, "1", author=ALLOWED)
@@ -500,7 +500,7 @@ DIRECT = ConversationKey(platform="chat", workspace="T1", channel="D1", user="ev
 
 async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
     clock = HandClock()
-    store = SqliteStore(tmp_path, clock=clock.time)
+    store = new_store(tmp_path, clock=clock.time)
     teams = ScriptedTeams(lambda: solo("welcome"))
     async with Gateway(
         store, teams, access=access(DM), clock=clock.time, steady=clock.time
@@ -508,7 +508,7 @@ async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
         told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         code = told.reply.split("parley pair ")[1].split("`")[0]
         assert told.outcome == "refused"
-        assert code.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("*.db*"))
+        assert code.encode() not in everything_in(tmp_path)
         quiet = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         assert (quiet.outcome, quiet.reply) == ("refused", "")
         person = await gateway.pair(f" {code[:4].lower()}-{code[4:]} ")
@@ -529,7 +529,7 @@ async def test_an_unknown_person_is_let_in_by_the_code_they_were_told(tmp_path):
 @pytest.mark.parametrize("spoilt_by", ["time", "tries"])
 async def test_a_code_is_good_for_an_hour_and_five_tries(tmp_path, spoilt_by):
     clock = HandClock()
-    store = SqliteStore(tmp_path, clock=clock.time)
+    store = new_store(tmp_path, clock=clock.time)
     teams = ScriptedTeams(lambda: solo("welcome"))
     async with Gateway(
         store, teams, access=access(DM), clock=clock.time, steady=clock.time
@@ -548,7 +548,7 @@ async def test_a_code_is_good_for_an_hour_and_five_tries(tmp_path, spoilt_by):
 async def test_codes_are_told_in_direct_messages_to_people_only(tmp_path, author):
     teams = ScriptedTeams(lambda: solo("never"))
     found = access({**DM, "channels": ["C1"]})
-    async with Gateway(SqliteStore(tmp_path), teams, access=found) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=found) as gateway:
         receipt = await gateway.accept(message(author, direct=author is BOT))
     assert receipt.reply == NOT_ALLOWED
 
@@ -558,7 +558,7 @@ async def test_a_running_gateway_takes_codes_from_the_command_line(tmp_path):
     async with opened(tmp_path, teams, access=access(DM)) as gateway:
         told = await gateway.accept(message(UNLISTED, key=DIRECT, direct=True))
         code = told.reply.split("parley pair ")[1].split("`")[0]
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         assert await pair(store, "WRONGONE") is None
         person = await pair(store, code)
         assert person is not None
@@ -578,7 +578,7 @@ async def test_threads_share_nothing(tmp_path):
         return solo(models[-1])
 
     teams = ScriptedTeams(make)
-    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=access()) as gateway:
         for author, root in ((ALLOWED, "1"), (STAFF, "2")):
             said = message(author, f"secret of {author.name}", key=replace(KEY, root=root))
             thread = (await gateway.accept(said)).thread
@@ -598,7 +598,7 @@ async def test_what_is_taken_back_leaves_nothing_behind(tmp_path):
 
     teams = ScriptedTeams(lambda: solo(calls("wait"), "done", tools=[wait]))
     quote = Quote(text="CANARY-QUOTE")
-    async with Gateway(SqliteStore(tmp_path), teams, access=access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=access()) as gateway:
         first = await gateway.accept(message(OPERATOR, "go"))
         await door.reached.wait()
         second = await gateway.accept(message(OPERATOR, "CANARY-TEXT", quotes=(quote,)))

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextvars import ContextVar
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,9 +22,8 @@ from gateway.sessions.expiry import RequestTimes
 from gateway.store import decisions as decided
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import EncryptedToken
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import Lease, Succession
-from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import ChangedStore
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
 
 QUIET_DECISIONS = {
@@ -124,13 +124,16 @@ WRITES = {
 DOCS = Path("docs/operate.md")
 
 
-class Watched(SqliteStore):
+class Watched(ChangedStore):
     """A store that knows which rows its operations add to the audit."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.by_operation: dict[str, set[str]] = {}
-        self.by_decision: dict[type, set[str]] = {}
+    @cached_property
+    def by_operation(self) -> dict[str, set[str]]:
+        return {}
+
+    @cached_property
+    def by_decision(self) -> dict[type, set[str]]:
+        return {}
 
     async def write(self, unit, then=None, *, alone=False):
         name = OPERATION.get()
@@ -152,7 +155,7 @@ def _watched(name: str) -> Any:
     async def call(self, *args, **more):
         token = OPERATION.set(name)
         try:
-            return await getattr(SqliteStore, name)(self, *args, **more)
+            return await getattr(WriteOperations, name)(self, *args, **more)
         finally:
             OPERATION.reset(token)
 
@@ -197,8 +200,7 @@ class Life:
             rules={"send": ToolRule(action="ask", quorum=2, approvers=(ANN.id, BOB.id))},
             choices=(ModelChoice(name="small", label="small-1"),),
         )
-        new_store(folder)
-        self.store = Watched(folder)
+        self.store = Watched.of(folder)
         self.typed: set[str] = set()
         self.gateway = Gateway(self.store, teams, access=Doors())
         self.seen = 0

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -22,8 +21,9 @@ from gateway.conversation import (
 )
 from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnDelay
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import rows_in
 from tests.gateway.content.made_documents import DOCX, docx
 from tests.gateway.content.test_attachments import png
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, solo, until
@@ -59,7 +59,7 @@ def opened(folder, client=None, *, mode="queue", clock=None, messages=2) -> Gate
     teams = ScriptedTeams(lambda: solo(client or model(*["fine"] * 20), messages=messages))
     times = {"clock": clock} if clock else {}
     return Gateway(
-        SqliteStore(folder, **times),
+        new_store(folder, **times),
         teams,
         access=Everybody(mode),
         limits=Limits(
@@ -161,9 +161,7 @@ async def test_a_message_that_was_taken_back_waits_for_nothing(tmp_path):
         await gateway.accept(gone)
         events = await until(gateway, receipt.thread, ends)  # nothing else waits
     assert [e.messages[0].text for e in events if isinstance(e, TurnStarted)] == ["and this"]
-    connection = sqlite3.connect(tmp_path / "parley.db")
-    assert connection.execute("SELECT COUNT(*) FROM attachments").fetchone() == (0,)
-    connection.close()
+    assert rows_in(tmp_path, "SELECT COUNT(*) FROM attachments") == [(0,)]
 
 
 async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tmp_path):
@@ -183,7 +181,7 @@ async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tm
 @pytest.mark.parametrize("mode", ["queue", "collect"])
 async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mode):
     now = [1000.0]
-    store = SqliteStore(tmp_path, clock=lambda: now[0])
+    store = new_store(tmp_path, clock=lambda: now[0])
     async with opened(tmp_path, mode=mode, clock=lambda: now[0]) as gateway:
         receipt = await gateway.accept(said("look", PLAN))
     async with store.own():
@@ -213,7 +211,7 @@ async def test_files_join_a_turn_that_runs_once_they_are_there(tmp_path):
 
     client = model(calls("dig"), "done")
     teams = ScriptedTeams(lambda: solo(client, tools=[dig], messages=3))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("steer")) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=Everybody("steer")) as gateway:
         receipt = await gateway.accept(said("dig"))
         await digging.wait()
         late = await gateway.accept(said("look", PLAN, n="2"))
@@ -233,7 +231,7 @@ TOLD = "The file 'talk.mp3' did not reach the team: the file type audio/mpeg can
 
 def unlimited(folder, client, *, mode="queue") -> Gateway:
     teams = ScriptedTeams(lambda: solo(client, messages=2))
-    return Gateway(SqliteStore(folder), teams, access=Everybody(mode))
+    return Gateway(new_store(folder), teams, access=Everybody(mode))
 
 
 def notices(events) -> list[str]:
@@ -303,7 +301,7 @@ async def test_an_edit_does_not_hide_a_file_that_nobody_can_read(tmp_path):
 
     client = model(calls("work"), *["fine"] * 9)
     teams = ScriptedTeams(lambda: solo(client, tools=[work], messages=3))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=Everybody()) as gateway:
         receipt = await gateway.accept(said("work"))
         await working.wait()
         waiting = await gateway.accept(said("look", TALK, n="2"))
@@ -321,7 +319,7 @@ async def test_an_edit_does_not_hide_a_file_that_nobody_can_read(tmp_path):
 
 
 async def test_what_is_named_survives_a_restart_before_its_turn(tmp_path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with unlimited(tmp_path, model()) as gateway:
         receipt = await gateway.accept(said("look", TALK))
         left = receipt.inbox
@@ -398,6 +396,6 @@ async def test_a_broken_document_is_named_and_the_turn_goes_on(tmp_path):
 async def test_nobody_who_may_not_write_lets_a_document_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "can_read_documents", lambda: pytest.fail("it would be read"))
     teams = ScriptedTeams(lambda: solo(model()))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Access()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=Access()) as gateway:
         receipt = await gateway.accept(said("look", attachments=(REPORT_HERE,)))
         assert receipt.outcome == "refused"

@@ -16,7 +16,7 @@ from gateway.app.assemble import own_gateway
 from gateway.app.load import load_config
 from gateway.client import Client
 from gateway.events import MessageFinished, Notice, SessionEvent, ToolFinished, TurnFinished
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Fail, Fault, Reply, Request
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -71,7 +71,7 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
     ) -> AsyncGenerator[Client]:
         (tmp_path / "config.toml").write_text(CONFIG.format(url=url, model=model, timeout=patience))
         loaded = load_config(tmp_path / "config.toml")
-        async with own_gateway(loaded, SqliteStore(tmp_path / "store")) as client:
+        async with own_gateway(loaded, new_store(tmp_path / "store")) as client:
             yield client
 
     return open_gateway

@@ -15,9 +15,10 @@ from gateway.access.authority import Access
 from gateway.config.routes import Route
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.copies import broken_promises
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 AUTHORS = ("ann", "ann", "bob", "ann")
@@ -35,7 +36,7 @@ class Race:
     """One conversation in which people wrote while nobody listened."""
 
     def __init__(self, gateway: Gateway, root: str, mode: str) -> None:
-        assert isinstance(gateway.store, SqliteStore)
+        assert isinstance(gateway.store, UnitStore)
         self._gateway, self._store = gateway, gateway.store
         self._key = ConversationKey(platform="x", channel="c", root=root)
         self._mode = mode
@@ -125,7 +126,7 @@ async def gateway_in(folder: Path) -> AsyncGenerator[tuple[Gateway, ReplayChatCo
     teams = ScriptedTeams(lambda: solo(client))
     limits = Limits(parallel_turns=16, collect=0.0)
     access = Access(["local:operator"], routes=[ROUTE])
-    async with Gateway(SqliteStore(folder), teams, access=access, limits=limits) as gateway:
+    async with Gateway(new_store(folder), teams, access=access, limits=limits) as gateway:
         yield gateway, client
 
 
@@ -135,7 +136,7 @@ async def race_all(folder: Path, mode: str, all_orders: Sequence[Sequence[Step]]
             race = Race(gateway, str(10_000 + number), mode)
             await play(race, order)
             assert heard(client, str(10_000 + number)) == [1, 1, 1, 1], order
-    assert await SqliteStore(folder).read(broken_promises) == []
+    assert await new_store(folder).read(broken_promises) == []
 
 
 async def test_each_text_reaches_the_team_once_in_whatever_order_it_comes(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Turns that begin in the transaction of their message."""
 
 import asyncio
-from sqlite3 import IntegrityError
 from threading import Event
 
 import pytest
@@ -14,9 +13,10 @@ from gateway.errors import StoreFull
 from gateway.events import InputRequested, MessageJoined, TurnFinished, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import ChangedStore, UnitStore
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 from tests.gateway.scripted import model as replay
 
@@ -51,7 +51,7 @@ def message(thread: int, number: int = 0, text: str = "") -> InboundMessage:
 async def accept_together(gateway: Gateway, *messages: InboundMessage):
     """Accept them in one commit, before the first one's turn can run."""
     door = Event()
-    assert isinstance(gateway.store, SqliteStore)
+    assert isinstance(gateway.store, UnitStore)
     held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
     accepting = [asyncio.ensure_future(gateway.accept(each)) for each in messages]
     await asyncio.sleep(0)  # they are on their way to the store
@@ -60,11 +60,11 @@ async def accept_together(gateway: Gateway, *messages: InboundMessage):
     return await asyncio.gather(*accepting)
 
 
-def gateway_on(folder, model: Watched, kind=SqliteStore, **limits) -> Gateway:
+def gateway_on(folder, model: Watched, make=new_store, **limits) -> Gateway:
     def team():
         return RoundRobinGroupChat([AssistantAgent("solo", model)], max_turns=1)
 
-    return Gateway(kind(folder), ScriptedTeams(team), limits=Limits(**limits))
+    return Gateway(make(folder), ScriptedTeams(team), limits=Limits(**limits))
 
 
 async def test_a_burst_runs_no_more_turns_than_may_and_each_message_once(tmp_path):
@@ -132,7 +132,7 @@ async def test_a_grant_that_ends_beside_a_message_does_not_hold_in_its_turn(tmp_
     teams = ScriptedTeams(
         lambda: solo(client, tools=[send]), rules={"send": ToolRule(action="ask", output="trusted")}
     )
-    async with Gateway(SqliteStore(tmp_path), teams) as gateway:
+    async with Gateway(new_store(tmp_path), teams) as gateway:
         receipt = await gateway.accept(message(1))
         asked = await until(gateway, receipt.thread, ends)
         request = of(InputRequested, asked)[0].request
@@ -148,14 +148,14 @@ async def test_what_is_to_join_a_turn_from_its_beginning_joins_it(tmp_path):
     def team():
         return RoundRobinGroupChat([AssistantAgent(name, Watched()) for name in "ab"], max_turns=2)
 
-    async with Gateway(SqliteStore(tmp_path), ScriptedTeams(team)) as gateway:
+    async with Gateway(new_store(tmp_path), ScriptedTeams(team)) as gateway:
         together = message(1), message(1, 1, "/queue mode steer"), message(1, 2)
         receipt, *_ = await accept_together(gateway, *together)
         events = await until(gateway, receipt.thread, ends)
     assert [joined.message.text for joined in of(MessageJoined, events)] == ["message 2"]
 
 
-class FullOnce(SqliteStore):
+class FullOnce(ChangedStore):
     """Can't be read when the first turn's budget is."""
 
     asked = 0
@@ -170,7 +170,7 @@ class FullOnce(SqliteStore):
 async def test_a_claimed_turn_that_the_store_holds_up_runs_later_and_once(tmp_path, monkeypatch):
     monkeypatch.setattr("gateway.sessions.lanes.FIRST_RETRY", 0.01)
     model = Watched()
-    async with gateway_on(tmp_path, model, kind=FullOnce, budgets=[A_LOT]) as gateway:
+    async with gateway_on(tmp_path, model, make=FullOnce.of, budgets=[A_LOT]) as gateway:
         receipt = await gateway.accept(message(1))
         events = await until(gateway, receipt.thread, ends)
         assert [turn.outcome for turn in of(TurnFinished, events)] == ["done"]
@@ -179,17 +179,17 @@ async def test_a_claimed_turn_that_the_store_holds_up_runs_later_and_once(tmp_pa
     assert model.asked == 2
 
 
-async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path):
+async def test_a_message_whose_turn_can_not_begin_is_refused_as_a_whole(tmp_path, monkeypatch):
+    def full() -> str:
+        raise StoreFull
+
     model = Watched()
     async with gateway_on(tmp_path, model) as gateway:
-        assert isinstance(gateway.store, SqliteStore)
-        write = gateway.store.write
-        full = "CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'full'); END"
-        await write(lambda c: c.execute(full))
-        with pytest.raises(IntegrityError, match="full"):
-            await gateway.accept(message(1))
+        with monkeypatch.context() as patched:
+            patched.setattr("gateway.store.units.claims.next_id", full)
+            with pytest.raises(StoreFull):
+                await gateway.accept(message(1))
         assert await gateway.threads() == []
-        await write(lambda c: c.execute("DROP TRIGGER full"))
         receipt = await gateway.accept(message(1))
         await until(gateway, receipt.thread, ends)
     assert model.asked == 1

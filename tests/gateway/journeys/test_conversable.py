@@ -16,7 +16,7 @@ from gateway.errors import LeaseLost
 from gateway.events import InputRequested, MessageFinished, ToolFinished, ToolStarted
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ends, of, turn, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -123,7 +123,7 @@ def gateway(folder: Path, text: str, *answers: str, **more: Any) -> Gateway:
     (folder / "config.toml").write_text(dedent(text) + written)
     loaded = load_config(folder / "config.toml")
     teams = TeamFactory(loaded.config, loaded.imports, start_folder=folder)
-    return Gateway(SqliteStore(folder / "store"), teams, **more)
+    return Gateway(new_store(folder / "store"), teams, **more)
 
 
 def parts() -> Any:

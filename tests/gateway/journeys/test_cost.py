@@ -10,12 +10,12 @@ from benchmarks.gateway.teams import DoNothing
 from gateway.events import MessageFinished, SessionEvent, TextDelta, ThreadRenamed
 from gateway.sessions.live_team import LiveTeam
 from gateway.store.records import Checkpoint
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
 from teams.messages import TextMessage
 from tests.fakes.counted_calls import Calls
+from tests.fakes.tested_store import AnyStore, UnitStore, rows_in
 from tests.gateway.scripted import Door, ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
@@ -41,6 +41,7 @@ def stored_bytes(folder) -> int:
         connection.close()
 
 
+@pytest.mark.sqlite
 async def test_the_rows_of_a_turn_are_as_large_after_120_messages_as_after_20(tmp_path):
     shared = model(*[SAYING] * 65)
     grown = {}
@@ -56,14 +57,10 @@ async def test_the_rows_of_a_turn_are_as_large_after_120_messages_as_after_20(tm
 
 def checkpoints(folder) -> int:
     """The number of stored parts of teams' states."""
-    connection = sqlite3.connect(folder / "parley.db")
-    try:
-        return connection.execute("SELECT COUNT(*) FROM checkpoints").fetchone()[0]
-    finally:
-        connection.close()
+    return rows_in(folder, "SELECT COUNT(*) FROM checkpoints")[0][0]
 
 
-async def commits(store: SqliteStore) -> int:
+async def commits(store: AnyStore) -> int:
     """Their number, with one more that lies behind all others."""
     await store.probe()
     return store.commits
@@ -85,7 +82,7 @@ def judged() -> Any:
 async def test_a_turn_of_one_answer_is_two_commits_the_message_and_the_end(tmp_path, make, parts):
     async with opened(tmp_path, make) as client:
         store = client.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         thread = (await client.create_thread()).id
         await turn(client, thread, SAYING)  # the first one also makes the thread and its team
         before, rows = await commits(store), checkpoints(tmp_path)
@@ -147,7 +144,7 @@ async def test_chunks_are_never_rows(tmp_path):
             await client.send(thread, "go")
         events = seen.result()
         store = client.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         stored = await store.events(thread, after=before)
         assert store.commits < 20
     assert of(TextDelta, events)

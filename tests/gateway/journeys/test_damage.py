@@ -19,6 +19,8 @@ from gateway.store.sqlite.migrate import bring_up_to_date, migrations
 from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import Door, ScriptedTeams, ends, model, of, solo, until
 
+pytestmark = pytest.mark.sqlite
+
 HEADER, FRAME = 32, 24 + 4096
 """Bytes of a write-ahead log's header, and of a frame (sqlite.org/fileformat2.html)."""
 KEY = ConversationKey(platform="chat", channel="C", root="1")

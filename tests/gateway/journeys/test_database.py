@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,17 +14,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.access.authority import Access
+from gateway.adapter import AdapterHost
 from gateway.app.operator import owner_status
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.control.health import serve_health
+from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from teams.base import Team
 from tests.fakes.postgres_server import PostgresServer, programs
+from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ALLOW, Door, ScriptedTeams, calls, ends, solo, until
 
 KEY = ConversationKey(platform="chat", channel="C", root="1")
@@ -63,6 +69,15 @@ def parley(tmp_path, monkeypatch, postgres_url):
 
 
 @pytest.mark.usefixtures("fresh_imports")
+def test_a_database_without_a_store_has_no_threads_and_nothing_to_check(parley, new_database):
+    os.environ["ADDRESS"] = new_database("empty")  # the fixture puts it back
+    assert parley("sessions", "list").output == "There are no threads.\n"
+    checked = parley("store", "check")
+    assert checked.exit_code == ExitCode.FAILED
+    assert "There is no store in " in checked.output
+
+
+@pytest.mark.usefixtures("fresh_imports")
 def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_url):
     thread = asyncio.run(talk(store_at(postgres_url, Path("store"))))
     place = urlsplit(postgres_url)
@@ -70,6 +85,8 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     status = parley("status").output
     assert f"Parley is not running on this machine.\nDatabase: {database}.\n1 thread" in status
     assert thread in parley("sessions", "list", "--search", "hello").output
+    assert '"text":"hello there"' in parley("sessions", "export", thread).output
+    assert '"thread.exported"' in parley("audit").output
     sound = parley("store", "check")
     assert (sound.exit_code, sound.output.split(" is ")[0]) == (0, database)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -79,6 +96,42 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     assert f"{database} is damaged:\n- thread {thread}: its events have a gap" in damaged.output
     assert "pg_amcheck" in damaged.output
     assert parley("sessions", "delete", "--yes", thread).exit_code == 0
+    assert parley("sessions", "list").output == "There are no threads.\n"
+
+
+SERVED = """
+[health]
+port = 0
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
+[adapters.scripted]
+bot_token = "xoxb-1234567890"
+"""
+
+
+@pytest.mark.usefixtures("fresh_imports")
+def test_a_served_database_takes_messages_and_is_not_restored_by_parley(parley, postgres_url):
+    with Path("config.toml").open("a") as config:
+        config.write(SERVED)
+    key = ConversationKey(platform="scripted", channel="C1", root="1")
+    said = InboundMessage(key=key, author=Author(id="scripted:T1:ann"), text="hello there")
+    told: list[str] = []
+
+    async def script(host: AdapterHost) -> None:
+        thread = (await host.accept(said)).thread
+        told.append((await asyncio.to_thread(parley, "status")).output)
+        client = await SocketClient.connect(Path("store"))
+        with pytest.raises(GatewayError, match="then let PostgreSQL put the copy in its place"):
+            await client.restore(Path("/one.dump"))
+        await asyncio.to_thread(parley, "sessions", "delete", "--yes", thread)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with installed(Platform(script)):
+        assert parley("serve").exit_code == ExitCode.DONE
+    assert "scripted: " in told[0]
+    assert " of 8 connections in use.\n" in told[0]
     assert parley("sessions", "list").output == "There are no threads.\n"
 
 
@@ -114,6 +167,8 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
         await door.reached.wait()
         copied = await asyncio.to_thread(parley, "store", "backup", "one.dump")
         await asyncio.to_thread(shell, lines_of(copied), postgres_url)
+        with pytest.raises(GatewayError, match="Use the backups of that database"):
+            await gateway.backup(Path("two.dump"))
         door.open()
         await until(gateway, thread, ends)
     put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
@@ -125,6 +180,7 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
     assert loss.cause == "restored"
 
 
+@pytest.mark.chaos
 async def test_while_the_database_is_away_everything_says_so_and_then_goes_on(tmp_path):
     with PostgresServer() as server:
         store = store_at(server.url, tmp_path)

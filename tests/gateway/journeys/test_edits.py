@@ -13,7 +13,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
 ANN, BOB = Author(id="x:ann", name="Ann"), Author(id="x:bob", name="Bob")
@@ -37,7 +37,7 @@ class Platform:
         self.door = Door()
         self.client = model(calls("wait"), *answers)
         self.teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
-        self.gateway = Gateway(SqliteStore(folder), self.teams, access=Everybody())
+        self.gateway = Gateway(new_store(folder), self.teams, access=Everybody())
         self.person = self.gateway
         self._edits = 0
 

@@ -14,7 +14,7 @@ from gateway.client import Answer
 from gateway.config.problems import ConfigError
 from gateway.errors import LeaseLost
 from gateway.events import InputRequested, MessageFinished, TextDelta, ToolFinished, Usage
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import ends, of, turn, until
@@ -63,7 +63,7 @@ class Office:
 
     def open(self):
         self.loaded = load_config(self.folder / "config.toml")
-        self.store = SqliteStore(self.folder / "store")
+        self.store = new_store(self.folder / "store")
         return own_gateway(self.loaded, self.store)
 
     def kill(self) -> None:

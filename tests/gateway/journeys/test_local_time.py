@@ -13,7 +13,7 @@ from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.records import AuditRow
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, ends, opened, solo, until
 
 NOON = datetime(2026, 7, 1, 12, 0, tzinfo=UTC).timestamp()
@@ -51,14 +51,14 @@ def test_a_replay_and_an_audit_are_told_in_the_zone():
 
 
 async def test_the_status_is_told_in_the_zone(tmp_path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with opened(tmp_path, lambda: solo("one"), clock=lambda: NOON):
         assert "since 2026-07-01 17:30" in (await owner_status(store, KOLKATA))[1]
 
 
 async def test_a_budget_says_when_it_is_whole_again_in_the_zone(tmp_path):
     limits = Limits(budgets=[Budget(per="thread", turns=1)], timezone=KOLKATA)
-    store = SqliteStore(tmp_path, clock=lambda: NOON)
+    store = new_store(tmp_path, clock=lambda: NOON)
     teams = ScriptedTeams(lambda: solo("one", "two"))
     async with Gateway(store, teams, limits=limits, clock=lambda: NOON) as gateway:
         thread = (await gateway.create_thread()).id
@@ -76,7 +76,7 @@ async def test_a_budget_says_when_it_is_whole_again_in_the_zone(tmp_path):
 async def test_a_person_of_whom_no_zone_is_known_is_in_the_config_s(tmp_path, own, known):
     author = Author(id="slack:T1:staff", name="Ann", timezone=own)
     message = InboundMessage(key=KEY, author=author, text="what time is it?")
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     teams = ScriptedTeams(lambda: solo("one"))
     async with Gateway(store, teams, limits=Limits(timezone=KOLKATA)) as gateway:
         await gateway.accept(message)

@@ -18,8 +18,8 @@ from gateway.events import InputRequested, MessageFinished, ToolFinished, ToolSt
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
 from gateway.references.tools import FILE_TOOLS
-from gateway.store.sqlite.store import SqliteStore
 from teams.agents.file_surfer import FileSurfer
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Gate, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import ends, of, turn, until
@@ -76,7 +76,7 @@ def teams_of(folder: Path, text: str) -> TeamFactory:
 @asynccontextmanager
 async def gateway(folder: Path, server: FakeOpenAI, text: str = CONFIG) -> AsyncGenerator[Gateway]:
     teams = teams_of(folder, text.format(url=server.url))
-    async with Gateway(SqliteStore(folder / "store"), teams, limits=Limits(shutdown=0.0)) as made:
+    async with Gateway(new_store(folder / "store"), teams, limits=Limits(shutdown=0.0)) as made:
         yield made
     await teams.aclose()
 

@@ -9,7 +9,7 @@ from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway, Limits
 from gateway.store.decisions import PersonLimits
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
 LIVE = 5
@@ -52,7 +52,7 @@ def allocated() -> int:
 async def test_nothing_is_kept_of_threads_that_rest(tmp_path):
     teams = ScriptedTeams(lambda: solo("one"))
     gateway = Gateway(
-        SqliteStore(tmp_path), teams, access=Everybody(), limits=Limits(live_teams=LIVE)
+        new_store(tmp_path), teams, access=Everybody(), limits=Limits(live_teams=LIVE)
     )
     async with gateway:
         group = LaneGroup(gateway)

@@ -21,8 +21,8 @@ from gateway.conversation import (
 from gateway.errors import NotFound
 from gateway.events import MessageWithdrawn, TurnStarted
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.copies import broken_promises
+from tests.fakes.new_store import new_store
 from tests.gateway.content.test_attachments import png
 from tests.gateway.scripted import Door, ScriptedTeams, calls, ends, model, of, solo, until
 
@@ -44,7 +44,7 @@ class Office:
         self.client = model(calls("wait"), *["fine"] * 30)
         teams = ScriptedTeams(lambda: solo(self.client, tools=[self.wait]))
         self.gateway = Gateway(
-            SqliteStore(folder), teams, access=Everybody(), limits=Limits(**limits)
+            new_store(folder), teams, access=Everybody(), limits=Limits(**limits)
         )
 
     async def wait(self) -> str:
@@ -93,7 +93,7 @@ async def test_an_edit_and_a_deletion_find_their_own_of_several_that_wait(tmp_pa
     assert begun(events) == [["go"], ["first", "second"]]
     assert len(of(MessageWithdrawn, events)) == 1
     assert "third" not in office.heard
-    assert await SqliteStore(tmp_path).read(broken_promises) == []
+    assert await new_store(tmp_path).read(broken_promises) == []
 
 
 async def test_files_and_quotes_of_each_reach_the_team(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ async def test_the_bounds_of_what_waits_refuse_nothing_silently(tmp_path: Path) 
         events = await until(gateway, thread, ends)
         await until(gateway, thread, ends, events[-1].seq)
     assert [office.heard.count(f"<{number}>") for number in range(2, 25)] == [1] * 20 + [0] * 3
-    assert await SqliteStore(tmp_path).read(broken_promises) == []
+    assert await new_store(tmp_path).read(broken_promises) == []
 
 
 async def test_those_of_a_place_are_taken_all_or_none(tmp_path: Path) -> None:

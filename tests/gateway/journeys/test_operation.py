@@ -1,10 +1,7 @@
 """An operator's guarantees: retries, backups, and complete deletion."""
 
-import asyncio
 import logging
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +28,14 @@ from gateway.gateway import Gateway, Limits
 from gateway.inbound.policy import NOT_YOURS_ALONE
 from gateway.registry import ToolRule
 from gateway.store.connection import Connection
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat
 from teams.agents import BaseChatAgent
 from teams.base import Response
 from teams.core import EVENT_LOGGER_NAME, TRACE_LOGGER_NAME
 from teams.messages import TextMessage
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import Board, Surface
+from tests.fakes.tested_store import AnyStore, change_in, everything_in, tables_of
 from tests.gateway.delivery.delivered import all_told
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
 
@@ -97,7 +95,7 @@ async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_a
     async with opened(tmp_path, teams) as client:
         thread = (await client.create_thread()).id
         first = of(InputRequested, await turn(client, thread, "go"))[0]
-    await asyncio.to_thread(as_parked, tmp_path, thread)
+    as_parked(tmp_path, thread)
     async with opened(tmp_path, teams) as client:
         seq = (await client.thread(thread)).last_seq
         await client.send(thread, "/retry")
@@ -110,12 +108,16 @@ async def test_a_question_of_a_turn_that_failed_is_asked_anew_when_it_is_tried_a
 
 def as_parked(folder: Path, thread: str) -> None:
     """The waiting turn, as if it had been interrupted once too often."""
-    with closing(sqlite3.connect(folder / "parley.db")) as connection, connection:
-        connection.execute("UPDATE turns SET status = 'interrupted' WHERE thread = ?", (thread,))
-        connection.execute("UPDATE requests SET state = 'closed' WHERE thread = ?", (thread,))
-        connection.execute("UPDATE threads SET state = 'parked' WHERE id = ?", (thread,))
+    change_in(
+        folder,
+        "UPDATE turns SET status = 'interrupted' WHERE thread = :thread",
+        "UPDATE requests SET state = 'closed' WHERE thread = :thread",
+        "UPDATE threads SET state = 'parked' WHERE id = :thread",
+        thread=thread,
+    )
 
 
+@pytest.mark.sqlite
 async def test_a_running_gateway_is_backed_up_and_the_copy_opens_as_a_store(tmp_path):
     async with opened(tmp_path / "store", lambda: solo("one", "two")) as client:
         thread = (await client.create_thread(title="Kept")).id
@@ -146,10 +148,6 @@ def own_log() -> Iterator[None]:
     logging.captureWarnings(False)
 
 
-def everything_on_disk(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
 async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
     """A thread with a secret in every place that a thread writes."""
     thread = (await gateway.create_thread(title=f"About {SECRET}")).id
@@ -171,7 +169,7 @@ async def a_thread_with_traces(gateway: Gateway, folder: Path) -> str:
     await gateway.send(thread, f"/deny {asked.request} because of {SECRET}")
     await until(gateway, thread, lambda e: ends(e) and e.outcome == "done", seq)
     (folder / "work" / thread / "note.txt").write_text(SECRET)
-    assert everything_on_disk(folder).count(SECRET.encode()) > 1000
+    assert everything_in(folder).count(SECRET.encode()) > 1000
     return thread
 
 
@@ -207,7 +205,7 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
                 receipt = await client.send(thread, "/forget")
                 assert receipt.outcome == "command"
                 assert receipt.thread != thread
-                assert SECRET.encode() not in everything_on_disk(tmp_path)
+                assert SECRET.encode() not in everything_in(tmp_path)
             case _:
                 pass  # a clock that jumps while it runs would not be believed
     if how == "age":
@@ -215,9 +213,9 @@ async def test_what_is_deleted_leaves_no_trace_on_the_disk(tmp_path, own_log, ho
     async with opened(tmp_path, teams, limits=limits, clock=lambda: now[0]) as client:
         client.compare_time("scripted", now[0])
         await client._life.tidy()
-        assert SECRET.encode() not in everything_on_disk(tmp_path)
+        assert SECRET.encode() not in everything_in(tmp_path)
         assert [each.id for each in await client.threads()] != [thread]
-    assert SECRET.encode() not in everything_on_disk(tmp_path)
+    assert SECRET.encode() not in everything_in(tmp_path)
     assert "nothing had happened" in (tmp_path / "parley.log").read_text() or how != "age"
 
 
@@ -265,19 +263,18 @@ async def dora_has_left_traces(gateway: Gateway, board: Board) -> str:
     return said.thread
 
 
-async def tables_with(store: SqliteStore, *texts: str) -> set[str]:
+async def tables_with(store: AnyStore, *texts: str) -> set[str]:
     """The tables in which a row has one of the texts."""
 
     def found(connection: Connection) -> set[str]:
-        names = connection.fetch("SELECT name FROM sqlite_master WHERE type = 'table'")
         return {
             name
-            for (name,) in names
+            for name in tables_of(connection)
             for row in connection.fetch(f"SELECT * FROM {name}")
             if any(text in repr(tuple(row)) for text in texts)
         }
 
-    return await store.write(found)
+    return await store.read(found)
 
 
 @pytest.mark.parametrize("how", ["thread", "person"])
@@ -291,7 +288,7 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
     teams = ScriptedTeams(lambda: solo(shared, tools=[tell]), rules={"tell": rule})
     routes = [EVERYWHERE, {"adapter": "scripted", "dm": True, "pairing": True}]
     access = Access(routes=[Route.model_validate(each) for each in routes])
-    store, board = SqliteStore(tmp_path), Board()
+    store, board = new_store(tmp_path), Board()
     limits = Limits(budgets=[Budget(per="person", tokens=100_000)])
     async with (
         Gateway(store, teams, access=access, limits=limits) as gateway,
@@ -315,7 +312,7 @@ async def test_what_is_deleted_of_a_platform_leaves_no_trace_of_its_person(tmp_p
             assert await tables_with(store, DORA.name) <= {"inbox", "events", "checkpoints"}
         # Nothing but the audit knows that the thread was there, and not a word of it.
         assert await tables_with(store, thread) == {"audit"}
-    kept = everything_on_disk(tmp_path)
+    kept = everything_in(tmp_path)
     assert SECRET.encode() not in kept
     assert how == "thread" or b"DORACANARY" not in kept
 
@@ -354,7 +351,7 @@ async def test_a_person_may_forget_a_thread_of_their_own_and_none_that_others_wr
         return InboundMessage(key=key, author=author, text=text)
 
     teams = ScriptedTeams(lambda: solo("one", "two"))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody()) as gateway:
+    async with Gateway(new_store(tmp_path), teams, access=Everybody()) as gateway:
         first = (await gateway.accept(said(ANNA, "hello"))).thread
         fresh = await gateway.accept(said(ANNA, "/forget"))
         assert fresh.reply == "All messages and files of this thread are deleted."

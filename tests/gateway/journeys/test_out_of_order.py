@@ -5,10 +5,9 @@ as they were when its turn began, and nothing that was deleted before.
 """
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +15,9 @@ from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, EventKind, InboundMessage, order_key
 from gateway.events import TurnFinished
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from teams.models.replay import ReplayChatCompletionClient
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import UnitStore, rows_of
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, solo, until
 
 ANN, NOBODY = Author(id="x:ann", name="Ann"), Author(id="")
@@ -34,10 +34,10 @@ OLD, NEW, LATER = "as written", "as edited", "the later one"
 
 BUSY = """
     SELECT 1 FROM threads t WHERE (state <> 'idle'
-     OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')) AND key = ?
+     OR EXISTS (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')) AND key = :key
 """
 OUTCOME = """
-    SELECT outcome FROM inbox WHERE kind = 'message' AND message_id = ? AND conversation = ?
+    SELECT outcome FROM inbox WHERE kind = 'message' AND message_id = :mark AND conversation = :key
 """
 
 
@@ -69,9 +69,10 @@ class Gate(ReplayChatCompletionClient):
 class Conversation:
     """One conversation, and what the law expects of it."""
 
-    def __init__(self, gateway: Gateway, folder: Path, number: int, mode: str) -> None:
+    def __init__(self, gateway: Gateway, number: int, mode: str) -> None:
         self.gateway = gateway
-        self.store = folder / "parley.db"
+        assert isinstance(gateway.store, UnitStore)
+        self.store = gateway.store
         self.key = ConversationKey(platform="x", workspace="T1", channel=f"C{number}", root="1")
         self.mode = mode
         self.gate = Gate()
@@ -86,11 +87,13 @@ class Conversation:
             case "later":
                 await self.deliver("B", LATER)
             case "edit":
-                if self.expected["A"] and (self.waits("A") or (not self.came("A") and self.thread)):
+                if self.expected["A"] and (
+                    await self.waits("A") or (not await self.came("A") and self.thread)
+                ):
                     self.expected["A"] = NEW
                 await self.accept("A", "edit", NEW)
             case "delete":
-                if self.waits("A") or not self.came("A"):
+                if await self.waits("A") or not await self.came("A"):
                     self.expected["A"] = ""
                 await self.accept("A", "delete", author=NOBODY)
             case _ if self.thread:
@@ -99,7 +102,7 @@ class Conversation:
                 pass
 
     async def deliver(self, name: str, text: str) -> None:
-        new = not self.came(name)
+        new = not await self.came(name)
         busy = self.thread and (await self.gateway.thread(self.thread)).state != "idle"
         receipt = await self.accept(name, "message", text)
         self.thread = receipt.thread or self.thread
@@ -128,7 +131,7 @@ class Conversation:
     async def turn_ends(self) -> None:
         """Let the team answer until nothing is left to answer."""
         self.gate.opened.set()
-        while self.row(BUSY):
+        while await self.rows(BUSY):
             ended = await until(
                 self.gateway, self.thread, lambda e: isinstance(e, TurnFinished), self.seq
             )
@@ -136,18 +139,18 @@ class Conversation:
         self.gate.opened.clear()
         self.gate.asked.clear()
 
-    def row(self, query: str, *values: str):
-        with closing(sqlite3.connect(self.store)) as store:
-            return store.execute(query, (*values, str(self.key))).fetchone()
+    async def rows(self, query: str, **values: str) -> list[tuple[Any, ...]]:
+        return await rows_of(self.store, query, key=str(self.key), **values)
 
-    def outcome(self, name: str) -> str:
-        return (self.row(OUTCOME, MARKS[name]) or ("",))[0]
+    async def outcome(self, name: str) -> str:
+        found = await self.rows(OUTCOME, mark=MARKS[name])
+        return found[0][0] if found else ""
 
-    def came(self, name: str) -> bool:
-        return bool(self.outcome(name))
+    async def came(self, name: str) -> bool:
+        return bool(await self.outcome(name))
 
-    def waits(self, name: str) -> bool:
-        return self.outcome(name) == "queued"
+    async def waits(self, name: str) -> bool:
+        return await self.outcome(name) == "queued"
 
     def told(self) -> list[str]:
         """All that the team was told, in its order."""
@@ -164,11 +167,9 @@ async def plays(folder: Path, mode: str, orders) -> None:
     clients: list[Gate] = []
     teams = ScriptedTeams(lambda: solo(clients[-1], messages=2))
     limits = Limits(collect=0.0)
-    async with Gateway(
-        SqliteStore(folder), teams, access=Everybody(mode), limits=limits
-    ) as gateway:
+    async with Gateway(new_store(folder), teams, access=Everybody(mode), limits=limits) as gateway:
         for number, order in enumerate(orders):
-            conversation = Conversation(gateway, folder, number, mode)
+            conversation = Conversation(gateway, number, mode)
             clients.append(conversation.gate)
             async with asyncio.timeout(10):
                 for event in order:
@@ -197,8 +198,8 @@ async def test_what_comes_out_of_order_is_taken_once_as_it_is_by_now(tmp_path, m
 async def test_what_was_deleted_here_is_neither_delivered_nor_read_again(tmp_path, way):
     clients: list[Gate] = []
     teams = ScriptedTeams(lambda: solo(clients[-1], messages=2))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("queue")) as gateway:
-        conversation = Conversation(gateway, tmp_path, 1, "queue")
+    async with Gateway(new_store(tmp_path), teams, access=Everybody("queue")) as gateway:
+        conversation = Conversation(gateway, 1, "queue")
         clients.append(conversation.gate)
         await conversation.happens("deliver")
         await conversation.turn_ends()
@@ -227,7 +228,7 @@ async def test_what_was_deleted_here_is_neither_delivered_nor_read_again(tmp_pat
 async def test_a_history_older_than_what_is_kept_does_not_count(tmp_path):
     limits = Limits(retention=100.0)
     gateway = Gateway(
-        SqliteStore(tmp_path), ScriptedTeams(lambda: solo("hi")), limits=limits, clock=lambda: 1e9
+        new_store(tmp_path), ScriptedTeams(lambda: solo("hi")), limits=limits, clock=lambda: 1e9
     )
     async with gateway:
         limit = await gateway.history_limit(ConversationKey(platform="x", root="1"))
@@ -238,8 +239,8 @@ async def test_a_history_older_than_what_is_kept_does_not_count(tmp_path):
 async def test_an_older_edit_that_comes_late_changes_nothing(tmp_path):
     clients: list[Gate] = []
     teams = ScriptedTeams(lambda: solo(clients[-1], messages=2))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("queue")) as gateway:
-        conversation = Conversation(gateway, tmp_path, 1, "queue")
+    async with Gateway(new_store(tmp_path), teams, access=Everybody("queue")) as gateway:
+        conversation = Conversation(gateway, 1, "queue")
         clients.append(conversation.gate)
         await conversation.happens("later")
         for known in (False, True):  # the message itself comes in between
@@ -265,8 +266,8 @@ async def test_a_deleted_person_leaves_no_early_edit_and_no_conversation_behind(
     bob = Author(id="x:bob", name="Bob")
     clients: list[Gate] = []
     teams = ScriptedTeams(lambda: solo(clients[-1], messages=2))
-    async with Gateway(SqliteStore(tmp_path), teams, access=Everybody("queue")) as gateway:
-        conversation = Conversation(gateway, tmp_path, 1, "queue")
+    async with Gateway(new_store(tmp_path), teams, access=Everybody("queue")) as gateway:
+        conversation = Conversation(gateway, 1, "queue")
         clients.append(conversation.gate)
         receipt = await conversation.accept("B", "message", LATER, bob)
         conversation.thread = receipt.thread
@@ -279,4 +280,4 @@ async def test_a_deleted_person_leaves_no_early_edit_and_no_conversation_behind(
         await conversation.turn_ends()
         await gateway.delete_person(ANN.id)
         assert (await gateway.history_limit(private)).order_key == ""
-    assert conversation.row("SELECT 1 FROM early_edits WHERE ? <> ''") is None
+    assert await rows_of(conversation.store, "SELECT * FROM early_edits") == []

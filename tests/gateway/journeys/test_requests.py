@@ -25,11 +25,13 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.sessions import expiry as deadlines
 from gateway.sessions.expiry import EXPIRED, EXPIRED_QUESTION, UNANSWERED
-from gateway.store.sqlite.store import SqliteStore
+from gateway.store.connection import Connection
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import TextMentionTermination
 from tests.fakes.hand_clock import HandClock
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import everything_in
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -80,7 +82,7 @@ class Office:
 
     def open(self) -> Gateway:
         self.gateway = Gateway(
-            SqliteStore(self.folder, clock=self.clock.time),
+            new_store(self.folder, clock=self.clock.time),
             self.teams,
             access=self.access,
             limits=self.limits,
@@ -491,8 +493,7 @@ async def test_an_approval_holds_for_this_agent_tool_and_arguments_alone(tmp_pat
     office = Office(tmp_path, rule=ToolRule(action="ask"))
     async with office.open():
         request = await office.ask()
-    changed = office.folder / "parley.db"
-    await asyncio.to_thread(rewrite, changed, b'"to\\": \\"all', b'"to\\": \\"eve')
+    await rewrite(office.folder, b'"to\\": \\"all', b'"to\\": \\"eve')
     async with office.open():
         await office.click(BOSSES[0], request.request, APPROVE)
         events = await until(office.person, office.thread, counts(InputRequested, 2))
@@ -500,19 +501,21 @@ async def test_an_approval_holds_for_this_agent_tool_and_arguments_alone(tmp_pat
     assert of(InputRequested, events)[-1].arguments == '{"to": "eve"}'
 
 
-def rewrite(path, old: bytes, new: bytes) -> None:
-    import sqlite3
-
-    with sqlite3.connect(path) as connection:
-        rows = connection.execute("SELECT rowid, data FROM checkpoints").fetchall()
-        assert any(old in row[1] for row in rows)
-        for row, data in rows:
-            _, _, body = data.replace(old, new).partition(b"\n")
+async def rewrite(folder, old: bytes, new: bytes) -> None:
+    def change(connection: Connection) -> None:
+        rows = connection.fetch("SELECT rowid, data FROM checkpoints")
+        assert any(old in row["data"] for row in rows)
+        for row in rows:
+            _, _, body = row["data"].replace(old, new).partition(b"\n")
             head = b'{"parley_state":2,"crc32":"%08x"}\n' % crc32(body)  # no protection from a hand
             connection.execute(
-                "UPDATE checkpoints SET data = ? WHERE rowid = ?", (head + body, row)
+                "UPDATE checkpoints SET data = :data WHERE rowid = :row",
+                {"data": head + body, "row": row["rowid"]},
             )
-    connection.close()
+
+    store = new_store(folder)
+    async with store.own():
+        await store.write(change)
 
 
 # --- audit ---
@@ -537,5 +540,5 @@ async def test_the_audit_says_who_decided_what_and_is_deleted_with_the_person(tm
         ("", "", "", ""),
         ("deleted", "deny", "", ""),
     ]
-    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    kept = everything_in(tmp_path)
     assert b"CANARY" not in kept

@@ -1,8 +1,6 @@
 """Resumption by the next process after one that was not closed."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,12 +19,13 @@ from gateway.events import (
 from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.runtime.lifecycle import RECOVERY
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import MAX_RESUMES, ClaimedTurn, TurnUpdate
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.tools import AgentTool
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import ChangedStore, change_in
 from tests.gateway.scripted import (
     Door,
     ScriptedTeams,
@@ -48,7 +47,7 @@ class Crash:
     """A gateway killed as a process: it writes nothing after `kill`."""
 
     def __init__(self, folder: Path, teams: ScriptedTeams) -> None:
-        self.store = SqliteStore(folder)
+        self.store = new_store(folder)
         self._gateway = Gateway(self.store, teams, limits=AT_ONCE)
 
     async def __aenter__(self):
@@ -182,8 +181,7 @@ async def test_a_call_in_flight_at_a_checkpoint_is_unknown_also_without_its_line
     steps = Steps()
     thread, teams = await crashed_beside_a_helper(tmp_path, steps)
     if journal == "lost":
-        with closing(sqlite3.connect(tmp_path / "parley.db")) as store, store:
-            store.execute("DELETE FROM tool_calls WHERE tool = 'second'")
+        change_in(tmp_path, "DELETE FROM tool_calls WHERE tool = 'second'")
     async with opened(tmp_path, teams) as client:
         events = await until(client, thread, ends)
     assert sorted(steps.done) == ["first", "third"]
@@ -370,7 +368,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         await door.pass_through()
         return "ok"
 
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     teams = ScriptedTeams(lambda: solo(calls("wait"), "too late", tools=[wait]))
     async with Gateway(store, teams) as gateway:
         thread = (await gateway.create_thread()).id
@@ -392,7 +390,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
     assert seq == work.thread.last_seq
 
 
-class FullOnce(SqliteStore):
+class FullOnce(ChangedStore):
     """Has no room for the first message that an agent has finished."""
 
     refused = False
@@ -422,7 +420,7 @@ async def test_a_message_that_found_no_room_while_the_next_agent_was_asked_is_sa
         agents = [AssistantAgent("quick", first), Slow("slow", second)]
         return RoundRobinGroupChat(agents, max_turns=2)
 
-    store = FullOnce(tmp_path)
+    store = FullOnce.of(tmp_path)
     async with Gateway(store, ScriptedTeams(make), limits=AT_ONCE) as gateway:
         thread = (await gateway.create_thread()).id
         async with asyncio.timeout(5):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.tested_store import UnitStore, everything_in
 from tests.gateway.scripted import Door, ScriptedTeams, calls, opened, solo, turn
 
 
@@ -16,12 +16,12 @@ async def test_what_was_said_is_found_at_once_and_leaves_nothing_once_deleted(tm
             assert indexed != await client.store.unindexed()
             await client._life.index()
         store = client.store
-        assert isinstance(store, SqliteStore)
+        assert isinstance(store, UnitStore)
         await store.clear([])
-        assert b"drawer-canary" in store.path.read_bytes()
+        assert b"drawer-canary" in everything_in(tmp_path)
         await client.delete_thread(thread)
         assert await client.threads(search="canary") == []
-        assert b"drawer-canary" not in store.path.read_bytes()
+        assert b"drawer-canary" not in everything_in(tmp_path)
 
 
 async def test_a_waiting_message_is_found_until_it_is_withdrawn(tmp_path):

@@ -18,7 +18,6 @@ from gateway.conversation import Attachment, Author, ConversationKey, InboundMes
 from gateway.errors import StoreFull
 from gateway.events import Notice, dump_event
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import CallRejected, OutcomeUnknown, PlatformUnreachable
 from teams.models import (
     BadCredentials,
@@ -29,7 +28,9 @@ from teams.models import (
     RateLimited,
 )
 from teams.tools import FunctionTool, ToolTraits
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import Board, Surface
+from tests.fakes.tested_store import AnyStore, everything_in
 from tests.gateway.delivery.delivered import all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
@@ -117,7 +118,7 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
 
     teams = ScriptedTeams(make)
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     async with Gateway(store, teams, access=Access(routes=[route])) as gateway:
         thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT))).thread
         await gateway.accept(InboundMessage(key=KEY, author=EVE, text="canary of eve"))
@@ -126,7 +127,7 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
     assert SECRET not in shown
     for each in requests:
         assert SECRET not in json.dumps(getattr(each, "create_calls", []), default=str)
-    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    kept = everything_in(store.folder)
     assert SECRET.encode() not in kept
     assert b"canary of eve" not in kept
     written = log.read_text()
@@ -137,17 +138,18 @@ async def test_no_fault_lets_a_secret_out(tmp_path, log, fault):
         assert "Error" not in notice.text
 
 
-def only_the_store_may_have(text: str, store: SqliteStore, log: Path) -> None:
+def only_the_store_may_have(text: str, store: AnyStore, log: Path) -> None:
     """The log has neither text nor secret, the disk no secret."""
     written = log.read_text()
     assert text not in written
     assert SECRET not in written
-    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    kept = everything_in(store.folder)
     assert SECRET.encode() not in kept
 
 
+@pytest.mark.sqlite
 async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log):
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     teams = ScriptedTeams(lambda: solo("never"))
     async with Gateway(store, teams, access=Access(routes=[route])) as gateway:
@@ -156,7 +158,7 @@ async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log)
             await gateway.accept(InboundMessage(key=KEY, author=ANN, text=TEXT * 1000))
         logging.getLogger("gateway").error("not taken", exc_info=raised.value)
     only_the_store_may_have(TEXT, store, log)
-    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    kept = everything_in(store.folder)
     assert TEXT.encode() not in kept
 
 
@@ -164,7 +166,7 @@ async def test_a_full_store_says_nothing_of_what_it_does_not_take(tmp_path, log)
 async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
     board, clock = Board(), VirtualClock()
     board.fail("post", error(f"refused with {SECRET} by the platform"))
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with served(tmp_path, Surface(board), lambda: solo(TEXT), clock=clock) as gateway:
         thread = await say(gateway, TEXT)
         await all_told(gateway, clock)
@@ -176,7 +178,7 @@ async def test_a_delivery_that_fails_lets_no_secret_out(tmp_path, log, error):
 
 
 async def test_a_file_that_is_refused_is_kept_nowhere(tmp_path, log):
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     limits = Limits(attachments=Attachments(types=["image/*"]))
     route = Route(adapter="chat", channels=["C1"], users=["ann"])
     file = Attachment(name="a.txt", media_type="text/plain", data=f"{TEXT} in a file".encode())
@@ -188,12 +190,12 @@ async def test_a_file_that_is_refused_is_kept_nowhere(tmp_path, log):
     assert receipt.outcome == "refused"
     assert TEXT not in receipt.reply
     only_the_store_may_have(TEXT, store, log)
-    kept = b"".join(path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    kept = everything_in(store.folder)
     assert TEXT.encode() not in kept
 
 
 async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
-    store = SqliteStore(tmp_path / "store")
+    store = new_store(tmp_path / "store")
     limits = Limits(budgets=[Budget(per="thread", turns=1)])
     shared = model(TEXT, "never")
     teams = ScriptedTeams(lambda: solo(shared))
@@ -209,7 +211,7 @@ async def test_a_budget_s_end_quotes_nobody(tmp_path, log):
 
 async def test_people_read_one_sentence_and_the_log_the_rest(tmp_path, log):
     teams = ScriptedTeams(FAULTS["a tool that ends the turn"])
-    async with Gateway(SqliteStore(tmp_path / "store"), teams) as gateway:
+    async with Gateway(new_store(tmp_path / "store"), teams) as gateway:
         thread = await gateway.create_thread()
         await gateway.send(thread.id, "go")
         events = await until(gateway, thread.id, ends)

@@ -26,7 +26,7 @@ from gateway.events import (
 from gateway.factory.component_files import allow_line, needs_of
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway, Limits
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import ends, of, until
@@ -89,7 +89,7 @@ class Desk:
         config = self._loaded.config
         teams = TeamFactory(config, self._loaded.imports, start_folder=self._folder)
         limits = Limits(shutdown=0.05, budgets=tuple(config.budgets))
-        store = SqliteStore(self._folder / "store")
+        store = new_store(self._folder / "store")
         async with Gateway(store, teams, limits=limits) as self.gateway:
             if not self.thread:
                 self.thread = (await self.gateway.create_thread()).id

@@ -14,7 +14,7 @@ from gateway.client import Answer
 from gateway.events import InputRequested, MessageFinished, ToolFinished
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ends, of, turn, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -95,7 +95,7 @@ def ran() -> list[str]:
 
 async def first_turn(folder: Path, text: str) -> list[Any]:
     teams = source(folder, text)
-    async with Gateway(SqliteStore(folder / "store"), teams) as gateway:
+    async with Gateway(new_store(folder / "store"), teams) as gateway:
         return await turn(gateway, (await gateway.create_thread()).id, "go")
 
 
@@ -123,14 +123,14 @@ async def test_code_of_a_team_inside_waits_for_an_approver(folder):
 
 
 async def test_a_person_inside_of_an_agent_in_a_graph_is_asked_and_answers_after_a_restart(folder):
-    async with Gateway(SqliteStore(folder / "store"), source(folder, PERSON)) as gateway:
+    async with Gateway(new_store(folder / "store"), source(folder, PERSON)) as gateway:
         thread = (await gateway.create_thread()).id
         events = await turn(gateway, thread, "go")
     [asked] = of(InputRequested, events)
     assert (asked.agent, events[-1].outcome) == ("chief", "waiting")
 
     later = PERSON.replace('"clerk", "Shall it rain?"', '"The office says: yes.", "Printed."')
-    async with Gateway(SqliteStore(folder / "store"), source(folder, later)) as gateway:
+    async with Gateway(new_store(folder / "store"), source(folder, later)) as gateway:
         after = (await gateway.thread(thread)).last_seq
         await gateway.answer(asked.request, Answer(kind="text", text="Yes"))
         events = await until(gateway, thread, ends, after)

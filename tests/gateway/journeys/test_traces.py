@@ -22,9 +22,9 @@ from gateway.conversation import InboundMessage
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
 from gateway.runtime.settings import Limits
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import CallRejected, Card, RateLimited
 from teams.models.openai import OpenAIChatCompletionClient
+from tests.fakes.new_store import new_store
 from tests.fakes.openai_script import Call, Fail, Reply
 from tests.fakes.otlp_collector import Collector, Received, collecting
 from tests.fakes.scripted_surface import Board, Surface
@@ -130,7 +130,7 @@ async def test_a_message_that_waits_for_another_process_is_one_trace(
 ) -> None:
     with traced(collector):
         limits = Limits(parallel_turns=0)  # it ends before the turn begins
-        store, teams = SqliteStore(tmp_path), ScriptedTeams(lambda: solo("unused"))
+        store, teams = new_store(tmp_path), ScriptedTeams(lambda: solo("unused"))
         async with Gateway(store, teams, access=Access([ANN.id]), limits=limits) as gateway:
             await gateway.accept(InboundMessage(key=HERE, author=ANN, text="hi"))
     assert collector.spans == []

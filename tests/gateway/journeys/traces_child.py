@@ -20,8 +20,8 @@ from gateway.config.tracing import TracingConfig
 from gateway.conversation import InboundMessage
 from gateway.gateway import Gateway
 from gateway.runtime.settings import Limits
-from gateway.store.sqlite.store import SqliteStore
 from teams.base import Team
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import Board, Surface
 from tests.gateway.delivery.delivered import ANN, HERE, all_told, served
 from tests.gateway.scripted import ScriptedTeams, calls, solo
@@ -41,7 +41,7 @@ async def main(folder: Path, part: str) -> None:
     if part == "accept":
         limits, teams = Limits(parallel_turns=0), ScriptedTeams(team)
         async with Gateway(
-            SqliteStore(folder), teams, access=Access([ANN.id]), limits=limits
+            new_store(folder), teams, access=Access([ANN.id]), limits=limits
         ) as gateway:
             await gateway.accept(InboundMessage(key=HERE, author=ANN, text="hi"))
             os.kill(os.getpid(), signal.SIGKILL)

@@ -34,6 +34,8 @@ from tests.chaos.test_disk import BROKEN, FULL, FailingDisk
 from tests.fakes.scripted_platform import Platform, installed
 from tests.gateway.scripted import ScriptedTeams, solo
 
+pytestmark = pytest.mark.sqlite
+
 DAY = 24 * HOUR
 SUBPROCESSES = pytest.mark.skipif(
     not dynamic() and "CI" not in os.environ, reason="this Python's SQLite is linked statically"

@@ -21,8 +21,9 @@ from gateway.gateway import Gateway, Limits
 from gateway.registry import ToolRule
 from gateway.runtime.retention import PAUSE, Retention
 from gateway.sessions.expiry import EXPIRED
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.deletion import FEW
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import ChangedStore
 from tests.gateway.budgets.test_ledger import Counting
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 
@@ -62,7 +63,7 @@ class Machine:
         shared = model(*answers) if answers else Counting().client
         rules = {"send": ToolRule(action="ask", expires=24 * HOUR)}
         return Gateway(
-            SqliteStore(self.folder, clock=self.clock),
+            new_store(self.folder, clock=self.clock),
             ScriptedTeams(lambda: solo(shared, tools=[send]), rules=rules),
             access=Access(routes=[Route.model_validate(DM)]),
             limits=Limits(retention=90 * DAY, retention_share=share, **limits),
@@ -151,7 +152,7 @@ async def test_a_store_that_really_was_away_for_long_goes_on_after_hours_of_runn
             machine.runs(DOUBT / 3)
             assert await tidied(gateway) == n
         machine.rests(3 * DAY)
-        known = await SqliteStore(machine.folder).known_time(0.0)
+        known = await new_store(machine.folder).known_time(0.0)
         assert known is not None
         doubts.append(known.doubted)
     assert doubts == [DOUBT / 3, DOUBT * 2 / 3, None]
@@ -192,7 +193,7 @@ async def test_a_clock_that_is_put_right_after_the_start_is_believed_again(machi
 async def test_a_store_of_an_earlier_version_knows_the_time_by_its_threads(machine):
     await a_thread_that_waits(machine)
     machine.off = 100 * DAY
-    store = SqliteStore(machine.folder)
+    store = new_store(machine.folder)
     async with store.own():
         await store.write(lambda c: c.execute("DELETE FROM marks"))
         assert await store.known_time(machine.clock()) == KnownTime(at=NOW)
@@ -303,7 +304,7 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
         for _ in range(40):
             await gateway.create_thread()
     machine.runs(91 * DAY)
-    store = SqliteStore(machine.folder)
+    store = new_store(machine.folder)
     left: list[int] = []
     async with store.own():
         for _ in range(8):
@@ -327,7 +328,7 @@ async def test_the_hour_until_the_next_round_outlives_a_restart(machine):
         assert await store.retention_pause() is None
 
 
-class KilledAfterDeletion(SqliteStore):
+class KilledAfterDeletion(ChangedStore):
     """A store whose process is killed after a deletion's commit."""
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
@@ -340,8 +341,8 @@ async def test_a_round_that_is_killed_after_its_deletion_costs_no_second_share(m
         for _ in range(40):
             await gateway.create_thread()
     machine.runs(91 * DAY)
-    for kind in (KilledAfterDeletion, KilledAfterDeletion, SqliteStore):
-        store = kind(machine.folder, clock=machine.clock)
+    for make in (KilledAfterDeletion.of, KilledAfterDeletion.of, new_store):
+        store = make(machine.folder, clock=machine.clock)
         retention = Retention(
             store, ClockTrust(machine.clock, machine.steady), machine.clock, lambda _: None
         )

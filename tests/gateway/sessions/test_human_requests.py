@@ -21,11 +21,11 @@ from gateway.gateway import Gateway
 from gateway.human_tools import ask_human
 from gateway.inbound.policy import WAITS_FOR_APPROVAL
 from gateway.registry import ToolRule
-from gateway.store.sqlite.store import SqliteStore
 from teams import RoundRobinGroupChat, Swarm
 from teams.agents import AssistantAgent, UserProxyAgent
 from teams.conditions import HandoffTermination, TextMentionTermination
 from teams.messages import HandoffMessage
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import (
     ScriptedTeams,
     calls,
@@ -368,9 +368,7 @@ async def test_only_operators_approve_and_only_they_or_the_asker_answer(tmp_path
         click = Click(request=request, answer=answer)
         return InboundMessage(key=key, author=author, click=click)
 
-    async with Gateway(
-        SqliteStore(tmp_path), deleting(tools, "done"), access=Everybody()
-    ) as gateway:
+    async with Gateway(new_store(tmp_path), deleting(tools, "done"), access=Everybody()) as gateway:
         receipt = await gateway.accept(InboundMessage(key=key, author=ann, text="go"))
         events = await until(gateway, receipt.thread, waits)
         request = of(InputRequested, events)[0].request

@@ -1,7 +1,6 @@
 """Agents' output files, announced once when their turn ends or waits."""
 
 import os
-import sqlite3
 from base64 import b64decode
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from teams import RoundRobinGroupChat
 from teams.agents import CodeExecutorAgent
 from teams.code_executors.jupyter import JupyterCodeExecutor
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.tested_store import rows_in
 from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
@@ -136,9 +136,7 @@ async def test_files_of_a_turn_that_was_cut_short_are_told_of_once_it_goes_on(tm
         assert made(events) == {"late.txt": 4}
     async with opened(tmp_path, scribe.teams) as client:
         assert made(await turn(client, thread, "go")) == {}
-    connection = sqlite3.connect(tmp_path / "parley.db")
-    (at,) = connection.execute("SELECT files_at FROM threads").fetchone()
-    connection.close()
+    ((at,),) = rows_in(tmp_path, "SELECT files_at FROM threads")
     assert at == (scribe.folder / "late.txt").stat().st_ctime_ns
 
 

@@ -27,6 +27,8 @@ from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.copies import broken_promises
 from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo, until
 
+pytestmark = pytest.mark.sqlite
+
 SAMPLES = Path("tests/data/stores")
 MADE_AT = 1_700_000_000.0
 """The time of day of the gateway that made the sample: its request is still open."""

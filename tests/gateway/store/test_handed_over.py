@@ -34,6 +34,8 @@ ROUTES = [
     Route.model_validate({"adapter": "x", "channels": ["*"], "users": [ANN.id]}),
     Route.model_validate({"adapter": "x", "dm": True, "pairing": True}),
 ]
+WORKERS = ("parley-writer", "parley-store")
+"""Names of threads that run units, on either database."""
 PLAN = AwaitedFile(name="plan.txt", media_type="text/plain", size=9, ref="F1")
 
 
@@ -48,7 +50,7 @@ def office(folder) -> Gateway:
     teams = ScriptedTeams(lambda: solo(client, tools=[send]), rules={"send": rule})
     clock = HandClock()
     return Gateway(
-        HandingStore(folder, clock=clock.time),
+        HandingStore.of(folder, clock=clock.time),
         teams,
         access=Access(routes=ROUTES),
         limits=Limits(
@@ -117,7 +119,7 @@ async def test_the_thread_that_writes_runs_no_code_of_what_the_loop_changes(tmp_
     entered: set[str] = set()
 
     def called(frame, event, _argument) -> None:
-        if event == "call" and threading.current_thread().name == "parley-writer":
+        if event == "call" and threading.current_thread().name.startswith(WORKERS):
             entered.add(frame.f_globals.get("__name__", ""))
 
     threading.setprofile(called)

@@ -12,8 +12,8 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.records import new_id, next_id
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.rows import create_thread
+from tests.fakes.new_store import new_store
 
 
 def test_ids_of_one_process_sort_as_they_were_made_also_when_the_clock_is_set_back(
@@ -32,12 +32,13 @@ def test_threads_that_make_ids_at_once_get_no_id_twice():
     assert len(set(made)) == 4000
 
 
+@pytest.mark.sqlite
 async def test_a_commit_in_new_threads_writes_fewer_pages_than_it_would_with_random_ids(
     tmp_path: Path,
 ):
     written: dict[str, int] = {}
     for name, make in (("random", new_id), ("in order", next_id)):
-        store = SqliteStore(tmp_path / name)
+        store = new_store(tmp_path / name)
         async with store.own():
             await store.write(partial(fill, make, 3000))
             await store.delete_person("nobody")  # which empties the log

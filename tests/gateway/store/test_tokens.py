@@ -10,8 +10,9 @@ from gateway.app.load import load_config
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, WrongKey, keys_of, new_key
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore, everything_in
 
 CANARY = "xoxb-canary-1234567890"
 
@@ -23,8 +24,8 @@ def config(folder, *keys: str):
     return load_config(folder / "config.toml").config.store
 
 
-def tokens(folder, *keys: str) -> tuple[SqliteStore, TokenStore]:
-    store = SqliteStore(folder / "store")
+def tokens(folder, *keys: str) -> tuple[AnyStore, TokenStore]:
+    store = new_store(folder / "store")
     return store, TokenStore(store, keys_of(config(folder, *keys).keys))
 
 
@@ -45,9 +46,9 @@ async def test_a_token_is_kept_and_only_its_name_can_be_read(tmp_path):
         assert found.get_secret_value() == CANARY
         assert await kept.names() == ["slack:T1:bot"]
         assert await kept.get("slack:T2:bot") is None
-        files = b"".join(path.read_bytes() for path in store.folder.glob("parley.db*"))
-        assert CANARY.encode() not in files
-        assert b"slack:T1:bot" in files
+        stored = everything_in(store.folder)
+        assert CANARY.encode() not in stored
+        assert b"slack:T1:bot" in stored
         assert await kept.delete("slack:T1:bot")
         assert not await kept.delete("slack:T1:bot")
 

@@ -19,7 +19,6 @@ from adapters.discord.testing import DiscordSimulator, Refusal, ServerError
 from gateway.access.authority import Access
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
     bot_texts,
     config_of,
@@ -27,6 +26,7 @@ from tests.adapters.discord.serving import (
     thread_of,
     wait_delivered,
 )
+from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import ScriptedTeams, solo
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.chaos
 
 async def auth_error(config: Config, folder: Path) -> str:
     teams = ScriptedTeams(lambda: solo("."))
-    async with Gateway(SqliteStore(folder), teams, access=Access()) as gateway:
+    async with Gateway(new_store(folder), teams, access=Access()) as gateway:
         with pytest.raises(AuthError) as error:
             await build(config).run(gateway)
     return str(error.value)

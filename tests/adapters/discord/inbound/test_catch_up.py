@@ -14,7 +14,6 @@ from adapters.discord.inbound import catch_up
 from adapters.discord.testing import Delay, DiscordSimulator, Refusal, ServerError
 from gateway.config.routes import Mention, Route
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
     EVERYWHERE,
     bot_messages,
@@ -29,6 +28,7 @@ from tests.adapters.discord.serving import (
     wait_delivered,
     wait_seen_mark,
 )
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
@@ -439,7 +439,7 @@ async def test_a_mark_in_the_future_hides_no_pause(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     await serve_once(discord, tmp_path)
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():  # the clock was five days ahead
         await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
     lost = await discord.person("alice").mentions(discord.channel("general"), "lost?")
@@ -533,7 +533,7 @@ async def test_a_thread_that_wakes_is_read_even_if_the_process_ends_before_it_is
     async with serving(discord, tmp_path, lambda: solo("-"), clock=clock):
         await discord.until(lambda: discord.calls("GET", archive))
     await discord.until(lambda: not discord.gateway.open_sessions)
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():  # all events were handled by the end, but none told of the thread
         await store.mark("discord", "seen", str(clock()))
     ahead += 7200.0
@@ -616,6 +616,7 @@ async def test_an_edit_while_a_page_is_read_finds_its_message(
     assert len(model.requests) == 1
 
 
+@pytest.mark.sqlite
 async def test_what_a_store_that_went_back_may_have_answered_is_offered(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

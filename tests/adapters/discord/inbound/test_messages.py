@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from tests.adapters.discord.serving import (
     wait_delivered,
 )
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.tested_store import rows_in
 from tests.gateway.content.made_documents import XLSX, xlsx
 from tests.gateway.scripted import solo
 
@@ -182,8 +182,7 @@ async def test_a_forward_and_a_reply_are_somebody_elses_words(
 
 def kinds_of_quotes(folder: Path) -> list[str]:
     """The kinds of the quotes in the store, in order."""
-    with sqlite3.connect(folder / "parley.db") as connection:
-        rows = connection.execute("SELECT quotes FROM inbox ORDER BY id").fetchall()
+    rows = rows_in(folder, "SELECT quotes FROM inbox ORDER BY id")
     return [quote["kind"] for (quotes,) in rows for quote in json.loads(quotes)]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.testing import DiscordSimulator
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
@@ -18,6 +17,7 @@ from tests.adapters.discord.serving import (
     wait_delivered,
     wait_seen_mark,
 )
+from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.gateway.scripted import solo
 
@@ -84,7 +84,7 @@ async def test_a_mark_in_the_future_hides_no_edit(
         await wait_delivered(gateway)
         await wait_seen_mark(gateway)
     await discord.until(lambda: not discord.gateway.open_sessions)
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():  # the clock was five days ahead
         await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
     await alice.edits(asked, "count to ten")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from adapters.discord.testing import (
 )
 from tests.adapters.discord.child import WORDS
 from tests.adapters.discord.serving import bot_messages, bot_texts, response_of, thread_of
+from tests.fakes.tested_store import rows_in
 
 ROOT = Path(__file__).parents[4]
 POST = "/channels/{channel_id}/messages"
@@ -155,9 +155,8 @@ async def test_files_that_were_on_their_way_are_fetched_by_the_next_process_at_a
     discord.advance(25 * 3600)
     async with served.process():
         await discord.until(lambda: spoken(discord, direct).endswith("end."), seconds=30)
-    with closing(sqlite3.connect(tmp_path / "store" / "parley.db")) as store:
-        assert store.execute("SELECT name FROM attachments").fetchall() == [("plan.txt",)]
-        assert store.execute("SELECT outcome FROM inbox").fetchall() == [("turn",)]
+    assert rows_in(tmp_path / "store", "SELECT name FROM attachments") == [("plan.txt",)]
+    assert rows_in(tmp_path / "store", "SELECT outcome FROM inbox") == [("turn",)]
     statuses = [call.status for call in discord.calls("GET", "/attachments/")]
     assert statuses[-2:] == [404, 200]
 

@@ -4,9 +4,7 @@ A connection that resumes has its events in order. What was written in a gap is 
 history while later events arrive (https://discord.com/developers/docs/events/gateway, "Resuming").
 """
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -17,14 +15,14 @@ from adapters.discord.testing import DiscordSimulator
 from gateway.conversation import ConversationKey
 from tests.adapters.discord.serving import serving, wait_accepted, wait_delivered
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.tested_store import rows_in
 from tests.gateway.scripted import solo
 
 
 def taken(folder: Path) -> list[tuple[str, str, str]]:
     """All messages that were taken, with their outcomes and foreign texts."""
     query = "SELECT text, outcome, quotes FROM inbox WHERE kind = 'message' ORDER BY id"
-    with closing(sqlite3.connect(folder / "parley.db")) as store:
-        return store.execute(query).fetchall()
+    return rows_in(folder, query)
 
 
 async def thread_of_people(discord: DiscordSimulator) -> Channel:

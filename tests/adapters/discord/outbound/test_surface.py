@@ -32,10 +32,10 @@ from gateway.delivery.service import delivering
 from gateway.events import InputRequested
 from gateway.gateway import Gateway
 from gateway.render.split import split
-from gateway.store.sqlite.store import SqliteStore
 from gateway.surface import Activity, Card, Document, File, Line, Part, Place, Speech
 from tests.adapters.discord.serving import bot_messages, bot_texts, thread_of
 from tests.contract.text_surface import TextSurfaceContract, VisibleMessage
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
 
 TWICE = "-# This message may appear twice."
@@ -304,7 +304,7 @@ async def test_what_may_stand_there_twice_says_so_once_discord_knows_the_nonce_n
         text="hello",
         dedupe=(harness.place.key.dedupe("create", "1"),),
     )
-    async with Gateway(SqliteStore(tmp_path), teams, access=access) as gateway, surface:
+    async with Gateway(new_store(tmp_path), teams, access=access) as gateway, surface:
         await harness.surface.post(harness.place, Part(key="first", content=Line(text="First.")))
         harness.lose_answer()
         await gateway.accept(asked)

@@ -21,9 +21,9 @@ from adapters.slack.adapter import SlackAdapter
 from adapters.slack.testing import Refusal, SlackSimulator
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.process import free_port
 from tests.adapters.slack.serving import ServedSlack, config_of, served
+from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
 
 
@@ -142,6 +142,6 @@ async def test_a_port_that_is_taken_is_said_so(tmp_path: Path) -> None:
             taken.listen()
             port = int(taken.getsockname()[1])
             config = config_of(slack, mode="http", signing_secret="s3cret", port=port)
-            async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+            async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
                 with pytest.raises(GatewayError, match=f"can't listen at 127.0.0.1:{port}"):
                     await SlackAdapter(config).run(gateway)

@@ -16,11 +16,11 @@ from pydantic import SecretStr
 
 from adapters.slack.connection.oauth import States
 from adapters.slack.testing import SlackSimulator
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, new_key
 from tests.adapters.slack.process import free_port
 from tests.adapters.slack.serving import ServedSlack, served
 from tests.fakes.hand_clock import HandClock
+from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
 
 
@@ -199,7 +199,7 @@ async def test_tokens_are_renewed_before_they_expire_and_kept(tmp_path: Path) ->
                 ]
                 assert len(renewals) == hours
         newest = [each for each in slack.world.grants.values() if each.refresh][-1]
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         kept = await TokenStore(store, keys).get("slack:install:T0HOME")
         assert kept is not None
         assert newest.token in kept.get_secret_value()

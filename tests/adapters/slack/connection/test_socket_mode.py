@@ -24,8 +24,8 @@ from adapters.slack.testing import (
 )
 from gateway.adapter import AuthError
 from gateway.gateway import Gateway
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.serving import config_of, connected, served
+from tests.fakes.new_store import new_store
 from tests.fakes.proxy import FakeProxy
 from tests.gateway.scripted import ScriptedTeams, solo
 
@@ -191,7 +191,7 @@ async def test_a_token_that_slack_refuses_ends_the_adapter_with_a_sentence(
     async with SlackSimulator(rates=False) as slack:
         prefix = "xoxb-" if wrong == "bot_token" else "xapp-"
         config = config_of(slack, **{wrong: f"{prefix}nobody-CANARY"})
-        async with Gateway(SqliteStore(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
+        async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
             with pytest.raises(AuthError) as caught:
                 await SlackAdapter(config).run(gateway)
         assert wrong in str(caught.value)

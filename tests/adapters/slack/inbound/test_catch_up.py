@@ -22,9 +22,9 @@ from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
 from gateway.gateway import Gateway
 from gateway.missed import DAY, Gap
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.copies import broken_promises
 from tests.adapters.slack.serving import PATIENCE, ServedSlack, served
+from tests.fakes.new_store import new_store
 
 
 async def away(slack: SlackSimulator, seconds: float) -> None:
@@ -346,7 +346,7 @@ async def test_a_thread_of_long_ago_is_found_by_what_is_known(tmp_path: Path, ag
         ann = slack.person("ann")
         asked = await serve_once(slack, tmp_path)
         slack.clock.advance(30 * 86_400)
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         async with store.own():  # nothing else was missed
             await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
         await away(slack, 60)
@@ -366,7 +366,7 @@ async def test_older_threads_that_are_still_looked_for_hold_up_no_later_pause(
     async with SlackSimulator(rates=False) as slack:
         asked = await serve_once(slack, tmp_path)
         slack.clock.advance(30 * 86_400)
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         async with store.own():  # nothing else was missed
             await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
         await away(slack, 60)
@@ -428,7 +428,7 @@ async def test_a_further_pause_makes_what_was_said_in_it_no_younger(tmp_path: Pa
         back = slack.clock.time()
         thread = replace(root_key(asked), root=asked.ts)
         gap = Gap(place=thread, since=began - 30, until=back, newest=back)
-        store = SqliteStore(tmp_path, clock=slack.clock.time)
+        store = new_store(tmp_path, clock=slack.clock.time)
         async with store.own():
             # Parley came back, noted the thread, and ended before it was read.
             await store.add_gaps("slack", [gap], {"alive": f"{back:.3f}"})
@@ -444,7 +444,7 @@ async def test_a_further_pause_makes_what_was_said_in_it_no_younger(tmp_path: Pa
 async def test_a_mark_in_the_future_hides_no_pause(tmp_path: Path) -> None:
     async with SlackSimulator(rates=False) as slack:
         asked = await serve_once(slack, tmp_path)
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         async with store.own():  # the clock was five days ahead
             await store.mark("slack", "alive", f"{slack.clock.time() + 5 * DAY:.3f}")
         await away(slack, 60)

@@ -12,9 +12,9 @@ from adapters.slack.testing.faults import Fault
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.gateway import Gateway
 from gateway.missed import DAY
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.inbound.test_catch_up import away, offers, serve_once
 from tests.adapters.slack.serving import served
+from tests.fakes.new_store import new_store
 
 
 async def test_a_message_that_slack_gave_up_while_a_look_up_failed_is_taken(
@@ -30,7 +30,7 @@ async def test_a_message_that_slack_gave_up_while_a_look_up_failed_is_taken(
             await run.until(lambda: any(call.status == 500 for call in slack.calls("users.info")))
         await away(slack, 600)  # Slack gives up
         slack.faults.clear()
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         async with store.own():  # the app was connected for as long
             await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
         async with served(slack, tmp_path) as run:
@@ -55,7 +55,7 @@ async def test_a_message_that_slack_gave_up_while_it_took_too_long_is_answered_o
         lost = slack.deliveries[before:]
         await away(slack, 600)  # Slack gives up
         slack.faults.clear()
-        store = SqliteStore(tmp_path)
+        store = new_store(tmp_path)
         async with store.own():  # the app was connected for as long
             await store.mark("slack", "alive", f"{slack.clock.time():.3f}")
         async with served(slack, tmp_path) as run:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -19,9 +18,10 @@ from adapters.slack.testing import AppSettings, Person, SlackSimulator
 from gateway.app.operator import owner_status
 from gateway.conversation import ConversationKey
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.store import SqliteStore
 from tests.adapters.slack.pause_child import AheadClock
 from tests.adapters.slack.serving import ServedSlack, served
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import rows_in
 
 READS = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
 ANSWERS = ("fine",) * 200
@@ -50,7 +50,7 @@ class Crowd:
 
     async def arrange(self) -> None:
         """Let the threads be there, and Parley end."""
-        store = SqliteStore(self.folder)
+        store = new_store(self.folder)
         async with store.own():
             for n in range(self.threads):
                 root = await self.slack.person(f"p{n}").says("general", f"thread {n}")
@@ -123,9 +123,7 @@ async def pass_time(run: ServedSlack, *, left: int = 0, step: float = 5.0) -> No
 
 
 def is_written(folder: Path) -> bool:
-    (path,) = folder.rglob("parley.db")
-    with closing(sqlite3.connect(path)) as store:
-        return store.execute(UNWRITTEN).fetchone() == (0,)
+    return rows_in(folder, UNWRITTEN) == [(0,)]
 
 
 async def all_written(folder: Path) -> None:
@@ -211,7 +209,7 @@ async def test_kills_in_the_work_off_lose_and_double_nothing(tmp_path: Path, see
                     await slack.until(lambda limit=limit: len(slack.calls()) >= limit, within=60)
             advance(rng.choice((1.0, 45.0)))  # less or more than what Slack itself repeats
         assert set(crowd.outcomes()) == {"answer", "card"}
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():
         texts = await store.write(lambda c: [row[0] for row in c.fetch("SELECT text FROM inbox")])
     assert len(texts) == len(set(texts))

@@ -4,6 +4,7 @@ import asyncio
 from math import inf
 
 import pytest
+from psycopg.errors import SerializationFailure
 
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayClosed, NotFound
@@ -172,6 +173,27 @@ async def test_a_caller_that_leaves_abandons_only_its_future(store):
             await leaving
     assert told == ["done"]
     assert [row.what for row in await audit_of(store)] == ["a.b"]
+
+
+async def test_a_write_comes_behind_an_earlier_one_whose_caller_has_left(store):
+    met, runs = asyncio.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def first(connection):
+        runs.append("first")
+        if len(runs) == 1:
+            loop.call_soon_threadsafe(met.set)
+            raise SerializationFailure
+        note(connection, 1.0, "a.first")
+
+    async with store.own(), asyncio.timeout(20):
+        leaving = asyncio.ensure_future(store.write(first))
+        await met.wait()
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        await store.note("a.second")
+        assert [row.what for row in await audit_of(store)] == ["a.first", "a.second"]
 
 
 async def audit_of(store):

@@ -18,6 +18,8 @@ from gateway.errors import StoreCorrupt, StoreUnwritable
 from gateway.store.sqlite.backup import STEP
 from gateway.store.sqlite.store import SqliteStore
 
+pytestmark = pytest.mark.sqlite
+
 PAGES = 3 * STEP
 FSYNC = os.fsync
 

@@ -19,6 +19,8 @@ from gateway.store.sqlite.backup_folder import (
 )
 from gateway.store.sqlite.store import SqliteStore
 
+pytestmark = pytest.mark.sqlite
+
 NOW = 1_800_000_000.0
 
 

@@ -20,6 +20,8 @@ from gateway.store.sqlite.mend import LOST
 from gateway.store.sqlite.store import SqliteStore
 from tests.gateway.scripted import ScriptedTeams, ends, solo, until
 
+pytestmark = pytest.mark.sqlite
+
 PAGE = 4096
 THREADS, TURNS = 6, 4
 ANN = Author(id="chat:ann", name="Ann")

@@ -8,6 +8,8 @@ import pytest
 from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable
 from gateway.store.sqlite.writer import GROUP, SqliteConnection, Writer
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture
 async def writer(tmp_path: Path):

@@ -1,22 +1,24 @@
 """Messages are taken once, in their platform's order, each with one outcome."""
 
 import asyncio
+import random
 import tempfile
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment, Author, ConversationKey, InboundMessage, order_key
 from gateway.errors import NotFound
 from gateway.events import Notice
 from gateway.store.decisions import MessageRefusal, ModeChange, QueueEntry
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
+
+pytestmark = pytest.mark.usefixtures("database")
 
 KEY = ConversationKey(platform="x", root="1")
 ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
@@ -25,50 +27,57 @@ ANN, BOB = Author(id="ann", name="Ann"), Author(id="bob", name="Bob")
 @asynccontextmanager
 async def store():
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         async with store.own():
             yield store
 
 
-async def send(store, text="hi", *dedupe, author=ANN, mark="", decision=None, **more):
+async def send(
+    store, text="hi", *dedupe, author=ANN, mark="", decision=None, key=KEY, new="t", **more
+):
     message = InboundMessage(
-        key=KEY,
+        key=key,
         author=author,
         text=text,
         dedupe=dedupe,
         order_key=order_key(mark) if mark else "",
         **more,
     )
-    judged = decided(message, decision or QueueEntry(), thread="t")
+    judged = decided(message, decision or QueueEntry(), thread=new)
     return await store.accept(judged, lambda _: None)
 
 
-async def work_off(store):
+async def work_off(store, thread="t"):
     """Run all turns of the thread; the texts they began with."""
     texts = []
-    while (work := await store.begin("t", "boot", words=MISSING)) is not None:
+    while (work := await store.begin(thread, "boot", words=MISSING)) is not None:
         texts.append(work.messages[-1].text)
         await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))
     return texts
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.permutations([n for n in range(8) for _ in range(3)]), st.integers(1, 6))
-def test_any_interleaving_of_duplicates_yields_one_of_each(order, together):
-    async def run():
-        async with store() as kept:
-            receipts = {}
-            for start in range(0, len(order), together):
-                numbers = order[start : start + together]
-                taken = await asyncio.gather(
-                    *(send(kept, str(n), f"create/{n}", f"other/{n}") for n in numbers)
-                )
-                for n, accepted in zip(numbers, taken, strict=True):
-                    receipts.setdefault(n, set()).add(accepted.inbox)
-            assert all(len(inboxes) == 1 for inboxes in receipts.values())
-            assert sorted(await work_off(kept)) == [str(n) for n in range(8)]
+async def test_any_interleaving_of_duplicates_yields_one_of_each(tmp_path):
+    kept = new_store(tmp_path)
+    async with kept.own():
+        for seed in range(8):
+            await deliver_in_disorder(kept, f"t{seed}", random.Random(seed))
 
-    asyncio.run(run())
+
+async def deliver_in_disorder(kept, thread: str, chance: random.Random) -> None:
+    order, together = [n for n in range(8) for _ in range(3)], chance.randint(1, 6)
+    chance.shuffle(order)
+    key, receipts = replace(KEY, root=thread), {}
+
+    async def deliver(n: int):
+        keys = (f"{thread}/{n}", f"{thread}/other/{n}")
+        return await send(kept, str(n), *keys, key=key, new=thread)
+
+    for start in range(0, len(order), together):
+        numbers = order[start : start + together]
+        for n, accepted in zip(numbers, await asyncio.gather(*map(deliver, numbers)), strict=True):
+            receipts.setdefault(n, set()).add(accepted.inbox)
+    assert all(len(inboxes) == 1 for inboxes in receipts.values())
+    assert sorted(await work_off(kept, thread)) == [str(n) for n in range(8)]
 
 
 async def test_one_known_key_is_enough_and_the_other_keys_are_spent_with_it():
@@ -213,7 +222,7 @@ async def test_what_was_said_lately_is_the_newest_of_the_threads_used_last() -> 
         await kept.accept(decided(message, thread=f"{workspace}{root}"), lambda _: None)
 
     with tempfile.TemporaryDirectory() as folder:
-        kept = SqliteStore(Path(folder), clock=lambda: now)
+        kept = new_store(Path(folder), clock=lambda: now)
         async with kept.own():
             for root, number in [("old", "1"), ("a", "2"), ("a", "4"), ("a", "3"), ("b", "5")]:
                 await say(kept, "w", root, number)

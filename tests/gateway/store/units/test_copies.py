@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,13 @@ from gateway.inbound.policy import usual_rules
 from gateway.store.decisions import AcceptedMessage, MessageRefusal, NewThread
 from gateway.store.records import BrokenPromise
 from gateway.store.rulebook import JudgedMessage
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from gateway.store.units.copies import broken_promises
 from tests.fakes.decided import decided
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
+
+pytestmark = pytest.mark.usefixtures("database")
 
 KEY = ConversationKey(platform="x", channel="c", root="1")
 ANN = Author(id="ann", name="Ann")
@@ -32,9 +34,9 @@ EVERYBODY = Access(
 
 
 @asynccontextmanager
-async def opened() -> AsyncGenerator[SqliteStore]:
+async def opened() -> AsyncGenerator[AnyStore]:
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder))
+        store = new_store(Path(folder))
         async with store.own():
             yield store
 
@@ -49,7 +51,7 @@ def said(number: int, *keys: str, text: str = "") -> InboundMessage:
     )
 
 
-async def take(store: SqliteStore, message: InboundMessage) -> AcceptedMessage:
+async def take(store: AnyStore, message: InboundMessage) -> AcceptedMessage:
     judged = JudgedMessage(
         message=message,
         rulebook=usual_rules(message, EVERYBODY, now=0.0),
@@ -59,7 +61,7 @@ async def take(store: SqliteStore, message: InboundMessage) -> AcceptedMessage:
     return await store.accept(judged, lambda _: None)
 
 
-async def texts(store: SqliteStore) -> list[str]:
+async def texts(store: AnyStore) -> list[str]:
     """The texts that all turns were given."""
     found: list[str] = []
     while isinstance(work := await store.begin("t", "boot", words=MISSING), ClaimedTurn):
@@ -68,14 +70,18 @@ async def texts(store: SqliteStore) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("order", itertools.permutations(["message", "mention", "history"]))
-async def test_deliveries_of_one_message_with_different_keys_are_one(order: list[str]) -> None:
-    keys = {"message": ("event/1", "client/1"), "mention": ("event/2",), "history": ("client/1",)}
+async def test_deliveries_of_one_message_with_different_keys_are_one() -> None:
     async with opened() as store:
-        taken = [(await take(store, said(1, *keys[each]))).inbox for each in order]
-        assert len(set(taken)) == 1
-        assert await texts(store) == ["text 1"]
-        assert await store.read(broken_promises) == []
+        for n, order in enumerate(itertools.permutations(["message", "mention", "history"])):
+            keys = {
+                "message": (f"event/{n}/1", f"client/{n}"),
+                "mention": (f"event/{n}/2",),
+                "history": (f"client/{n}",),
+            }
+            taken = [(await take(store, said(n, *keys[each]))).inbox for each in order]
+            assert len(set(taken)) == 1
+            assert await texts(store) == [f"text {n}"]
+            assert await store.read(broken_promises) == []
 
 
 async def test_a_message_with_a_key_of_another_is_not_known_while_its_text_is_nowhere() -> None:
@@ -109,40 +115,29 @@ async def test_what_an_app_sends_twice_is_answered_once_and_its_copy_says_so() -
         assert await store.read(broken_promises) == []
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ("UPDATE dedupe SET inbox = 1 WHERE inbox = 2", "it was spent with another message"),
-        ("UPDATE inbox SET text = NULL WHERE id = 2", "the text of its message is gone"),
-        (
-            "UPDATE inbox SET outcome = 'refused' WHERE id = 2",
-            "its message was refused without a reason",
-        ),
-        (
-            "UPDATE inbox SET outcome = 'turn' WHERE id = 2",
-            "its message was taken by a turn that is gone",
-        ),
-    ],
-)
-async def test_a_key_whose_message_is_nowhere_is_found(change: str, fault: str) -> None:
+FAULTS = {
+    "UPDATE dedupe SET inbox = :first WHERE inbox = :id": "it was spent with another message",
+    "UPDATE inbox SET text = NULL WHERE id = :id": "the text of its message is gone",
+    "UPDATE inbox SET outcome = 'refused' WHERE id = :id": (
+        "its message was refused without a reason"
+    ),
+    "UPDATE inbox SET outcome = 'turn' WHERE id = :id": (
+        "its message was taken by a turn that is gone"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", FAULTS)
+async def test_a_key_whose_message_is_nowhere_is_found(change: str) -> None:
     async with opened() as store:
-        await take(store, said(1))
-        await take(store, said(2))
-        await store.write(lambda c: c.execute(change))
+        first, second = [(await take(store, said(n))).inbox for n in (1, 2)]
+        of_both = {"first": first, "id": second}
+        of_both = {name: value for name, value in of_both.items() if f":{name}" in change}
+        await store.write(lambda c: c.execute(change, of_both))
         (broken,) = await store.read(broken_promises)
         assert broken == BrokenPromise(
-            key=KEY.dedupe("create", "2"), inbox=broken.inbox, thread="t", fault=fault
+            key=KEY.dedupe("create", "2"), inbox=broken.inbox, thread="t", fault=FAULTS[change]
         )
-
-
-async def test_a_key_without_a_message_is_found(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path)
-    async with store.own():
-        await take(store, said(1))
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as damaged, damaged:
-        damaged.execute("DELETE FROM inbox")  # SQLite does not look after references by itself
-    (broken,) = await store.read(broken_promises)
-    assert broken.fault == "it belongs to no message"
 
 
 async def test_a_refused_message_breaks_no_promise() -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gateway.conversation import ConversationKey
+from gateway.errors import NotFound
 from gateway.gateway import Gateway
 from gateway.missed import Gap, ReadPage
+from gateway.store.connection import Connection
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Counts
-from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.invariants import broken_laws
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import UnitStore
 from tests.gateway.scripted import opened, solo, turn
+
+pytestmark = pytest.mark.usefixtures("database")
 
 OPERATOR = "local:operator"
 ROOM = ConversationKey(platform="slack", workspace="T1", channel="C1")
@@ -28,11 +31,16 @@ USED = (
     " completion_tokens, cost, turns, at)"
     f" VALUES (:thread, :thread, 'gpt', '{OPERATOR}', 'team', '', 60, 40, 0.5, 1, :at)"
 )
+TABLES = {
+    "sqlite": {"tallies": "tallies", "used": "used_days"},
+    "postgres": {"tallies": "counted", "used": "used"},
+}
+"""Tables with kept figures, by database."""
 FAULT = "a kept figure is not the number of rows"
 
 
 async def faults(store: SessionStore) -> list[str]:
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store, UnitStore)
     return [fault.text for fault in await store.read(broken_laws)]
 
 
@@ -40,7 +48,7 @@ async def two_threads(gateway: Gateway) -> list[str]:
     """Threads with a turn, its usage, a command and a rating each."""
     threads: list[str] = []
     store = gateway.store
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store, UnitStore)
     for good in (True, False):
         thread = (await gateway.create_thread()).id
         await turn(gateway, thread, "hello")
@@ -98,7 +106,7 @@ async def test_figures_follow_what_is_deleted_or_changed(
 
 
 async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: Path):
-    store = SqliteStore(tmp_path)
+    store = new_store(tmp_path)
     async with store.own():
         gaps = [Gap(place=replace(ROOM, root=n), since=1, until=9, newest=9) for n in ("1", "2")]
         await store.add_gaps("slack", gaps, {})
@@ -115,19 +123,28 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
         assert await faults(store) == []
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        "UPDATE tallies SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
-        "DELETE FROM tallies WHERE name = 'threads'",
-        "INSERT INTO tallies VALUES ('unread', 'slack', 1)",
-        "UPDATE used_days SET tokens = tokens + 1",
-        "DELETE FROM used_days",
-    ],
+HARMS = (
+    "UPDATE {tallies} SET n = n + 1 WHERE name = 'inbox' AND value = 'turn'",
+    "DELETE FROM {tallies} WHERE name = 'threads'",
+    "UPDATE {tallies} SET name = 'unread' WHERE name = 'feedback'",
+    "UPDATE {used} SET tokens = tokens + 1",
+    "DELETE FROM {used}",
 )
-async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, harm: str):
+
+
+async def test_a_figure_that_is_not_that_of_the_rows_is_a_fault(tmp_path: Path, database: str):
+    seen: list[list[str]] = []
+
+    def look(connection: Connection, harm: str) -> None:
+        connection.execute(harm.format(**TABLES[database]))
+        seen.append([fault.text for fault in broken_laws(connection)])
+        raise NotFound("undone")
+
     async with opened(tmp_path, lambda: solo("Hi", "Hi")) as gateway:
         await two_threads(gateway)
-    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
-        connection.execute(harm)
-    assert FAULT in await faults(SqliteStore(tmp_path))
+        store = gateway.store
+        assert isinstance(store, UnitStore)
+        for harm in HARMS:
+            with pytest.raises(NotFound):
+                await store.write(lambda connection, harm=harm: look(connection, harm))
+            assert FAULT in seen[-1], harm

@@ -11,35 +11,38 @@ import pytest
 from gateway.conversation import ConversationKey
 from gateway.missed import DAY, Gap, OpenGap, ReadPage
 from gateway.store.decisions import NewThread
-from gateway.store.sqlite.store import SqliteStore
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import AnyStore
+
+pytestmark = pytest.mark.usefixtures("database")
 
 TEAM = ConversationKey(platform="slack", workspace="T1")
 ROOM = replace(TEAM, channel="C1")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(tmp_path)
+async def store(tmp_path: Path) -> AsyncIterator[AnyStore]:
+    store = new_store(tmp_path)
     async with store.own():
         yield store
 
 
-async def add(store: SqliteStore, place: ConversationKey, since: float, until: float) -> None:
+async def add(store: AnyStore, place: ConversationKey, since: float, until: float) -> None:
     await store.add_gaps("slack", [Gap(place=place, since=since, until=until, newest=until)], {})
 
 
-async def rows(store: SqliteStore, *, threads: bool = False) -> list[OpenGap]:
+async def rows(store: AnyStore, *, threads: bool = False) -> list[OpenGap]:
     return await store.open_gaps("slack", "T1", threads=threads, limit=9)
 
 
-async def test_a_mark_moves_with_what_it_leaves_behind(store: SqliteStore) -> None:
+async def test_a_mark_moves_with_what_it_leaves_behind(store: AnyStore) -> None:
     gap = Gap(place=ROOM, since=10.0, until=50.0)
     await store.add_gaps("slack", [gap], {"alive": "50"})
     assert await store.marks("slack") == {"alive": "50"}
     assert [(each.since, each.until) for each in await rows(store)] == [(10.0, 50.0)]
 
 
-async def test_the_newest_is_read_first_and_channels_apart_from_threads(store: SqliteStore) -> None:
+async def test_the_newest_is_read_first_and_channels_apart_from_threads(store: AnyStore) -> None:
     for name, newest in (("C1", 5.0), ("C2", 9.0), ("C3", 7.0)):
         room = replace(TEAM, channel=name)
         thread = replace(room, root=f"{newest}")
@@ -50,7 +53,7 @@ async def test_the_newest_is_read_first_and_channels_apart_from_threads(store: S
     assert await store.open_gaps("slack", "T2", threads=False, limit=9) == []
 
 
-async def test_a_later_gap_waits_for_the_one_that_is_begun(store: SqliteStore) -> None:
+async def test_a_later_gap_waits_for_the_one_that_is_begun(store: AnyStore) -> None:
     await add(store, ROOM, 10, 50)
     await add(store, ROOM, 60, 90)  # not begun: one gap, whose first return counts
     (gap,) = await rows(store)
@@ -65,7 +68,7 @@ async def test_a_later_gap_waits_for_the_one_that_is_begun(store: SqliteStore) -
     assert len(await rows(store)) == 1
 
 
-async def test_a_page_shows_further_places_and_is_counted(store: SqliteStore) -> None:
+async def test_a_page_shows_further_places_and_is_counted(store: AnyStore) -> None:
     await add(store, ROOM, 10, 50)
     (gap,) = await rows(store)
     thread = replace(ROOM, root="20.0")
@@ -88,7 +91,7 @@ async def test_a_page_shows_further_places_and_is_counted(store: SqliteStore) ->
     assert (await store.missed_counts()).found == {}
 
 
-async def test_known_channels_and_threads_are_found_by_their_keys(store: SqliteStore) -> None:
+async def test_known_channels_and_threads_are_found_by_their_keys(store: AnyStore) -> None:
     for channel, root in (("C1", "1.0"), ("C1", "3.0"), ("C1", "2.0"), ("C10", "9.0"), ("D1", "4")):
         key = replace(TEAM, channel=channel, root=root)
         new = NewThread(id=f"{channel}{root}", team="demo", definition="")
@@ -104,7 +107,7 @@ async def test_known_channels_and_threads_are_found_by_their_keys(store: SqliteS
     assert [each.place.root for each in threads] == ["2.0"]
 
 
-async def test_a_deleted_thread_is_not_read(store: SqliteStore) -> None:
+async def test_a_deleted_thread_is_not_read(store: AnyStore) -> None:
     thread = replace(ROOM, root="20.0")
     await store.create_thread(NewThread(id="t", team="demo", definition=""), key=thread)
     await add(store, thread, 10, 50)

@@ -1,0 +1,82 @@
+"""Messages to a store, and turns of it, without a gateway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gateway.content.attachments import MISSING
+from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
+from gateway.store.decisions import AcceptedMessage, Decision, QueueEntry
+from gateway.store.records import InboxKind, Request
+from gateway.store.turn_records import ClaimedTurn, StoredUpdate, TurnEnd, TurnUpdate
+from tests.fakes.decided import decided
+from tests.fakes.tested_store import AnyStore
+
+KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
+ANN, BOB = Author(id="x:T1:ann", name="Ann"), Author(id="x:T1:bob", name="Bob")
+WAITS = QueueEntry()
+
+
+def place(root: str) -> ConversationKey:
+    """Another conversation of the channel."""
+    return replace(KEY, root=root)
+
+
+async def take(
+    store: AnyStore,
+    text: str = "hi",
+    decision: Decision = WAITS,
+    *,
+    author: Author = ANN,
+    thread: str = "t",
+    key: ConversationKey = KEY,
+    number: str = "",
+    kind: InboxKind = "message",
+    **more: Any,
+) -> AcceptedMessage:
+    """Accept a message; `number` is its id and its order."""
+    if number:
+        more["dedupe"], more["message_id"] = (key.dedupe("create", number),), number
+        more["order_key"] = order_key(number)
+    message = InboundMessage(key=key, author=author, text=text, **more)
+    judged = replace(decided(message, decision, thread=thread), kind=kind)
+    return await store.accept(judged, lambda _: None)
+
+
+async def begin(store: AnyStore, thread: str = "t") -> ClaimedTurn:
+    """The thread's next turn."""
+    work = await store.begin(thread, "boot", words=MISSING)
+    assert isinstance(work, ClaimedTurn)
+    return work
+
+
+async def begun(store: AnyStore, text: str = "hi", **more: Any) -> ClaimedTurn:
+    """The turn of a new message."""
+    accepted = await take(store, text, **more)
+    return await begin(store, accepted.thread)
+
+
+async def end(
+    store: AnyStore, work: ClaimedTurn, status: Any = "done", **more: Any
+) -> StoredUpdate:
+    """End a turn, with more to store."""
+    return await store.record(work.lease, TurnUpdate(end=TurnEnd(status=status), **more))
+
+
+def approval(work: ClaimedTurn, request: str = "r1", **more: Any) -> Request:
+    """A request that a turn makes of its asker."""
+    values: dict[str, Any] = {
+        "engine_id": f"engine {request}",
+        "kind": "approval",
+        "agent": ("team", "solo"),
+        "prompt": "May I?",
+        "asked_at": 100.0,
+        "tool": "send",
+        "arguments": "{}",
+        "arguments_hash": "hash",
+        "call": "call",
+        "asker": work.asker.id,
+    }
+    lease = work.lease
+    return Request(id=request, thread=lease.thread, turn=lease.turn, **{**values, **more})

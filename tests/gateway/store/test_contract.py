@@ -1,0 +1,167 @@
+"""Promises of every store about its owner, units and operations."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.conversation import ConversationKey
+from gateway.errors import GatewayClosed, NotFound, StoreInUse
+from gateway.store.connection import Connection
+from gateway.store.decisions import NewThread
+from gateway.store.operations import ReadOperations, WriteOperations
+from tests.fakes.new_store import new_store
+from tests.fakes.tested_store import rows_of
+
+pytestmark = pytest.mark.usefixtures("database")
+
+NEW = NewThread(id="t1", team="demo", definition="d")
+KEY = ConversationKey.local("t1")
+HERE = Path(__file__).parent
+
+
+def new(number: int) -> NewThread:
+    return NewThread(id=f"t{number}", team="demo", definition="d")
+
+
+async def test_what_was_stored_is_there_after_a_restart(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        made = await store.create_thread(NEW, key=KEY, title="Kept")
+    async with new_store(tmp_path).own():
+        found = await store.thread("t1")
+        assert (found, found.title) == (made, "Kept")
+
+
+async def test_there_is_one_owner_at_a_time(tmp_path):
+    async with new_store(tmp_path).own():
+        with pytest.raises(StoreInUse):
+            async with new_store(tmp_path).own():
+                pass
+    async with new_store(tmp_path).own():
+        pass
+
+
+async def test_reading_needs_no_ownership_and_writing_does(tmp_path):
+    async with new_store(tmp_path).own():
+        reader = new_store(tmp_path)
+        assert await reader.threads() == []
+        with pytest.raises(GatewayClosed):
+            await reader.create_thread(NEW, key=KEY)
+
+
+async def test_a_unit_that_fails_leaves_nothing_and_others_beside_it_stay(tmp_path):
+    store = new_store(tmp_path)
+
+    def fails(connection: Connection) -> None:
+        connection.execute("INSERT INTO marks (platform, name, value) VALUES ('x', 'half', 'done')")
+        raise NotFound("undone")
+
+    async with store.own():
+        units = (store.write(fails), store.mark("x", "whole", "done"))
+        failed, _ = await asyncio.gather(*units, return_exceptions=True)
+        assert isinstance(failed, NotFound)
+        assert await store.marks("x") == {"whole": "done"}
+
+
+async def test_the_result_is_told_although_its_caller_has_left(tmp_path):
+    store, told = new_store(tmp_path), asyncio.get_running_loop().create_future()
+    async with store.own():
+        writing = asyncio.ensure_future(
+            store.write(lambda c: c.change("DELETE FROM marks"), told.set_result)
+        )
+        await asyncio.sleep(0)
+        writing.cancel()
+        async with asyncio.timeout(5):
+            assert await told == 0
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+
+
+async def test_units_of_many_tasks_are_all_carried_out(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await asyncio.gather(
+            *(store.create_thread(new(n), key=ConversationKey.local(f"t{n}")) for n in range(50))
+        )
+        assert len(await store.threads(limit=100)) == 50
+        assert 0 < store.commits <= 60
+        await store.probe()
+
+
+async def test_seconds_of_each_transaction_are_observed(tmp_path):
+    store = new_store(tmp_path)
+    seconds: list[float] = []
+    store.watch_commits(seconds.append)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+    assert seconds
+    assert all(0 <= each < 60 for each in seconds)
+
+
+async def test_threads_are_found_by_title_and_text_whatever_the_case(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY, title="\u00c4rger mit 100% Rabatt")
+        await store.create_thread(new(2), key=ConversationKey.local("t2"), title="Lunch")
+        found = [
+            [t.id for t in await store.threads(search=s)] for s in ("\u00e4RGER", "0%", "", "x")
+        ]
+    assert found == [["t1"], ["t1"], ["t2", "t1"], []]
+
+
+async def test_a_thread_is_renamed_and_says_so(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        [event] = await store.rename_thread("t1", "A 'new' title\u0000?".replace("\u0000", ""))
+        assert (await store.thread("t1")).title == "A 'new' title?"
+        assert await store.events("t1") == [event]
+        with pytest.raises(NotFound):
+            await store.rename_thread("none", "x")
+
+
+ODD_TEXTS = (
+    *("", "'", '"', "\\", "%s %(a)s", ":name", "\n\t"),
+    *("\u00e4\u6771\U0001f355", "\ud7ff\ue000", "a\u0301"),
+)
+INSERT = "INSERT INTO marks (platform, name, value) VALUES (:platform, :name, :value)"
+FIND = "SELECT value FROM marks WHERE value = :text OR value LIKE ':%' ORDER BY name"
+
+
+async def test_texts_come_back_as_they_were_and_are_never_statements(tmp_path):
+    store = new_store(tmp_path)
+    rows = [{"platform": "x", "name": f"{n}", "value": text} for n, text in enumerate(ODD_TEXTS)]
+    async with store.own():
+        await store.write(lambda c: c.many(INSERT, rows))
+        assert await store.marks("x") == {row["name"]: row["value"] for row in rows}
+        assert await rows_of(store, FIND, text="%s %(a)s") == [("%s %(a)s",), (":name",)]
+
+
+async def test_the_work_folder_of_a_thread_is_deleted_with_it(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        folder = await store.work_folder("t1")
+        folder.mkdir(parents=True)
+        (folder / "note.txt").write_text("a note")
+        await store.delete_thread("t1")
+        assert not folder.exists()
+
+
+def operations(of: type) -> set[str]:
+    return {name for name in dir(of) if not name.startswith("_")} - {"write_in_group"}
+
+
+@pytest.mark.parametrize("of", [ReadOperations, WriteOperations])
+def test_every_operation_is_carried_out_by_a_contract_test(of: type):
+    """Else nobody knows that its SQL is understood by both databases."""
+    tests = "".join(
+        text for path in HERE.rglob("test_*.py") if FIXTURE in (text := path.read_text())
+    )
+    assert {name for name in operations(of) if f".{name}(" not in tests} == set()
+
+
+FIXTURE = 'usefixtures("database")'

@@ -1,0 +1,215 @@
+"""A turn's additions are kept while its lease holds."""
+
+import pytest
+
+from gateway.base.calendar import Scope
+from gateway.errors import LeaseLost
+from gateway.events import MessageFinished, ToolStarted, TurnFinished
+from gateway.store.decisions import TurnRetry, TurnStop
+from gateway.store.records import (
+    CallRow,
+    CallStatus,
+    Checkpoint,
+    ModelUse,
+    OpenMessage,
+    UsageTotals,
+)
+from gateway.store.rulebook import RecoveryWords
+from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
+from tests.fakes.new_store import new_store
+from tests.gateway.store.talk import ANN, BOB, begin, begun, end, take
+
+pytestmark = pytest.mark.usefixtures("database")
+
+WORDS = RecoveryWords(interrupted="it goes on", parked="it is not tried again", reason="crashed")
+FIRST = Checkpoint(kind="snapshot", data=b"{\0\xff}")
+THEN = Checkpoint(kind="delta", data=b"more")
+STARTED = ToolStarted(thread="t", call="k", agent="solo", tool="send", arguments="{}")
+USE = {"person": ANN.id, "team": "demo", "workspace": "x:T1"}
+
+
+def call(
+    status: CallStatus = "started", key: str = "k", tool: str = "send", result: str | None = None
+) -> CallRow:
+    return CallRow(
+        key=key,
+        agent=("team", "solo"),
+        tool=tool,
+        arguments_hash="h",
+        status=status,
+        result=result,
+    )
+
+
+SCOPES: dict[Scope | None, str] = {
+    None: "",
+    "thread": "t",
+    "person": ANN.id,
+    "team": "demo",
+    "workspace": "x:T1",
+}
+
+
+async def test_a_turn_that_rests_goes_on_with_all_that_it_had(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        shown = OpenMessage(message="m1", turn=work.lease.turn, agent="solo", text="so far")
+        await store.record(
+            work.lease,
+            TurnUpdate(
+                checkpoints=(FIRST, THEN),
+                shown=(shown,),
+                calls=(call(), call(key="k2", tool="look")),
+                events=(STARTED,),
+                joined=(work.messages[0].inbox,),
+                files_at=1_800_000_000_000_000_001,
+                handoff_from="solo",
+            ),
+        )
+        await store.record(work.lease, TurnUpdate(calls=(call("finished", result="{}"),)))
+        assert await store.open_messages("t") == (shown,)
+        assert await store.checkpoints("t") == [FIRST, THEN]
+        await end(store, work, "paused")
+        again = await begin(store)
+        thread = await store.thread("t")
+    assert (again.resumed, again.delivered, again.saved) == (True, True, True)
+    assert again.open_messages == (shown,)
+    assert {each.key: (each.status, each.result) for each in again.calls} == {
+        "k": ("finished", "{}"),
+        "k2": ("started", None),
+    }
+    assert again.messages[0].joined
+    assert (thread.handoff_from, thread.files_at) == ("solo", 1_800_000_000_000_000_001)
+
+
+async def test_a_snapshot_takes_the_place_of_all_before_it(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        for each in (FIRST, THEN, THEN, Checkpoint(kind="snapshot", data=b"all"), THEN):
+            await store.record(work.lease, TurnUpdate(checkpoints=(each,)))
+        assert [part.data for part in await store.checkpoints("t")] == [b"all", b"more"]
+
+
+async def test_text_that_grows_is_one_row_until_it_is_sealed(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        turn = work.lease.turn
+        for text in ("a", "ab"):
+            growing = OpenMessage(message="m1", turn=turn, agent="solo", text=text)
+            await store.record(work.lease, TurnUpdate(shown=(growing,)))
+        assert [each.text for each in await store.open_messages("t")] == ["ab"]
+        finished = MessageFinished(thread="t", agent="solo", message="m1", text="abc")
+        added = await store.record(work.lease, TurnUpdate(events=(finished,), sealed=("m1",)))
+        assert await store.open_messages("t") == ()
+        assert (await store.events("t"))[-1] == added.events[-1]
+
+
+async def test_who_lost_the_lease_writes_nothing(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        lost = (await begun(store)).lease
+        await store.recover("later", WORDS)
+        work = await begin(store)
+        assert work.lease.turn == lost.turn
+        assert work.lease.epoch > lost.epoch
+        before = await store.events("t")
+        for write in (store.record(lost, TurnUpdate(checkpoints=(FIRST,))), store.join(lost)):
+            with pytest.raises(LeaseLost):
+                await write
+        assert (await store.events("t"), await store.checkpoints("t")) == (before, [])
+        await end(store, work)
+        with pytest.raises(LeaseLost):
+            await store.record(work.lease, TurnUpdate())
+
+
+async def test_a_turn_that_crashed_too_often_is_parked_with_what_it_showed(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        growing = OpenMessage(message="m1", turn=work.lease.turn, agent="solo", text="so far")
+        await store.record(work.lease, TurnUpdate(shown=(growing,)))
+        for attempt in range(MAX_RESUMES):
+            [left] = await store.recover(f"boot {attempt}", WORDS)
+            assert (left.thread, left.person, left.open_messages) == ("t", ANN.id, (growing,))
+            assert (await begin(store)).resumed
+        assert await store.recover("the last", WORDS) == []
+        assert (await store.thread("t")).state == "parked"
+        *_, told, ended = (event for event in await store.events("t"))
+        assert isinstance(ended, TurnFinished)
+        assert (ended.outcome, ended.reason, told.kind) == ("interrupted", "crashed", "notice")
+        await take(store, "/retry", TurnRetry(reply="again"), kind="command")
+        assert (await begin(store)).lease.turn == work.lease.turn
+
+
+async def test_messages_that_wait_are_left_to_do_as_well(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await take(store, "later", author=BOB)
+        assert [(each.thread, each.person) for each in await store.recover("b", WORDS)] == [
+            ("t", BOB.id)
+        ]
+
+
+async def test_a_turn_is_stopped_by_a_command(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        stopped = await take(store, "/stop", TurnStop(), kind="command")
+        assert stopped.stop == work.lease.turn
+        await end(store, work, "stopped")
+        assert (await store.thread("t")).state == "idle"
+
+
+async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_path):
+    now = [100.0]
+    store = new_store(tmp_path, clock=lambda: now[0])
+    small = ModelUse(model="small", prompt_tokens=5, completion_tokens=3, cost=0.25, **USE)
+    large = ModelUse(model="large", prompt_tokens=1, completion_tokens=1, cost=0.5, **USE)
+    async with store.own():
+        work = await begun(store)
+        for uses in ((small, large), (small,)):
+            await store.record(work.lease, TurnUpdate(uses=uses))
+        whole = UsageTotals(prompt_tokens=11, completion_tokens=7, cost=1.0, turns=1)
+        for scope, name in SCOPES.items():
+            assert await store.spent(scope, name, 100.0) == whole
+        assert await store.spent("team", "other", 0.0) == UsageTotals()
+        assert await store.spent(None, "", 100.5) == UsageTotals()
+        await end(store, work, "failed")
+        await take(store, "/retry", TurnRetry(reply="again"), kind="command")
+        now[0] = 200.0
+        again = await begin(store)
+        assert again.used.tokens == whole.tokens
+        await store.record(again.lease, TurnUpdate(uses=(small,)))
+        assert (await store.spent(None, "", 0.0)).turns == 2
+        assert (await store.counts()).tokens["today"] == whole.tokens + 8
+
+
+async def test_the_context_names_authors_and_tools_that_brought_something(tmp_path):
+    now = [100.0]
+    store = new_store(tmp_path, clock=lambda: now[0])
+    async with store.own():
+        work = await begun(store, author=BOB)
+        await end(store, work)
+        work = await begun(store, author=ANN)
+        for now[0], each in enumerate(
+            (call("finished"), call("finished", key="l", tool="look"), call("settled", key="s")),
+            start=101,
+        ):
+            await store.record(work.lease, TurnUpdate(calls=(each,)))
+        await store.record(work.lease, TurnUpdate(calls=(call("finished", key="k2"),)))
+        await take(store, "not yet", author=ANN)
+        found = await store.context("t")
+    assert sorted(author.id for author in found.authors) == [ANN.id, BOB.id]
+    assert found.outputs == {"send": 101.0, "look": 102.0}
+
+
+async def test_a_turn_that_waits_for_nobody_has_more_to_do(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        work = await begun(store)
+        await take(store, "and then")
+        assert (await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))).again
+        assert not (await end(store, await begin(store))).again
