@@ -6,10 +6,12 @@ tests/gateway/store/postgres/test_faults.py has the store alone.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -160,20 +162,23 @@ async def insist(act: Callable[[], Awaitable[T]]) -> T:
 
 def said_in(board: Board) -> dict[str, str]:
     """Everything that agents say, by thread."""
-    said = Counter[str]()
     found: dict[str, str] = {}
     for posted in board.posted:
         if isinstance(content := posted.part.content, Speech):
             root = posted.place.key.root
             found[root] = found.get(root, "") + content.text
-            said[root] += 1
     return found
 
 
 @pytest.mark.parametrize("kind", ["crash", "silence"])
 async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itself(
-    kind: str, server: PostgresServer, proxy: TcpProxy, tmp_path: Path
+    kind: str,
+    server: PostgresServer,
+    proxy: TcpProxy,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.INFO, "gateway.store")
     database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY)
     store = PostgresStore(database, tmp_path)
     model, outage, effects = Phases(), Outage(kind, server, proxy), list[str]()
@@ -208,7 +213,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
         names = ("stream", "tool", "approval", "queue", "done")
         thread = {name: (await gateway.accept(message(name))).thread for name in names}
         queued = await gateway.accept(message("next", thread="queue"))
-        asked = await until(gateway, thread["approval"], is_request)
+        asked = await until(gateway, thread["approval"], is_end)
         await until(gateway, thread["done"], is_end)
         await model.until_half("stream", "queue")
         await running.wait()
@@ -222,9 +227,11 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
             insist(lambda: gateway.answer(request, Answer(kind="approve"), author=ALICE))
         )
         began = monotonic()
-        ready, status = await asyncio.gather(_ready(port), owner_status(store))
+        ready, metrics, status = await asyncio.gather(
+            answer_of(port, "readyz"), answer_of(port, "metrics"), owner_status(store)
+        )
         assert monotonic() - began < 6
-        assert ready == 503
+        assert (ready, metrics) == (503, 200)
         assert "Degraded: The store" in status[1]
         assert store.unreachable_since is not None
         assert not late.done()
@@ -244,19 +251,23 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
             assert [end.outcome for end in of(TurnFinished, events)] == outcomes
         assert queued.thread == thread["queue"]
         assert sorted(effects) == ["approval", "tool"]
-        assert (await gateway.status()).counts.inbox == {"turn": 7, "answer": 1}
-        assert await _ready(port) == 200
-        assert store.unreachable_since is None
+        counts = (await gateway.status()).counts
+        assert counts is not None
+        assert counts.inbox == {"turn": 7, "answer": 1}
+        assert await answer_of(port, "readyz") == 200
+        while store.unreachable_since:  # noqa: ASYNC110 (nobody tells)
+            await asyncio.sleep(0.02)
+    lines = [r.message for r in caplog.records if r.name == "gateway.store"]
+    assert [("does not answer: " in line, "answers again" in line) for line in lines] == [
+        (True, False),
+        (False, True),
+    ]
 
 
-async def _ready(port: int) -> int:
-    async with aiohttp.ClientSession() as session:
-        async with session.get(f"http://127.0.0.1:{port}/readyz") as response:
-            return response.status
-
-
-def is_request(event: SessionEvent) -> bool:
-    return isinstance(event, InputRequested)
+async def answer_of(port: int, page: str) -> int:
+    address = f"http://127.0.0.1:{port}/{page}"
+    async with aiohttp.ClientSession() as session, session.get(address) as response:
+        return response.status
 
 
 def is_end(event: SessionEvent) -> bool:
@@ -274,7 +285,7 @@ async def test_a_store_whose_server_is_away_at_the_start_says_so(
     store = PostgresStore(Database(url=url, patience=HASTY), tmp_path)
     server.stop(immediate=True)
     try:
-        with pytest.raises(StoreUnreachable, match="can't be reached: .*refused"):
+        with pytest.raises(StoreUnreachable, match=r"can't be reached: .*refused"):
             async with store.own():
                 pass
     finally:
@@ -290,7 +301,7 @@ from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 
 async def own(url, folder):
-    store = PostgresStore(Database(url=url, patience=Patience(transaction=1.0)), Path(folder))
+    store = PostgresStore(Database(url=url, patience=Patience(idle=1.0)), Path(folder))
     async with store.own():
         def hold(connection):
             connection.lock("thread")
@@ -338,33 +349,33 @@ async def lock(url: str, name: str) -> None:
 
 
 @pytest.fixture
-def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def small_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A file system of its own, for a server of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(prefix="parley-disk-"))
+    place.chmod(0o755)  # the server is another user's
     mount = ["mount", "-t", "tmpfs", "-o", "size=250m,mode=755", "tmpfs", str(place)]
-    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a file system that is soon full")
-    monkeypatch.setenv(VARIABLE, str(place))
     try:
+        if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("only root may mount a small disk")
+        monkeypatch.setenv(VARIABLE, str(place))
         yield place
-    finally:
         subprocess.run(["umount", str(place)], check=True)
+    finally:
+        place.rmdir()
 
 
 async def test_a_full_disk_is_said_and_nothing_is_taken_until_there_is_space(
-    full_disk: Path, tmp_path: Path
+    small_disk: Path, tmp_path: Path
 ) -> None:
     with PostgresServer() as server:
         store = PostgresStore(Database(url=server.url, patience=HASTY), tmp_path / "store")
-        body = "x" * 100_000
 
         def big(connection: Any) -> None:
             note(connection, 1.0, "a.b", object=os.urandom(50_000).hex())
 
         async with store.own():
             await store.write(big)
-            fill = full_disk / "fill"
+            fill = small_disk / "fill"
             with fill.open("wb") as file, suppress(OSError):
                 while True:
                     file.write(bytes(65_536))

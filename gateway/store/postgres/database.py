@@ -21,12 +21,7 @@ class Patience:
     lock: float = 15.0
     """A statement may wait so long for a lock."""
     idle: float = 15.0
-    """A transaction may stand idle so long."""
-    transaction: float = 60.0
-    """A unit's transaction may take so long: a process frozen inside one loses its locks then.
-
-    PostgreSQL 16 has no such limit, and one between pipelined statements is not idle.
-    """
+    """A transaction may stand idle so long: then a process frozen inside one loses its locks."""
     silence: float = 25.0
     """A connection that says nothing so long is given up: longer than a statement may take."""
     beat: float = 2.0

@@ -31,8 +31,6 @@ SETTINGS = {
 The server ends sessions of a machine that is gone, and so lets go of their locks, within half a
 minute: by default it takes two hours.
 """
-LIMITS_TRANSACTIONS = 170_000
-"""The first version of PostgreSQL with `transaction_timeout`."""
 RECONNECT = 2.0
 """Seconds in which the pool tries to replace a lost connection.
 
@@ -75,18 +73,12 @@ def connect(database: Database) -> Raw:
 def open_pool(database: Database) -> ConnectionPool[Raw]:
     """A pool of connections, the first of which are being made."""
 
-    def configure_for_units(raw: Raw) -> None:
-        configure(raw)
-        if raw.info.server_version >= LIMITS_TRANSACTIONS:
-            limit = f"SET transaction_timeout = {_ms(database.patience.transaction)}"
-            raw.execute(limit.encode())
-
     return ConnectionPool(
         conninfo(database),
         connection_class=Raw,
         min_size=min(2, database.pool_size),
         max_size=database.pool_size,
-        configure=configure_for_units,
+        configure=configure,
         reconnect_timeout=RECONNECT,
         max_idle=120.0,
         open=True,

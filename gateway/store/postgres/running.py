@@ -22,7 +22,6 @@ from gateway.store.postgres.transactions import Transactions, Work
 T = TypeVar("T")
 
 
-
 class Running:
     """Runs units in threads, as many side by side as there are connections."""
 
@@ -52,7 +51,10 @@ class Running:
         patience: float | None = None,
     ) -> asyncio.Future[T]:
         """Run a unit as one transaction, whether somebody waits for it or not."""
-        work, write = Work(self._patience.unit if patience is None else patience), self.transactions.write
+        work, write = (
+            Work(self._patience.unit if patience is None else patience),
+            self.transactions.write,
+        )
         return self._submit(work, lambda: write(unit, work, alone=alone))
 
     def read(self, unit: Callable[[PostgresConnection], T]) -> asyncio.Future[T]:
@@ -106,7 +108,11 @@ async def running(database: Database) -> AsyncGenerator[Running]:
     """Own the store in a database. Raises StoreInUse and PostgreSQL's errors."""
     boot = secrets.token_hex(8)
     ownership = Ownership(database, boot, f"process {os.getpid()} on {socket.gethostname()}")
-    await asyncio.to_thread(_take, database, ownership)
+    try:
+        await asyncio.to_thread(_take, database, ownership)
+    except BaseException:
+        ownership.release()  # who was cancelled here may become the owner a moment later
+        raise
     found = Running(database, boot, ownership)
     try:
         yield found

@@ -19,7 +19,15 @@ from gateway.store.units.audit import note
 from tests.fakes.tcp_proxy import TcpProxy
 
 SHORT = Patience(
-    unit=10.0, connection=0.5, statement=0.4, lock=0.2, idle=0.4, silence=0.6, beat=0.05, owner=0.3, end=0.3
+    unit=10.0,
+    connection=0.5,
+    statement=0.4,
+    lock=0.2,
+    idle=0.4,
+    silence=0.6,
+    beat=0.05,
+    owner=0.3,
+    end=0.3,
 )
 FAILS = "DO $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '40001'; END $$"
 
@@ -64,7 +72,7 @@ async def names_in(store) -> list[str]:
 async def ask_server(url: str, query: str, *parameters: object) -> list:
     """Rows of a query, of somebody who is no store."""
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-        return await (await connection.execute(query, parameters)).fetchall()
+        return await (await connection.execute(query.encode(), parameters)).fetchall()
 
 
 async def end_sessions(url: str, having: str = "true") -> int:
@@ -193,7 +201,7 @@ async def test_a_transaction_that_stands_still_loses_its_locks_and_is_run_again(
     postgres_url, tmp_path
 ):
     """As that of a process which is frozen."""
-    patience = Patience(transaction=0.4)
+    patience = Patience(idle=0.4)
     store = PostgresStore(Database(url=postgres_url, patience=patience), tmp_path)
     began, go_on = threading.Event(), threading.Event()
     runs = list[int]()
@@ -294,7 +302,7 @@ async def test_a_connection_that_a_unit_has_lost_does_not_end_the_watch_over_oth
 
     def loses_once(connection) -> None:
         if not ended.is_set():
-            connection.raw.close()
+            connection.pipeline.raw.close()
             ended.set()
             go_on.wait(10)
 
@@ -322,8 +330,9 @@ async def test_a_second_owner_is_told_of_the_first(store, other):
 async def test_an_owner_that_lost_its_session_stays_the_owner(store, other, postgres_url):
     async with store.own():
         assert await end_sessions(postgres_url, OF_OWNER) == 1
-        while not await ask_server(postgres_url, "SELECT 1 FROM pg_locks WHERE locktype='advisory'"):
-            await asyncio.sleep(0.02)
+        held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
+        while not await ask_server(postgres_url, held):
+            pass
         with pytest.raises(StoreInUse):
             async with other.own():
                 pass
