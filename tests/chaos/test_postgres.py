@@ -34,9 +34,10 @@ from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.errors import GatewayError, StoreFull, StoreInUse, StoreUnreachable
-from gateway.events import InputRequested, SessionEvent, TurnFinished
+from gateway.events import InputRequested, MessageFinished, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
+from gateway.runtime.settings import Limits
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
@@ -117,7 +118,9 @@ class Phases(ReplayChatCompletionClient):
         super().__init__([], model_info=CAN_CALL)
         self.halves = Counter[str]()
         self.reached = asyncio.Condition()
+        self.running = asyncio.Event()
         self.go_on = asyncio.Event()
+        self.effects: list[str] = []
 
     async def create_stream(
         self, messages: Any, **_: Any
@@ -135,6 +138,18 @@ class Phases(ReplayChatCompletionClient):
         yield "and all."
         yield says(f"Half of {name}, and all.")
 
+    async def tool(self) -> str:
+        """Take a while."""
+        self.effects.append("tool")
+        self.running.set()
+        await self.go_on.wait()
+        return "done"
+
+    async def approval(self) -> str:
+        """Do what somebody has to approve."""
+        self.effects.append("approval")
+        return "done"
+
     async def until_half(self, *names: str) -> None:
         async with self.reached:
             await self.reached.wait_for(lambda: all(self.halves[name] for name in names))
@@ -144,6 +159,15 @@ def _asked(messages: list[LLMMessage]) -> tuple[str, bool]:
     """The name of the last message, and whether a tool has answered since."""
     said = [message for message in messages if message.type == "UserMessage"]
     return str(said[-1].content), messages[-1].type != "UserMessage"
+
+
+def gateway_on(store: PostgresStore, model: Phases) -> Gateway:
+    teams = ScriptedTeams(
+        lambda: solo(model, tools=[model.tool, model.approval], model_client_stream=True),
+        rules={"approval": ToolRule(action="ask", output="trusted")},
+    )
+    limits = Limits(shutdown=0.5)
+    return Gateway(store, teams, access=Access(["chat:alice"]), limits=limits)
 
 
 def message(name: str, thread: str = "") -> InboundMessage:
@@ -181,28 +205,11 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
     caplog.set_level(logging.INFO, "gateway.store")
     database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY)
     store = PostgresStore(database, tmp_path)
-    model, outage, effects = Phases(), Outage(kind, server, proxy), list[str]()
-    board, clock, running = Board(), VirtualClock(), asyncio.Event()
+    model, outage = Phases(), Outage(kind, server, proxy)
+    board, clock = Board(), VirtualClock()
     surface = Surface(board)
     surface.open.clear()
-
-    async def tool() -> str:
-        """Take a while."""
-        effects.append("tool")
-        running.set()
-        await model.go_on.wait()
-        return "done"
-
-    async def approval() -> str:
-        """Do what somebody has to approve."""
-        effects.append("approval")
-        return "done"
-
-    teams = ScriptedTeams(
-        lambda: solo(model, tools=[tool, approval], model_client_stream=True),
-        rules={"approval": ToolRule(action="ask", output="trusted")},
-    )
-    gateway = Gateway(store, teams, access=Access(["chat:alice"]))
+    gateway = gateway_on(store, model)
     async with (
         asyncio.timeout(40),
         gateway,
@@ -216,7 +223,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
         asked = await until(gateway, thread["approval"], is_end)
         await until(gateway, thread["done"], is_end)
         await model.until_half("stream", "queue")
-        await running.wait()
+        await model.running.wait()
 
         await outage.begin()
         surface.open.set()
@@ -226,14 +233,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
         answer = asyncio.ensure_future(
             insist(lambda: gateway.answer(request, Answer(kind="approve"), author=ALICE))
         )
-        began = monotonic()
-        ready, metrics, status = await asyncio.gather(
-            answer_of(port, "readyz"), answer_of(port, "metrics"), owner_status(store)
-        )
-        assert monotonic() - began < 6
-        assert (ready, metrics) == (503, 200)
-        assert "Degraded: The store" in status[1]
-        assert store.unreachable_since is not None
+        await check_that_it_is_said(store, port)
         assert not late.done()
         assert not answer.done()
         await outage.end()
@@ -250,18 +250,28 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
             events = await until(gateway, place, _nth_end(len(outcomes)))
             assert [end.outcome for end in of(TurnFinished, events)] == outcomes
         assert queued.thread == thread["queue"]
-        assert sorted(effects) == ["approval", "tool"]
+        assert sorted(model.effects) == ["approval", "tool"]
         counts = (await gateway.status()).counts
         assert counts is not None
         assert counts.inbox == {"turn": 7, "answer": 1}
         assert await answer_of(port, "readyz") == 200
         while store.unreachable_since:  # noqa: ASYNC110 (nobody tells)
             await asyncio.sleep(0.02)
-    lines = [r.message for r in caplog.records if r.name == "gateway.store"]
-    assert [("does not answer: " in line, "answers again" in line) for line in lines] == [
-        (True, False),
-        (False, True),
-    ]
+    lost, found = [each.message for each in caplog.records if each.name == "gateway.store"]
+    assert "does not answer: " in lost
+    assert "answers again" in found
+
+
+async def check_that_it_is_said(store: PostgresStore, port: int) -> None:
+    """Check the answers during an outage, and their time."""
+    began = monotonic()
+    ready, metrics, status = await asyncio.gather(
+        answer_of(port, "readyz"), answer_of(port, "metrics"), owner_status(store)
+    )
+    assert monotonic() - began < 6
+    assert (ready, metrics) == (503, 200)
+    assert "Degraded: The store" in status[1]
+    assert store.unreachable_since is not None
 
 
 async def answer_of(port: int, page: str) -> int:
@@ -277,6 +287,27 @@ def is_end(event: SessionEvent) -> bool:
 def _nth_end(turns: int) -> Callable[[SessionEvent], bool]:
     ends = count(1)
     return lambda event: is_end(event) and next(ends) == turns
+
+
+async def test_a_gateway_that_ends_in_an_outage_goes_on_at_its_next_start(
+    proxy: TcpProxy, tmp_path: Path
+) -> None:
+    database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY)
+    model = Phases()
+    async with asyncio.timeout(40):
+        async with gateway_on(PostgresStore(database, tmp_path), model) as gateway:
+            thread = (await gateway.accept(message("stream"))).thread
+            await model.until_half("stream")
+            proxy.lose()
+            began = monotonic()
+        assert monotonic() - began < 6
+        proxy.speak()
+        model.go_on.set()
+        async with gateway_on(PostgresStore(database, tmp_path), model) as gateway:
+            events = await until(gateway, thread, is_end)
+            assert [said.text for said in of(MessageFinished, events)] == [
+                "Half of stream, and all."
+            ]
 
 
 async def test_a_store_whose_server_is_away_at_the_start_says_so(

@@ -12,7 +12,7 @@ from time import monotonic
 import psycopg
 import pytest
 
-from gateway.errors import GatewayClosed, StoreInUse, StoreTaken, StoreUnreachable
+from gateway.errors import GatewayClosed, NotFound, StoreInUse, StoreTaken, StoreUnreachable
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
@@ -270,6 +270,28 @@ async def test_a_database_that_falls_silent_is_noticed_and_used_as_soon_as_it_sp
             await asyncio.sleep(0.01)
 
 
+async def test_a_unit_that_fails_while_the_database_is_silent_ends_with_its_own_error(store, proxy):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def fails(connection) -> None:
+        connection.fetch("SELECT 1")
+        begun.set()
+        go_on.wait(10)
+        note(connection, 1.0, "a.b")
+        raise NotFound("undone")
+
+    async with store.own():
+        failing = asyncio.ensure_future(store.write(fails))
+        await asyncio.to_thread(begun.wait, 10)
+        proxy.silence()
+        go_on.set()
+        with pytest.raises(NotFound):
+            await failing
+        proxy.speak()
+        assert await names_in(store) == []
+
+
+@pytest.mark.chaos
 async def test_a_store_is_closed_within_seconds_though_its_database_is_silent(store, proxy):
     before = {thread for thread in threading.enumerate() if not thread.name.startswith("asyncio")}
     async with store.own():
@@ -288,6 +310,7 @@ async def test_a_store_is_closed_within_seconds_though_its_database_is_silent(st
             assert not thread.is_alive()
 
 
+@pytest.mark.chaos
 async def test_who_does_not_own_a_silent_database_waits_no_longer_than_a_deadline(store, proxy):
     async with store.own():
         pass
@@ -297,6 +320,7 @@ async def test_who_does_not_own_a_silent_database_waits_no_longer_than_a_deadlin
         await names_in(store)
 
 
+@pytest.mark.chaos
 async def test_a_connection_that_a_unit_has_lost_does_not_end_the_watch_over_others(store, proxy):
     ended, go_on = threading.Event(), threading.Event()
 
