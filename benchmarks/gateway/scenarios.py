@@ -15,7 +15,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing, nullcontext
 from itertools import accumulate, chain
 from pathlib import Path
@@ -373,12 +373,12 @@ SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
 }
 
 
-def main() -> None:
+def run(scenarios: Mapping[str, Callable[..., Awaitable[Figures]]]) -> None:
     """Run the one that the command line names; its arguments are JSON."""
     name, *arguments = sys.argv[1:]
-    figures = asyncio.run(SCENARIOS[name](*map(json.loads, arguments)))  # pyright: ignore[reportArgumentType]
+    figures = asyncio.run(scenarios[name](*map(json.loads, arguments)))  # pyright: ignore[reportArgumentType]
     print(json.dumps(figures))
 
 
 if __name__ == "__main__":
-    main()
+    run(SCENARIOS)

@@ -13,7 +13,7 @@ from gateway.cli.group import config_option, configured_store, global_parameters
 
 @click.group(params=global_parameters())
 def store() -> None:
-    """Back up, restore, check and repair the store."""
+    """Back up, restore, check, repair and copy the store."""
 
 
 @click.command()
@@ -85,5 +85,55 @@ def repair(config: Path | None) -> None:
     say(asyncio.run(repair_store(found)))
 
 
-for command in (backup, restore, check, repair):
+@click.command()
+@config_option
+@click.option("--to", metavar="URL|FOLDER", help="Where the copy is made.")
+@click.option("--to-env", metavar="NAME", help="An environment variable that says where.")
+@click.option(
+    "--to-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file that says where.",
+)
+@click.pass_context
+def copy(
+    ctx: click.Context,
+    config: Path | None,
+    to: str | None,
+    to_env: str | None,
+    to_file: Path | None,
+) -> None:
+    """Copy the store to PostgreSQL, or from there to a folder.
+
+    The address is postgresql://USER:PASSWORD@HOST:PORT/NAME. Others on this machine can read a
+    password on the command line: --to-env and --to-file keep it secret. The database, or the
+    folder, must be empty. Parley must be running on neither store.
+
+    All rows are compared at the end. If the copy is ended before, the same command goes on with it.
+    The store itself stays as it is.
+    """
+    from gateway.app.store_copy import copy_store, copy_target
+    from gateway.base.ending import run_until_ended
+    from gateway.cli.copy_progress import CopyProgress
+
+    if sum(each is not None for each in (to, to_env, to_file)) != 1:
+        raise click.UsageError("Give one of --to, --to-env and --to-file.")
+    found, settings = configured_store(config)
+    target = copy_target(to, variable=to_env, file=to_file, settings=settings.store)
+    if target.shows_password:
+        say("Warning: others can read the password on the command line. Use --to-env.", err=True)
+
+    async def run() -> int:
+        try:
+            with CopyProgress() as progress:
+                report = await copy_store(found, target, progress.tell)
+        except asyncio.CancelledError:
+            say("The copy was ended. The same command goes on with it.", err=True)
+            raise
+        say(report)
+        return ExitCode.DONE
+
+    ctx.exit(run_until_ended(run()))
+
+
+for command in (backup, restore, check, repair, copy):
     store.add_command(command)

@@ -250,6 +250,7 @@ class Lanes:
         live = await successor.team(thread, saved=work.saved)
         live.closes, live.acts, live.folder = holds.closes, holds.acts, folder
         live.memories, live.model = holds.memories, model
+        live.loaded_at = self._store.loaded_at(thread.id)
         return live
 
     async def _build(

@@ -79,6 +79,8 @@ class LiveTeam:
         """Texts that its memories began with."""
         self.folder: Path | None = None
         """The thread's own, where it may make them."""
+        self.loaded_at = 0
+        """Files in it that are older came from the store (ns); people know of them."""
         self.hands_off = isinstance(team, Swarm)
         """Somebody in it may hand the work to the user."""
         self._foretells = team if isinstance(team, BaseGroupChat) else None

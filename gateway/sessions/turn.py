@@ -214,7 +214,7 @@ class Turn:
         """Finder of the team's files; None if it only asks models."""
         if live.folder is None or not live.acts:
             return None
-        told = self._work.thread.files_at
+        told = max(self._work.thread.files_at, live.loaded_at)
         return OutputFiles(live.folder, told, largest=self._terms.largest_file)
 
     def _timer(self) -> asyncio.TimerHandle | None:

@@ -454,6 +454,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Add to a turn. Raises LeaseLost."""
         ...
 
+    def loaded_at(self, thread: str) -> int:
+        """Time in nanoseconds up to which the thread's folder has files of the store alone.
+
+        To be asked after `work_folder`. 0 where the folder is not a copy.
+        """
+        ...
+
 
 @runtime_checkable
 class SupportsBackup(Protocol):

@@ -247,7 +247,7 @@ async def settled(gateway: Gateway) -> None:
     """Return once nothing waits, nothing runs, and all is told."""
     async with asyncio.timeout(60):
         while True:
-            counts = (await gateway.status()).counts
+            counts = await gateway.store.counts()
             busy = counts.inbox.get("queued") or set(counts.threads) & {"working", "waiting"}
             if not busy and not await gateway.store.undelivered_threads("chat"):
                 return

@@ -107,7 +107,7 @@ async def test_what_a_disk_does_not_take_is_not_acknowledged_and_is_taken_later(
         assert [isinstance(refusal, GatewayError) for refusal in refusals] == [True, True]
         with pytest.raises(GatewayError):
             await gateway.store.probe()
-        assert (await gateway.status()).counts.inbox == {"turn": 1}
+        assert (await gateway.store.counts()).inbox == {"turn": 1}
 
         disk.mood = OK
         for n in (2, 3):

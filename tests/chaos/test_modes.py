@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access, Admission
+from gateway.app.stores import AnyStore
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, StoreUnwritable
 from gateway.events import MessageJoined, SessionEvent, TurnFinished, TurnStarted
@@ -23,7 +24,7 @@ from gateway.registry import ToolRule
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, ChangedStore
+from tests.fakes.tested_store import ChangedStore
 from tests.gateway.scripted import Door, ScriptedTeams, calls, model
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]
@@ -116,7 +117,7 @@ class Scene:
             await self.say(gateway)
             async with asyncio.timeout(20):
                 while True:
-                    counts = (await gateway.status()).counts
+                    counts = await gateway.store.counts()
                     if not counts.inbox.get("queued") and "working" not in counts.threads:
                         break
                     await asyncio.sleep(0.01)

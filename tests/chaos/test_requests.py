@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access, Admission
+from gateway.app.stores import AnyStore
 from gateway.client import Answer
 from gateway.conversation import Author, Click, ConversationKey, InboundMessage
 from gateway.errors import GatewayError
@@ -35,7 +36,6 @@ from teams.models import CreateResult
 from teams.models.replay import ReplayChatCompletionClient
 from tests.chaos.test_modes import DyingStore
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import CAN_CALL, ScriptedTeams, calls
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(60)]

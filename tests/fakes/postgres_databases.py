@@ -7,6 +7,7 @@ that ends with the run. Variables tell workers, and processes that tests start, 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import fcntl
 import hashlib
 import os
@@ -14,6 +15,7 @@ import tempfile
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -55,13 +57,12 @@ def databases_now() -> list[str]:
     if PREFIX not in os.environ:
         return []
     url = address()
-    with _connected(url) as connection:
-        return [_named(url, name) for name in _names(connection, os.environ[PREFIX])]
+    return [_named(url, name) for name in _names(url, os.environ[PREFIX])]
 
 
-def _names(connection: Connection[tuple[Any, ...]], prefix: str) -> list[str]:
+def _names(url: str, prefix: str) -> list[str]:
     query = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
-    return [name for (name,) in connection.execute(query, [prefix])]
+    return [name for (name,) in _connection(url).execute(query, [prefix])]
 
 
 def drop_databases(url: str, prefix: str) -> None:
@@ -71,10 +72,10 @@ def drop_databases(url: str, prefix: str) -> None:
     # FORCE would also end a vacuum of the system's, which this user may not; a drop alone may.
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
     drop = sql.SQL("DROP DATABASE IF EXISTS {}")
-    with _connected(url) as connection:
-        for name in _names(connection, prefix):
-            connection.execute(f"{end} AND usename = current_user", [name])
-            connection.execute(drop.format(sql.Identifier(name)))
+    connection = _connection(url)
+    for name in _names(url, prefix):
+        connection.execute(f"{end} AND usename = current_user", [name])
+        connection.execute(drop.format(sql.Identifier(name)))
 
 
 def address() -> str:
@@ -136,16 +137,20 @@ def _create(url: str, name: str, template: str) -> None:
     create = sql.SQL("CREATE DATABASE {} TEMPLATE {} {}").format(
         sql.Identifier(name), sql.Identifier(template), how
     )
-    with _connected(url) as connection:
-        if connection.execute(query, [name]).fetchone() is None:
-            with suppress(errors.DuplicateDatabase, errors.UniqueViolation):  # by another process
-                connection.execute(create)
+    connection = _connection(url)
+    if connection.execute(query, [name]).fetchone() is None:
+        with suppress(errors.DuplicateDatabase, errors.UniqueViolation):  # by another process
+            connection.execute(create)
 
 
-def _connected(url: str) -> Connection[tuple[Any, ...]]:
+@cache
+def _connection(url: str) -> Connection[tuple[Any, ...]]:
+    """Connection of this process: a new one costs half a database."""
     from psycopg import connect
 
-    return connect(url, autocommit=True)
+    connection = connect(url, autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 def _folder() -> Path:

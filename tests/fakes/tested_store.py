@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from gateway.store.connection import Connection, Unit
-from gateway.store.protocols import SessionStore, TokenRows
 from gateway.store.sqlite.writer import SqliteConnection
 from tests.fakes.new_store import new_store
 
@@ -34,6 +33,10 @@ class UnitStore(Protocol):
         """Number of transactions that this owner has committed."""
         ...
 
+    async def probe(self) -> None:
+        """Write what stands there already."""
+        ...
+
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove from the disk what the database deleted with these threads."""
         ...
@@ -48,9 +51,9 @@ class UnitStore(Protocol):
         """Run a unit as one transaction."""
         ...
 
-
-class AnyStore(SessionStore, TokenRows, UnitStore, Protocol):
-    """A store of a test."""
+    async def write_in_group(self, unit: Unit[T], then: Callable[[T], None]) -> T:
+        """Run a unit in a transaction that it may share with others."""
+        ...
 
 
 class ChangedStore(WriteOperations):
@@ -106,6 +109,14 @@ def everything_in(folder: Path) -> bytes:
     return b"\n".join(
         [*(path.read_bytes() for path in folder.rglob("*") if path.is_file()), *values]
     )
+
+
+def new_audit(connection: Connection, after: int) -> str:
+    """Condition on rows of the audit that this transaction has added.
+
+    `after` is the last position before. On PostgreSQL they have none yet, but negative numbers.
+    """
+    return f"id > {after}" if isinstance(connection, SqliteConnection) else "id < 0"
 
 
 def tables_of(connection: Connection) -> list[str]:

@@ -61,11 +61,22 @@ class Group:
         while not taken[0].alone and self._waiting and len(taken) < GROUP:
             taken.append(self._waiting.popleft())
         units = [each.unit for each in taken]
-        running = self._running.write(
-            lambda connection: [unit(connection) for unit in units],
-            patience=max(0.0, taken[0].until - monotonic()),
-        )
+        patience = max(0.0, taken[0].until - monotonic())
+        try:
+            running = self._running.write(
+                lambda connection: [unit(connection) for unit in units], patience=patience
+            )
+        except GatewayClosed as error:
+            self._refuse([*taken, *self._waiting], error)
+            return
         running.add_done_callback(lambda done: self._answer(taken, done))
+
+    def _refuse(self, units: Sequence[_Waiting], error: GatewayClosed) -> None:
+        self._waiting.clear()
+        self._busy = False
+        for each in units:
+            if not each.future.done():
+                each.future.set_exception(error)
 
     def _answer(self, taken: Sequence[_Waiting], done: asyncio.Future[list[Any]]) -> None:
         error = GatewayClosed() if done.cancelled() else done.exception()

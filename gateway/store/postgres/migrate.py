@@ -12,7 +12,7 @@ from importlib.resources import files
 from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
-from gateway.errors import StoreTooNew
+from gateway.errors import StoreError, StoreTooNew
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.pipeline import Raw
 
@@ -31,7 +31,10 @@ def migrations() -> Mapping[int, str]:
 
 
 def version_of(raw: Raw) -> int:
-    """The version of the store, 0 if there is none yet."""
+    """The version of the store, 0 if there is none yet.
+
+    It is below 0 while the store is copied to here.
+    """
     try:
         rows = RawCursor(raw).execute("SELECT version FROM store").fetchall()
     except UndefinedTable:
@@ -40,8 +43,16 @@ def version_of(raw: Raw) -> int:
 
 
 def known_version(raw: Raw, url: str) -> int:
-    """The store's version. Raises StoreTooNew for one from the future."""
+    """The store's version.
+
+    Raises StoreTooNew for one from the future, and StoreError for a copy that is not complete.
+    """
     version, newest = version_of(raw), max(migrations(), default=BASE)
+    if version < 0:
+        raise StoreError(
+            f"The store in {place_of(url)} is a copy that is not complete: `parley store copy` goes"
+            " on with it."
+        )
     if version > newest:
         raise StoreTooNew(
             f"The store in {place_of(url)} was made by a newer version of Parley (format {version},"

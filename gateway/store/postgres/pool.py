@@ -21,16 +21,17 @@ DEFAULTS: dict[str, Any] = {
 }
 """Parameters of libpq, unless the URL has its own."""
 SETTINGS = {
+    # PostgreSQL guesses that a recursion brings very much: it would compile such a query for longer
+    # than the query takes.
+    "jit": "off",
+    # The server ends sessions of a machine that is gone, with their locks, within half a minute. By
+    # default it takes two hours.
     "tcp_keepalives_idle": 10,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-"""Settings of a session, unless the URL has its own.
-
-The server ends sessions of a machine that is gone, and so lets go of their locks, within half a
-minute: by default it takes two hours.
-"""
+"""Settings of a session, unless the URL has its own."""
 RECONNECT = 2.0
 """Seconds in which the pool tries to replace a lost connection.
 
@@ -48,7 +49,7 @@ def conninfo(database: Database) -> str:
         "lock_timeout": _ms(patience.lock),
         "idle_in_transaction_session_timeout": _ms(patience.idle),
     }
-    options = " ".join(f"-c {name}={ms}" for name, ms in settings.items())
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{options} {given.get('options') or ''}".strip()
     return make_conninfo("", **{**DEFAULTS, **given, "options": options})
 

@@ -524,7 +524,7 @@ CREATE TABLE used (
     tokens BIGINT NOT NULL,
     cost   DOUBLE PRECISION NOT NULL,
     PRIMARY KEY (day, stripe)
-);
+) WITH (fillfactor = 50);
 CREATE VIEW used_days (day, tokens, cost) AS SELECT day, SUM(tokens)::bigint, SUM(cost) FROM used GROUP BY day;
 
 CREATE FUNCTION tally(named text, valued text, number bigint) RETURNS void LANGUAGE sql AS $$
@@ -710,3 +710,13 @@ BEGIN
 END $$;
 CREATE CONSTRAINT TRIGGER numbered AFTER INSERT ON audit DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
     EXECUTE FUNCTION number_audit();
+
+-- Room for rows that change in place, and a vacuum of those that every turn changes before a fifth of a large table
+-- is dead.
+
+ALTER TABLE searched SET (fillfactor = 70);
+ALTER TABLE deliveries SET (fillfactor = 70);
+ALTER TABLE threads SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+ALTER TABLE turns SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+ALTER TABLE inbox SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+ALTER TABLE outbox SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);

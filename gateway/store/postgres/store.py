@@ -58,6 +58,11 @@ class PostgresReader(ReadOperations):
         self._folder = folder.absolute()
 
     @property
+    def database(self) -> Database:
+        """The database, with its address."""
+        return self._database
+
+    @property
     def place(self) -> DatabasePlace:
         """Server and name of the database."""
         return self._database.place
@@ -242,7 +247,7 @@ class PostgresStore(PostgresReader, WriteOperations):
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
         """Remove the working copies of threads that the database has let go of."""
-        await asyncio.to_thread(self._work.clear, threads)
+        await self._work.clear(threads)
 
     async def _sweep(self) -> None:
         """Remove working copies of threads that are gone."""
@@ -258,6 +263,10 @@ class PostgresStore(PostgresReader, WriteOperations):
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder for its tools, as it is stored; it may not be there yet."""
         return await self._work.bring(thread, self.read)
+
+    def loaded_at(self, thread: str) -> int:
+        """Time up to which a folder that was just asked for has files of the store alone."""
+        return self._work.loaded_at(thread)
 
 
 def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:

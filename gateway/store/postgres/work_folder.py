@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import shutil
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,7 +26,7 @@ from gateway.store.connection import Connection, Unit
 from gateway.store.postgres import work_rows
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.work_entries import Entry, Spool
-from gateway.store.postgres.work_load import move_entries, write_copy
+from gateway.store.postgres.work_load import move_entries, refresh, write_copy
 from gateway.store.postgres.work_note import WorkNote, left_out_before, read_note, write_note
 from gateway.store.postgres.work_scan import FolderDiff, find_changes, nothing_left
 from gateway.store.records import CallRow
@@ -35,6 +35,8 @@ from gateway.values import value
 
 LOG = logging.getLogger("gateway.store")
 
+NOTES = "work-notes"
+"""Folder of the notes beside the work folders."""
 TICK = 1_000_000_000
 """Nanoseconds by which a file system's time of a change may be behind the clock."""
 
@@ -66,14 +68,20 @@ class WorkFolders:
     def __init__(self, folder: Path, limits: Database) -> None:
         self._store = folder
         self._folders = folder / "work"
-        self._notes = folder / "work-notes"
+        self._notes = folder / NOTES
         self._limits = limits
-        self._copies: OrderedDict[str, WorkingCopy] = OrderedDict()
+        self._copies: dict[str, WorkingCopy] = {}
+        self._known = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def path(self, thread: str) -> Path:
         """The thread's folder on this machine, which may not be there."""
         return self._folders / thread
+
+    def loaded_at(self, thread: str) -> int:
+        """Time up to which a folder that was just brought has files of the store alone."""
+        copy = self._copies.get(thread)
+        return copy.note.loaded_at if copy else 0
 
     async def bring(self, thread: str, read: Read) -> Path:
         """Bring the thread's folder to the stored version; its path.
@@ -81,7 +89,7 @@ class WorkFolders:
         Raises GatewayError.
         """
         async with self._lock(thread):
-            known = self._copies.pop(thread, None)
+            known = self._copies.get(thread)
             copy = await read(lambda connection: self._bring(connection, thread, known))
             if copy is not None:
                 self._keep(thread, copy)
@@ -97,7 +105,7 @@ class WorkFolders:
         if not (update.checkpoints or update.end or any(map(_is_over, update.calls))):
             return False
         copy = self._copies.get(thread)
-        return (copy is not None and bool(copy.entries)) or self.path(thread).is_dir()
+        return (copy is not None and bool(copy.entries)) or _has_entries(self.path(thread))
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
         """Run a unit of the thread's turn with the changes of its folder.
@@ -118,7 +126,7 @@ class WorkFolders:
         if changes is None:
             return await write(unit, _ignore)
         before = copy.note.versions
-        after = WorkNote(versions=before, since=began - TICK, left_out=changes.left_out)
+        after = replace(copy.note, since=began - TICK, left_out=changes.left_out)
         if changes.is_empty:
             self._keep(thread, replace(copy, note=after))
             return await write(unit, _ignore)
@@ -154,7 +162,8 @@ class WorkFolders:
         if not changes.is_empty:
             versions = (*versions, version)
         if not changes.is_empty or changes.left_out.keys() != known.keys():
-            note = WorkNote(versions=versions, since=since, left_out=changes.left_out)
+            left_out = changes.left_out
+            note = replace(copy.note, versions=versions, since=since, left_out=left_out)
             with _written():
                 write_note(self._notes / thread, note)
         return changes
@@ -198,6 +207,8 @@ class WorkFolders:
             write_copy(connection, entries, new, folder if folder.is_dir() else None)
             if work_rows.version(connection, thread) != stored:
                 raise LeaseLost(thread)  # another node has stored the next one meanwhile
+            loaded_at = time.time_ns()
+            refresh(new, work_rows.untold(connection, thread))
             left_out = left_out_before(note)
             with suppress(FileNotFoundError):
                 folder.rename(old)
@@ -205,7 +216,10 @@ class WorkFolders:
         finally:
             shutil.rmtree(new, ignore_errors=True)
         loaded = WorkNote(
-            versions=(stored,), since=time.time_ns() - TICK, left_out=dict.fromkeys(left_out, "")
+            versions=(stored,),
+            since=time.time_ns() - TICK,
+            left_out=dict.fromkeys(left_out, ""),
+            loaded_at=loaded_at,
         )
         write_note(note, loaded)
         self._finish_swap(folder, old, left_out)
@@ -233,21 +247,28 @@ class WorkFolders:
             if note.name not in threads:
                 note.unlink(missing_ok=True)
 
-    def clear(self, threads: Collection[str]) -> None:
+    async def clear(self, threads: Collection[str]) -> None:
         """Remove the folders of deleted threads from this machine."""
         for thread in threads:
-            self._copies.pop(thread, None)
+            self._forget(thread)
+        await asyncio.to_thread(self._remove, threads)
+
+    def _remove(self, threads: Collection[str]) -> None:
+        for thread in threads:
             shutil.rmtree(self.path(thread), ignore_errors=True)
             (self._notes / thread).unlink(missing_ok=True)
 
     def _keep(self, thread: str, copy: WorkingCopy) -> None:
         """Remember a working copy, and forget those used least recently."""
+        self._forget(thread)
         self._copies[thread] = copy
-        self._copies.move_to_end(thread)
-        size = sum(len(each.entries) + 1 for each in self._copies.values())
-        while size > MOST_KNOWN and len(self._copies) > 1:
-            _, oldest = self._copies.popitem(last=False)
-            size -= len(oldest.entries) + 1
+        self._known += len(copy.entries) + 1
+        while self._known > MOST_KNOWN and len(self._copies) > 1:
+            self._forget(next(iter(self._copies)))
+
+    def _forget(self, thread: str) -> None:
+        if (copy := self._copies.pop(thread, None)) is not None:
+            self._known -= len(copy.entries) + 1
 
     def _lock(self, thread: str) -> asyncio.Lock:
         return self._locks.setdefault(thread, asyncio.Lock())
@@ -262,8 +283,17 @@ def _written() -> Generator[None]:
         if error.errno == errno.ENOSPC:
             raise StoreFull from error
         raise StoreUnwritable(
-            f"A work folder can't be written: {error.strerror or error}."
+            f"A work folder can't be written: {error.strerror or describe(error)}."
         ) from error
+
+
+def _has_entries(folder: Path) -> bool:
+    # On the event loop: most threads have no files, and a thread of its own costs more than that.
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:  # there is none, or one to which nobody may look
+        return False
 
 
 def _is_over(call: CallRow) -> bool:

@@ -31,6 +31,8 @@ class WorkNote:
     """All changes before are stored; a time of the file system in nanoseconds."""
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     """Paths that are on this machine alone, with the reasons."""
+    loaded_at: int = 0
+    """Files that were not changed since then came from the store, and people know of them."""
 
 
 def read_note(path: Path) -> WorkNote | None:
@@ -43,7 +45,10 @@ def read_note(path: Path) -> WorkNote | None:
         if noted["machine"] != machine_boot():
             return None
         return WorkNote(
-            versions=tuple(noted["versions"]), since=noted["since"], left_out=noted["left_out"]
+            versions=tuple(noted["versions"]),
+            since=noted["since"],
+            left_out=noted["left_out"],
+            loaded_at=noted["loaded_at"],
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -65,6 +70,7 @@ def write_note(path: Path, note: WorkNote) -> None:
             "versions": note.versions,
             "since": note.since,
             "left_out": left_out,
+            "loaded_at": note.loaded_at,
             "machine": machine_boot(),
         }
     )

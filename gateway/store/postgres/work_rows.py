@@ -53,6 +53,16 @@ def entries(connection: Connection, thread: str) -> dict[str, Entry]:
     }
 
 
+def untold(connection: Connection, thread: str) -> list[str]:
+    """Files that a turn has made, and that people were not told of yet."""
+    rows = connection.fetch(
+        "SELECT f.path FROM work_files f JOIN threads t ON t.id = f.thread"
+        " WHERE f.thread = :thread AND f.changed > t.files_at",
+        {"thread": thread},
+    )
+    return [row["path"] for row in rows]
+
+
 def store_contents(connection: Connection, changes: FolderDiff) -> None:
     """Store the contents of changed files that the database does not have.
 

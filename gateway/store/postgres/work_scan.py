@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
+from gateway.base.describe import describe
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.handles import FOLDER, file_to_read, opened
 from gateway.store.postgres.work_entries import ContentTooLarge, Entry, Spool
@@ -213,4 +214,4 @@ def _too_large(longest: int) -> str:
 
 
 def _unreadable(error: OSError) -> str:
-    return f"it can't be read ({error.strerror or error})"
+    return f"it can't be read ({error.strerror or describe(error)})"

@@ -12,13 +12,16 @@ from typing import Any
 
 import aiosqlite
 
-from gateway.errors import BackupCorrupt, StoreCorrupt, StoreTooNew, StoreTooOld
+from gateway.errors import BackupCorrupt, StoreCorrupt, StoreError, StoreTooNew, StoreTooOld
 from gateway.store.sqlite.commit_count import forget_note
 
 LOG = logging.getLogger("gateway.store")
 
 APPLICATION_ID = 0x5041524C
 """Marks an SQLite file as ours ("PARL")."""
+
+BEGUN_COPY_ID = 0x5041524D
+"""Marks a copy of a store that is not complete ("PARM")."""
 
 BASE = 10
 """The version that schema.sql makes: the oldest that can be upgraded."""
@@ -91,6 +94,11 @@ def known_version(row: Sequence[Any], path: Path, newest: int, *, what: str = "s
     version, application, tables = row
     if not tables:
         return 0
+    if application == BEGUN_COPY_ID:
+        raise StoreError(
+            f"The {what} {str(path)!r} is a copy that is not complete: `parley store copy` goes on"
+            " with it."
+        )
     if application != APPLICATION_ID:
         kind = BackupCorrupt if what == "backup" else StoreCorrupt
         raise kind(f"The file {str(path)!r} is a database, but not one of Parley's.")

@@ -361,6 +361,10 @@ class SqliteStore(SqliteReader, WriteOperations):
         """The thread's folder for its tools, which may not be there yet."""
         return self._work_folder(thread)
 
+    def loaded_at(self, thread: str) -> int:
+        """0: the folder itself is kept, no copy of it."""
+        return 0
+
     def _work_folder(self, thread: str) -> Path:
         return self._work / thread
 

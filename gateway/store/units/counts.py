@@ -26,7 +26,7 @@ _COUNTED = (
     f"SELECT 'feedback', {_VERDICT}, COUNT(*) FROM feedback GROUP BY 2",
 )
 _UNREAD = "SELECT 'unread', platform, COUNT(DISTINCT place) FROM gaps GROUP BY 2"
-_USED = (
+USED_DAYS = (
     "SELECT CAST(at / 86400 AS INTEGER) AS day,"
     " SUM(prompt_tokens + completion_tokens) AS tokens, SUM(cost) AS cost FROM usage GROUP BY 1"
 )
@@ -36,20 +36,21 @@ _USED_SINCE = (
 )
 _OLDEST = "SELECT MIN(first_at) AS at FROM outbox WHERE status IN ('pending', 'attempting')"
 
-_ALL = " UNION ALL ".join((*_COUNTED, _UNREAD))
+FIGURES = " UNION ALL ".join((*_COUNTED, _UNREAD))
+"""Query of the names, values and numbers of all figures, counted anew."""
 
 FALSE_COUNT = (
-    f"SELECT NULL AS thread FROM (SELECT * FROM ({_ALL}) AS a EXCEPT SELECT * FROM tallies) AS b"
+    f"SELECT NULL AS thread FROM (SELECT * FROM ({FIGURES}) AS a EXCEPT SELECT * FROM tallies) AS b"
     " UNION ALL SELECT NULL FROM"
-    f" (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({_ALL}) AS c) AS d"
+    f" (SELECT * FROM tallies WHERE n <> 0 EXCEPT SELECT * FROM ({FIGURES}) AS c) AS d"
     " UNION ALL SELECT NULL FROM (SELECT day, tokens, cost FROM used_days"
-    f" UNION ALL SELECT day, -tokens, -cost FROM ({_USED}) AS e) AS f"
+    f" UNION ALL SELECT day, -tokens, -cost FROM ({USED_DAYS}) AS e) AS f"
     " GROUP BY day HAVING SUM(tokens) <> 0 OR ABS(SUM(cost)) > 0.001"
 )
 """Query with a row where the kept figures are not those of the rows."""
 COUNTING_VIEWS = (
     f"CREATE TEMP VIEW tallies (name, value, n) AS {' UNION ALL '.join(_COUNTED)}",
-    f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {_USED}",
+    f"CREATE TEMP VIEW used_days (day, tokens, cost) AS {USED_DAYS}",
 )
 """Stand-ins for the kept figures in a store that has none yet."""
 
@@ -82,5 +83,5 @@ def count_anew(connection: Connection) -> None:
     """Count all rows, where the kept figures can't be trusted."""
     connection.execute("DELETE FROM tallies")
     connection.execute("DELETE FROM used_days")
-    connection.execute(f"INSERT INTO tallies {_ALL}")
-    connection.execute(f"INSERT INTO used_days {_USED}")
+    connection.execute(f"INSERT INTO tallies {FIGURES}")
+    connection.execute(f"INSERT INTO used_days {USED_DAYS}")

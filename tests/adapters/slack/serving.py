@@ -14,6 +14,7 @@ from adapters.slack import Config
 from adapters.slack.adapter import SlackAdapter
 from adapters.slack.testing import SlackSimulator
 from gateway.access.authority import Access
+from gateway.app.stores import AnyStore
 from gateway.config.routes import Route
 from gateway.control.socket_server import serve_control
 from gateway.gateway import Gateway
@@ -24,7 +25,6 @@ from teams.base import Team
 from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.held_catch_up import HeldCatchUp
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import ScriptedTeams, model, solo
 
 PATIENCE = 40.0

@@ -276,7 +276,7 @@ async def test_cost_follows_the_prices_and_is_told_at_four_fifths(tmp_path):
         assert "is used up (a cost of 1.50)" in told(await here.say(root="4"))[0]
         spent = await here.gateway.store.spent("workspace", "slack:T1", 0.0)
         assert spent.cost == pytest.approx(2.1)
-        counts = (await here.gateway.status()).counts
+        counts = await here.gateway.store.counts()
         assert counts.tokens == {"today": 300, "this month": 300}
         assert counts.cost["today"] == pytest.approx(2.1)
 

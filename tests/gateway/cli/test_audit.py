@@ -11,13 +11,13 @@ from click.testing import CliRunner, Result
 from pydantic import SecretStr
 
 from gateway.access.pairing import draw_code
+from gateway.app.stores import AnyStore
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author
 from gateway.store.tokens import TokenStore, keys_of, new_key
 from gateway.store.units.people import add_code
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import opened, solo
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")

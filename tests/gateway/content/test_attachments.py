@@ -144,7 +144,7 @@ async def test_a_message_with_a_file_that_is_not_taken_is_refused_and_says_why(
             receipt = await gateway.accept(message(*files))
             assert receipt.outcome == "refused"
             assert receipt.reply.startswith(f"Your message was not accepted: {said}")
-        assert (await gateway.status()).counts.refused == {"files": 2}
+        assert (await gateway.store.counts()).refused == {"files": 2}
         assert (await gateway.accept(message(file()))).outcome == "turn"
 
 

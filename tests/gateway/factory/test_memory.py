@@ -16,6 +16,7 @@ import pytest
 
 from gateway.access.authority import Access, Admission
 from gateway.app.load import load_config
+from gateway.app.stores import AnyStore
 from gateway.conversation import Author, ConversationKey, InboundMessage, Quote
 from gateway.errors import LeaseLost
 from gateway.events import InputRequested, MessageFinished, ToolFinished, TurnFinished
@@ -29,7 +30,6 @@ from gateway.store.records import MemoPlace
 from teams.base import ToolCall
 from teams.memory import MemoryContent
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 from tests.gateway.scripted import of, until
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")

@@ -23,7 +23,7 @@ from gateway.store import decisions as decided
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import EncryptedToken
 from gateway.store.turn_records import Lease, Succession
-from tests.fakes.tested_store import ChangedStore
+from tests.fakes.tested_store import ChangedStore, new_audit
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
 
 QUIET_DECISIONS = {
@@ -98,6 +98,7 @@ CLI = {
     "status": READING,
     "store backup": "store.backed_up",
     "store check": READING,
+    "store copy": "store.copied",
     "store repair": "it writes a new store, whose restore is told",
     "store restore": "store.restored",
     "teams dump": READING,
@@ -139,10 +140,10 @@ class Watched(ChangedStore):
         name = OPERATION.get()
 
         def watched(connection):
-            query = "SELECT what FROM audit WHERE id > :id"
             ((last,),) = connection.fetch("SELECT COALESCE(MAX(id), 0) FROM audit")
             result = unit(connection)
-            added = {row["what"] for row in connection.fetch(query, {"id": last})}
+            query = f"SELECT what FROM audit WHERE {new_audit(connection, last)}"
+            added = {row["what"] for row in connection.fetch(query)}
             self.by_operation.setdefault(name, set()).update(added)
             if name == "accept_all" and len(result) == 1:
                 self.by_decision.setdefault(type(result[0].decision), set()).update(added)

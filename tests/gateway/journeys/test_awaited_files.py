@@ -22,6 +22,7 @@ from gateway.conversation import (
 from gateway.events import Notice, TurnStarted
 from gateway.gateway import Gateway, Limits
 from gateway.store.turn_records import ClaimedTurn, TurnDelay
+from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_in
 from tests.gateway.content.made_documents import DOCX, docx
@@ -329,7 +330,7 @@ async def test_what_is_named_survives_a_restart_before_its_turn(tmp_path):
         events = await until(gateway, receipt.thread, ends)
     assert NAMED in heard(client)
     assert notices(events) == [TOLD]
-    assert await store.check(in_use=False) == []
+    assert await store.read(broken_laws) == []
 
 
 async def test_a_file_name_imitates_nothing_that_the_gateway_says(tmp_path):

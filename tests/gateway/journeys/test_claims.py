@@ -26,14 +26,19 @@ A_LOT = Budget(per="thread", tokens=1_000_000)
 class Watched(DoNothing):
     """Counts its requests, and those that stand side by side."""
 
-    def __init__(self) -> None:
+    def __init__(self, together: int = 1) -> None:
         super().__init__("yes")
         self.asked = self.running = self.most = 0
+        self._together, self._full = together, asyncio.Event()
 
     async def create(self, messages, **_):
+        """Answer, the first ones once so many stand there."""
         self.asked += 1
         self.running += 1
         self.most = max(self.most, self.running)
+        if self.running == self._together:
+            self._full.set()
+        await self._full.wait()
         await asyncio.sleep(0)
         self.running -= 1
         return await super().create(messages)
@@ -52,7 +57,8 @@ async def accept_together(gateway: Gateway, *messages: InboundMessage):
     """Accept them in one commit, before the first one's turn can run."""
     door = Event()
     assert isinstance(gateway.store, UnitStore)
-    held = asyncio.ensure_future(gateway.store.write(lambda _: door.wait(5)))
+    waits = gateway.store.write_in_group(lambda _: door.wait(5), lambda _: None)
+    held = asyncio.ensure_future(waits)
     accepting = [asyncio.ensure_future(gateway.accept(each)) for each in messages]
     await asyncio.sleep(0)  # they are on their way to the store
     door.set()
@@ -68,7 +74,7 @@ def gateway_on(folder, model: Watched, make=new_store, **limits) -> Gateway:
 
 
 async def test_a_burst_runs_no_more_turns_than_may_and_each_message_once(tmp_path):
-    model = Watched()
+    model = Watched(together=3)
     async with gateway_on(tmp_path, model, parallel_turns=3) as gateway:
         sent = [message(thread, number) for number in range(3) for thread in range(12)]
         receipts = await asyncio.gather(*map(gateway.accept, [*sent, *sent]))

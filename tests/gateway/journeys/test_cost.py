@@ -15,7 +15,7 @@ from teams.agents import AssistantAgent
 from teams.conditions import MaxMessageTermination
 from teams.messages import TextMessage
 from tests.fakes.counted_calls import Calls
-from tests.fakes.tested_store import AnyStore, UnitStore, rows_in
+from tests.fakes.tested_store import UnitStore, rows_in
 from tests.gateway.scripted import Door, ends, model, of, opened, solo, turn, until
 
 SAYING = "a sentence of some length that stands for what people say " * 4
@@ -60,7 +60,7 @@ def checkpoints(folder) -> int:
     return rows_in(folder, "SELECT COUNT(*) FROM checkpoints")[0][0]
 
 
-async def commits(store: AnyStore) -> int:
+async def commits(store: UnitStore) -> int:
     """Their number, with one more that lies behind all others."""
     await store.probe()
     return store.commits
@@ -114,6 +114,7 @@ async def test_a_message_is_stored_and_shown_while_the_next_agent_is_being_asked
         await until(client, thread, ends, seen[-1].seq)
 
 
+@pytest.mark.sqlite
 async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
     async with opened(tmp_path, once) as client:
         thread = (await client.create_thread()).id

@@ -120,7 +120,7 @@ async def test_a_waiting_message_is_what_its_author_has_made_of_it(tmp_path):
         twice = await platform.edit("2", "b, no: c")
         platform.door.open()
         events = await platform.events(thread, 2)
-        counts = (await platform.gateway.status()).counts
+        counts = await platform.gateway.store.counts()
     assert (edited.outcome, twice.outcome, twice.inbox) == ("merged", "refused", 0)
     assert [(e.message.inbox, e.message.text) for e in of(MessageQueued, events)] == [
         (queued.inbox, "b"),
@@ -179,7 +179,7 @@ async def test_nobody_changes_what_is_not_theirs_or_was_never_taken(tmp_path):
             await platform.delete("9", ANN),
             await platform.edit("", "of nothing", ANN),
         ]
-        before = (await platform.gateway.status()).counts.inbox
+        before = (await platform.gateway.store.counts()).inbox
         platform.door.open()
         events = await platform.events(thread, 2)
     assert {(receipt.outcome, receipt.inbox, receipt.reply) for receipt in receipts} == {

@@ -503,14 +503,14 @@ async def test_an_approval_holds_for_this_agent_tool_and_arguments_alone(tmp_pat
 
 async def rewrite(folder, old: bytes, new: bytes) -> None:
     def change(connection: Connection) -> None:
-        rows = connection.fetch("SELECT rowid, data FROM checkpoints")
+        rows = connection.fetch("SELECT thread, n, data FROM checkpoints")
         assert any(old in row["data"] for row in rows)
         for row in rows:
             _, _, body = row["data"].replace(old, new).partition(b"\n")
             head = b'{"parley_state":2,"crc32":"%08x"}\n' % crc32(body)  # no protection from a hand
             connection.execute(
-                "UPDATE checkpoints SET data = :data WHERE rowid = :row",
-                {"data": head + body, "row": row["rowid"]},
+                "UPDATE checkpoints SET data = :data WHERE thread = :thread AND n = :n",
+                {"data": head + body, "thread": row["thread"], "n": row["n"]},
             )
 
     store = new_store(folder)

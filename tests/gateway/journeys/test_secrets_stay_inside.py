@@ -9,6 +9,7 @@ import pytest
 
 from adapters.slack.simulator.clock import VirtualClock
 from gateway.access.authority import Access
+from gateway.app.stores import AnyStore
 from gateway.base.logging import OWN, log_to
 from gateway.base.redaction import REDACTION
 from gateway.config.budgets import Budget
@@ -30,7 +31,7 @@ from teams.models import (
 from teams.tools import FunctionTool, ToolTraits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import Board, Surface
-from tests.fakes.tested_store import AnyStore, everything_in
+from tests.fakes.tested_store import everything_in
 from tests.gateway.delivery.delivered import all_told, say, served
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, turn, until
 

@@ -1,6 +1,7 @@
 """Agents' output files, announced once when their turn ends or waits."""
 
 import os
+import shutil
 from base64 import b64decode
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from gateway.sessions.output_files import MOST_SEEN, OutputFiles
 from teams import RoundRobinGroupChat
 from teams.agents import CodeExecutorAgent
 from teams.code_executors.jupyter import JupyterCodeExecutor
+from tests.databases import STORE
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.tested_store import rows_in
 from tests.gateway.scripted import ScriptedTeams, calls, ends, kinds, of, opened, solo, turn, until
@@ -156,6 +158,22 @@ async def test_after_a_clock_that_went_back_files_are_told_of_again(tmp_path):
         if events:
             break
     assert [event.kind for event in events] == ["file_made"]
+
+
+async def test_files_that_were_loaded_from_the_database_are_not_told_of_again(
+    tmp_path, monkeypatch, new_database
+):
+    monkeypatch.setenv(STORE, "postgres")
+    scribe = Scribe(*[calls("write"), "one"] * 2, messages=3)
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        scribe.to_write = {"report.md": b"12345"}
+        assert made(await turn(client, thread, "go")) == {"report.md": 5}
+    shutil.rmtree(tmp_path / "work")  # as on another machine
+    async with opened(tmp_path, scribe.teams) as client:
+        scribe.to_write = {"new.md": b"123"}
+        assert made(await turn(client, thread, "go")) == {"new.md": 3}
+        assert (scribe.folder / "report.md").read_bytes() == b"12345"
 
 
 async def test_an_enormous_folder_is_looked_through_only_so_far(tmp_path, monkeypatch):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from gateway.app.stores import AnyStore
 from gateway.content.attachments import MISSING
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.store.decisions import AcceptedMessage, Decision, QueueEntry
 from gateway.store.records import InboxKind, Request
 from gateway.store.turn_records import ClaimedTurn, StoredUpdate, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
-from tests.fakes.tested_store import AnyStore
 
 KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 ANN, BOB = Author(id="x:T1:ann", name="Ann"), Author(id="x:T1:bob", name="Bob")

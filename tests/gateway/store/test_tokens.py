@@ -7,12 +7,13 @@ from click.testing import CliRunner
 from pydantic import SecretStr
 
 from gateway.app.load import load_config
+from gateway.app.stores import AnyStore
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.store.tokens import TokenStore, WrongKey, keys_of, new_key
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, everything_in
+from tests.fakes.tested_store import everything_in
 
 CANARY = "xoxb-canary-1234567890"
 

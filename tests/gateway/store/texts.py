@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, dump_event
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 
 SAID = {
     "t1": ("Deploy to production", "It failed at 12:30, with ÄRGER and 100% load.", "Rolled back."),

@@ -610,7 +610,7 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
             await ann.clicks(answer.ts, button)
             await run.settled()
         (thread,) = await run.store.threads()
-        assert (await run.gateway.status()).counts.feedback == {"bad": 1}
+        assert (await run.gateway.store.counts()).feedback == {"bad": 1}
         assert "Rated answers (1 bad)." in (await owner_status(run.store))[1]
         assert "Rated answers: 1 bad" in await transcript(run.store, thread)
         rows = "SELECT person, good FROM feedback"
@@ -618,7 +618,7 @@ async def test_thumbs_are_kept_and_go_with_their_person(tmp_path: Path) -> None:
         assert kept == [("slack:T0HOME:U0ANN", 0)]
         await run.gateway.delete_person("slack:T0HOME:U0ANN")
         assert await run.store.write(lambda c: c.fetch(rows)) == []
-        assert (await run.gateway.status()).counts.feedback == {}
+        assert (await run.gateway.store.counts()).feedback == {}
 
 
 @pytest.mark.parametrize("mention", ["always", "mention"])

@@ -68,7 +68,7 @@ async def test_what_a_disk_did_not_take_for_longer_than_slack_tries_is_taken_onc
                     await run.until(refused)
                     slack.clock.advance(4)
                 assert all(delivery.lost and not delivery.acked for delivery in missed)
-                assert (await run.gateway.status()).counts.inbox == {"turn": 1}
+                assert (await run.gateway.store.counts()).inbox == {"turn": 1}
 
                 disk.mood = OK
                 await run.accepted(3)

@@ -1,6 +1,7 @@
 """The store on PostgreSQL: values, units side by side, and its end."""
 
 import asyncio
+import threading
 from math import inf
 
 import pytest
@@ -9,6 +10,7 @@ from psycopg.errors import SerializationFailure
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayClosed, NotFound
 from gateway.store.decisions import NewThread
+from gateway.store.postgres import running
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
@@ -205,6 +207,30 @@ async def test_a_closed_store_takes_nothing(store):
         pass
     with pytest.raises(GatewayClosed):
         await store.write(lambda connection: None)
+
+
+async def test_units_that_wait_for_a_group_end_with_the_store(store, monkeypatch):
+    monkeypatch.setattr(running, "END", 0.05)
+    begun, ends = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def lasts(connection):
+        loop.call_soon_threadsafe(begun.set)
+        ends.wait(10)
+        connection.fetch("SELECT 1")
+
+    async with asyncio.timeout(10):
+        async with store.own():
+            waiting = [asyncio.ensure_future(store.write_in_group(lasts, print))]
+            await begun.wait()
+            waiting += [
+                asyncio.ensure_future(store.write_in_group(lambda c: note(c, 1.0, "a.b"), print))
+                for _ in range(2)
+            ]
+            await asyncio.sleep(0)
+        ends.set()
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(result) for result in results] == [GatewayClosed] * 3
 
 
 async def test_a_store_that_was_never_made_is_read_as_empty(postgres_url, tmp_path, new_database):

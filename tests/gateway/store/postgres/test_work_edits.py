@@ -130,7 +130,7 @@ class Machines:
 
 
 @settings(
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     database=None,

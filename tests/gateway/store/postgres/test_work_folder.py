@@ -7,12 +7,14 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import psycopg
 import pytest
 
+from gateway.base.paths import make_private
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost, StoreCorrupt
 from gateway.store.connection import Unit
@@ -397,3 +399,24 @@ async def test_a_folder_that_is_gone_is_gone(postgres_url: str, tmp_path: Path):
         work.rmdir()
         await store.record(lease, SAFE_POINT)
     assert rows(postgres_url, "SELECT * FROM work_files") == []
+
+
+async def test_loaded_files_count_as_made_if_nobody_was_told_of_them(
+    postgres_url: str, tmp_path: Path
+):
+    async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
+        (work / "told").write_text("a")
+        told = (work / "told").stat().st_ctime_ns
+        os.utime(work / "told", ns=(told, told))
+        (work / "untold").write_text("b")
+        os.utime(work / "untold", ns=(told + 1, told + 1))
+        await store.record(lease, replace(SAFE_POINT, files_at=told))
+        make_private(tmp_path / "b")
+        other = PostgresStore(Database(url=postgres_url), tmp_path / "b")
+        copy = await other.work_folder("t")
+        loaded_at = other.loaded_at("t")
+        assert (copy / "told").stat().st_ctime_ns <= loaded_at
+        assert (copy / "untold").stat().st_ctime_ns > loaded_at
+    again = PostgresStore(Database(url=postgres_url), tmp_path / "b")
+    await again.work_folder("t")
+    assert again.loaded_at("t") == loaded_at

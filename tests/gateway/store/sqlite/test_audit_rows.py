@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.store.records import AuditRow
 from gateway.store.sqlite.migrate import AUDITED, bring_up_to_date, migrations
 from gateway.store.sqlite.store import SqliteStore
-from tests.fakes.tested_store import AnyStore
 
 pytestmark = pytest.mark.sqlite
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
 from gateway.errors import NotFound
 from gateway.store.decisions import NewThread
@@ -12,7 +13,6 @@ from gateway.store.records import AuditRow
 from gateway.store.units.audit import AT_ONCE, note
 from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 
 pytestmark = pytest.mark.usefixtures("database")
 

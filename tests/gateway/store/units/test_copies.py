@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.access.authority import Access
+from gateway.app.stores import AnyStore
 from gateway.config.routes import Route
 from gateway.content.attachments import MISSING
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -22,7 +23,6 @@ from gateway.store.turn_records import ClaimedTurn, TurnEnd, TurnUpdate
 from gateway.store.units.copies import broken_promises
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -2,13 +2,14 @@
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.errors import NotFound
 from gateway.events import MessageFinished
 from gateway.store.records import Checkpoint, ModelUse
 from gateway.store.turn_records import ExpiredThreads, RetentionPause, TurnUpdate
 from gateway.store.units.deletion import FEW
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, rows_of, tables_of
+from tests.fakes.tested_store import rows_of, tables_of
 from tests.gateway.store.talk import ANN, approval, begun, end, place, take
 
 pytestmark = pytest.mark.usefixtures("database")

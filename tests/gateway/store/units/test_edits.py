@@ -2,11 +2,12 @@
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import Attachment, order_key
 from gateway.events import Notice
 from gateway.store.decisions import MessageEdit, ModeChange, MuteChange, RepeatedTurn
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, rows_of
+from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import BOB, begin, begun, end, take
 
 pytestmark = pytest.mark.usefixtures("database")

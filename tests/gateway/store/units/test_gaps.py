@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
 from gateway.missed import DAY, Gap, OpenGap, ReadPage
 from gateway.store.decisions import NewThread
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.content.attachments import MISSING
 from gateway.conversation import (
     AWAITED_SECONDS,
@@ -17,7 +18,6 @@ from gateway.conversation import (
 from gateway.store.turn_records import ClaimedTurn, TurnDelay, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 
 pytestmark = pytest.mark.usefixtures("database")
 

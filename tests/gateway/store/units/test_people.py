@@ -4,13 +4,14 @@ import hashlib
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.errors import NotFound
 from gateway.store.decisions import MessageRefusal, PairingCode
 from gateway.store.records import PairedPerson
 from gateway.store.units.people import MAX_TRIES
 from gateway.values import value
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, tables_of
+from tests.fakes.tested_store import tables_of
 from tests.gateway.store.talk import ANN, BOB, begun, end, place, take
 
 pytestmark = pytest.mark.usefixtures("database")

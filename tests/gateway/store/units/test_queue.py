@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import (
     Attachment,
     AwaitedFile,
@@ -24,7 +25,7 @@ from gateway.store.decisions import (
 from gateway.store.rulebook import SortedFiles
 from gateway.values import value
 from tests.fakes.new_store import is_on_postgres, new_store
-from tests.fakes.tested_store import AnyStore, rows_of
+from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import ANN, BOB, KEY, begin, begun, end, take
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.client import Answer
 from gateway.errors import NotFound
 from gateway.events import InputReminded, InputResolved, Notice, TurnFinished
@@ -14,7 +15,6 @@ from gateway.store.turn_records import TurnUpdate
 from gateway.store.units.requests import REMIND_AFTER
 from gateway.values import ArgumentDiff, value
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore
 from tests.gateway.store.talk import ANN, BOB, approval, begin, begun, end, take
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.app.stores import AnyStore
 from gateway.conversation import LOCAL, ConversationKey
 from gateway.errors import NotFound
 from gateway.store.connection import Connection
@@ -14,7 +15,7 @@ from gateway.store.units import search
 from gateway.store.units.invariants import broken_laws
 from gateway.store.units.search_index import TEXTS
 from tests.fakes.new_store import new_store
-from tests.fakes.tested_store import AnyStore, everything_in
+from tests.fakes.tested_store import everything_in
 from tests.gateway.store.texts import answer, filled, found, index, make, say
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -1,0 +1,1 @@
+"""The gateway on SQLite and on PostgreSQL, side by side."""

@@ -1,0 +1,170 @@
+"""Scenarios of both stores, each in its own process: `scenarios NAME ARGUMENTS...`.
+
+The store is on PostgreSQL if the environment names a database. The answer is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gateway.scenarios import (
+    POSTGRES,
+    SENDERS,
+    Figures,
+    Person,
+    bytes_written,
+    message,
+    opened,
+    rest,
+    run,
+)
+from benchmarks.gateway.teams import DoNothing
+from gateway.gateway import Gateway
+from tests.fakes.postgres_wire import EXECUTE, SYNC, CountedWire
+
+TICK = os.sysconf("SC_CLK_TCK")
+_BACKEND = "SELECT pg_backend_pid() AS pid"
+_LOG = "SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes"
+
+
+async def busy(threads: int) -> Figures:
+    """Five messages in each of so many threads, as fast as they are taken."""
+    async with opened(live_teams=threads) as (gateway, store):
+        limit = asyncio.Semaphore(SENDERS)
+
+        async def send(thread: int, number: int) -> None:
+            async with limit:
+                await gateway.accept(message(thread, number))
+
+        await gateway.accept(message(-1, 0))
+        await rest(gateway, 1)
+        server, cpu, start = await server_cpu(store), time.process_time(), time.perf_counter()
+        for number in range(5):
+            await asyncio.gather(*(send(thread, number) for thread in range(threads)))
+        await rest(gateway, 1 + 5 * threads)
+        count = 5 * threads
+        return {
+            "messages a second": [count / (time.perf_counter() - start)],
+            "CPU per message": [(time.process_time() - cpu) / count],
+            "CPU of the server per message": [(await server_cpu(store) - server) / count],
+        }
+
+
+async def paced(seconds: float) -> Figures:
+    """Forty messages a second in as many threads: seconds until each is so far."""
+    figures: Figures = {"accepted": [], "turn_started": [], "message_finished": []}
+    sent: dict[int, float] = {}
+
+    async def watch(gateway: Gateway, number: int, thread: str) -> None:
+        async with aclosing(gateway.events(thread)) as events:
+            async for event in events:
+                if event.kind in figures and number in sent:
+                    figures[event.kind].append(time.perf_counter() - sent[number])
+
+    async with opened(DoNothing()) as (gateway, _), asyncio.TaskGroup() as group:
+        watching: list[asyncio.Task[None]] = []
+        for number in range(40):
+            receipt = await gateway.accept(message(number, -1))
+            watching.append(group.create_task(watch(gateway, number, receipt.thread)))
+        await rest(gateway, 40)
+        count, loop = round(40 * seconds), asyncio.get_running_loop()
+
+        async def send(number: int) -> None:
+            start = sent[number % 40] = time.perf_counter()
+            await gateway.accept(message(number % 40, number))
+            figures["accepted"].append(time.perf_counter() - start)
+
+        due, sending = loop.time(), list[asyncio.Task[None]]()
+        for number in range(count):
+            due += 1 / 40
+            await asyncio.sleep(due - loop.time())
+            sending.append(group.create_task(send(number)))
+        await asyncio.gather(*sending)
+        await rest(gateway, 40 + count)
+        for task in watching:
+            task.cancel()
+    return {
+        f"{name}: {what}": [sorted(found)[int(share * len(found))]]
+        for name, found in figures.items()
+        for what, share in (("p50", 0.5), ("p99", 0.99))
+    }
+
+
+async def written(sizes: list[int]) -> Figures:
+    """Bytes that a turn writes, in a thread of so many messages."""
+    figures: Figures = {}
+    async with opened(DoNothing()) as (gateway, store), Person(gateway) as person:
+        said = 0
+        for size in sizes:
+            while said < size:
+                await person.say()
+                said += 2
+            for _ in range(40):
+                before = await bytes_logged(store)
+                await person.say()
+                said += 2
+                figures.setdefault(str(size), []).append(await bytes_logged(store) - before)
+    return figures
+
+
+async def round_trips(turns: int) -> Figures:
+    """Statements and waits of a turn on PostgreSQL, counted on their way."""
+    async with CountedWire(os.environ[POSTGRES]) as wire:
+        os.environ[POSTGRES] = wire.url
+        async with opened(DoNothing()) as (gateway, store), Person(gateway) as person:
+            for _ in range(10):
+                await person.say()
+            before, commits = wire.sent.copy(), store.commits
+            for _ in range(turns):
+                await person.say()
+            return {
+                "statements": [(wire.sent[EXECUTE] - before[EXECUTE]) / turns],
+                "round trips": [(wire.sent[SYNC] - before[SYNC]) / turns],
+                "commits": [(store.commits - commits) / turns],
+            }
+
+
+async def server_cpu(store: Any) -> float:
+    """Seconds of CPU that the database's server has used; 0 without one."""
+    if POSTGRES not in os.environ:
+        return 0.0
+    backend = await store.read(lambda connection: connection.fetch(_BACKEND)[0]["pid"])
+    return await asyncio.to_thread(_cpu_of_family, _fields(backend)[1])
+
+
+def _cpu_of_family(server: str) -> float:
+    """Seconds of CPU of a process and its children, also of those that have ended."""
+    own = sum(map(int, _fields(server)[11:15]))
+    processes = (_fields(path.name) for path in Path("/proc").glob("[0-9]*"))
+    now = sum(int(each[11]) + int(each[12]) for each in processes if each[1:2] == [server])
+    return (own + now) / TICK
+
+
+def _fields(process: str | int) -> list[str]:
+    """Facts of a process behind its name: state, parent, and so on."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:  # it has ended
+        return []
+    return text.rpartition(")")[2].split()
+
+
+async def bytes_logged(store: Any) -> int:
+    """Bytes that the store has written so far."""
+    if POSTGRES not in os.environ:
+        return bytes_written()
+    return await store.read(lambda connection: int(connection.fetch(_LOG)[0]["bytes"]))
+
+
+SCENARIOS: dict[str, Callable[..., Awaitable[Figures]]] = {
+    each.__name__: each for each in (busy, paced, written, round_trips)
+}
+
+if __name__ == "__main__":
+    run(SCENARIOS)

@@ -1,0 +1,97 @@
+"""Work reads as few pages of PostgreSQL after a long history as after a short one."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+
+from benchmarks.gateway.teams import DoNothing
+from gateway.events import MessageFinished, dump_event
+from gateway.gateway import Gateway
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from tests.gateway.scripted import ScriptedTeams, turn
+
+HISTORY = (
+    "INSERT INTO threads (id, key, team, definition, created_at, updated_at, participants)"
+    " SELECT 't' || i, 'x/W/C/' || i || '/', 'demo', '1', i, i, '[\"a\"]'"
+    " FROM generate_series(1, :threads) AS i",
+    "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
+    " SELECT 'u' || i, 't' || (i % :threads + 1), i, 'done', 'p' || i / :threads % 3, '', i"
+    " FROM generate_series(1, :messages) AS i",
+    "INSERT INTO inbox (conversation, thread, turn, kind, outcome, author, author_name, text,"
+    " message_id, order_key, received_at, taken_at) SELECT 'x/W/C/' || i % :threads + 1 || '/',"
+    " 't' || (i % :threads + 1), 'u' || i, 'message', 'turn', 'p' || i / :threads % 3, 'Ann',"
+    " 'word' || i, 'm' || i, lpad(i::text, 9, '0'), i, i FROM generate_series(1, :messages) AS i",
+    "INSERT INTO dedupe (key, inbox) SELECT 'x/' || id, id FROM inbox",
+    "INSERT INTO events (thread, seq, turn, kind, body) SELECT 't' || (i % :threads + 1), i,"
+    " 'u' || i, 'message_finished', :body FROM generate_series(1, :messages) AS i",
+    "INSERT INTO tool_calls (key, thread, turn, agent, tool, arguments_hash, status, started_at,"
+    " finished_at) SELECT 'c' || i, 't' || (i % :threads + 1), 'u' || i, '[]', 'tool', '',"
+    " 'finished', i, i FROM generate_series(1, :messages) AS i",
+    "INSERT INTO usage SELECT 't' || (i % :threads + 1), 'u' || i, 'm', 'p1', 'demo', 'x/W', 1, 1,"
+    " 0.1, 1, i FROM generate_series(1, :messages) AS i",
+    "INSERT INTO outbox (key, thread, place, item, n, seq, status, first_at, at)"
+    " SELECT 'k' || i, 't' || (i % :threads + 1), '', '', 0, i, 'delivered', i, i"
+    " FROM generate_series(1, :messages) AS i",
+    "UPDATE threads SET last_seq = :messages",
+)
+PAGES = """
+    SELECT SUM(heap_blks_read + heap_blks_hit + COALESCE(idx_blks_read + idx_blks_hit, 0)
+     + COALESCE(toast_blks_read + toast_blks_hit, 0))::bigint FROM pg_statio_user_tables
+"""
+WORK: dict[str, Callable[[PostgresStore], Awaitable[Any]]] = {
+    "authors and tools": lambda store: store.context("t1"),
+    "threads": lambda store: store.threads(limit=5),
+    "threads of a platform": lambda store: store.threads(platform="x", limit=5),
+    "figures": lambda store: store.counts(),
+    "the end of a history": lambda store: store.events("t1", after=1_990, limit=5),
+    "delivery": lambda store: store.mark_delivered("t1", 1),
+    "usage of the last hour": lambda store: store.spent(None, "", 1_999),
+    "what may expire": lambda store: store.expire(-1),
+    "an index of words": lambda store: store.index_words(),
+}
+
+
+async def pages_of(store: PostgresStore, work: Callable[[], Awaitable[Any]]) -> int:
+    """Pages that the store's one connection has looked at for this."""
+    before = await _pages(store)
+    await work()
+    return await _pages(store) - before
+
+
+async def _pages(store: PostgresStore) -> int:
+    await store.write(lambda connection: connection.fetch("SELECT pg_stat_force_next_flush()"))
+    return await store.read(lambda connection: connection.fetch(PAGES)[0][0])
+
+
+async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
+    """Pages that each work has looked at after so many messages in few threads."""
+    store = PostgresStore(Database(url=url, pool_size=1), folder)
+    event = MessageFinished(thread="t1", agent="a", message="m", text="an answer")
+    size = {"messages": messages, "threads": 10, "body": dump_event(event)}
+    teams = ScriptedTeams(
+        lambda: RoundRobinGroupChat([AssistantAgent("a", DoNothing())], max_turns=1)
+    )
+    async with Gateway(store, teams) as gateway:
+        for statement in HISTORY:
+            await store.write(lambda connection, said=statement: connection.execute(said, size))
+        while await store.index_words():
+            pass
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("VACUUM ANALYZE")
+        found: dict[str, int] = {}
+        for _ in range(2):  # the first time, catalogs are read, too
+            found["a turn"] = await pages_of(store, lambda: turn(gateway, "t1", "question"))
+            for name, work in WORK.items():
+                found[name] = await pages_of(store, lambda work=work: work(store))
+        return found
+
+
+async def test_work_looks_at_as_few_pages_after_2000_messages_as_after_200(new_database, tmp_path):
+    few = await read_after(new_database("few"), tmp_path / "few", 200)
+    many = await read_after(new_database("many"), tmp_path / "many", 2_000)
+    grown = {name: (few[name], n) for name, n in many.items() if n > 1.5 * few[name] + 10}
+    assert grown == {}
