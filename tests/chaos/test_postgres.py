@@ -1,4 +1,4 @@
-"""A gateway on PostgreSQL while its server ends, says nothing, freezes or has no space left.
+"""A gateway on PostgreSQL with faults of the server.
 
 tests/gateway/store/postgres/test_faults.py has the store alone.
 """
@@ -156,7 +156,7 @@ class Phases(ReplayChatCompletionClient):
 
 
 def _asked(messages: list[LLMMessage]) -> tuple[str, bool]:
-    """The name of the last message, and whether a tool has answered since."""
+    """Name of the last message; True if a tool has answered since."""
     said = [message for message in messages if message.type == "UserMessage"]
     return str(said[-1].content), messages[-1].type != "UserMessage"
 

@@ -1,4 +1,4 @@
-"""A TCP proxy between the driver and PostgreSQL, which loses what a test says.
+"""A TCP proxy before PostgreSQL, with faults.
 
 It reads the messages of programs (PostgreSQL's manual, "Message Formats"), to know a COMMIT.
 """
@@ -42,7 +42,7 @@ class TcpProxy:
         self._open = asyncio.Event()
         self._open.set()
         self.cut: Cut = ""
-        """Of the next COMMIT."""
+        """Fault of the next COMMIT."""
         self.was_cut = asyncio.Event()
         self.connected = 0
         """Number of connections so far."""
@@ -141,7 +141,7 @@ class TcpProxy:
         server.write(EXECUTE_AND_SYNC)
 
     async def _reaches_server(self, link: _Link) -> bool:
-        """Cut the link at its COMMIT; False if the server hears nothing of it."""
+        """Cut the link at its COMMIT; True if that goes through."""
         cut, self.cut = self.cut, ""
         self.was_cut.set()
         if cut == "held":
@@ -164,7 +164,10 @@ class TcpProxy:
 
 
 def _commits(link: _Link, kind: bytes, body: bytes) -> bool:
-    """True if the message carries out a COMMIT; names of prepared ones are noted."""
+    """True if the message carries out a COMMIT.
+
+    Names of prepared ones are noted.
+    """
     first, _, rest = body.partition(b"\0")
     if kind == b"P":
         link.commits.discard(first)

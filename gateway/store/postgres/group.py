@@ -17,8 +17,6 @@ T = TypeVar("T")
 
 GROUP = 64
 """At most this many units share a commit."""
-
-
 OF_ALL = (GatewayClosed, StoreTaken, StoreUnreachable)
 """Errors that no unit of a group has caused."""
 

@@ -51,10 +51,8 @@ class Running:
         patience: float | None = None,
     ) -> asyncio.Future[T]:
         """Run a unit as one transaction, whether somebody waits for it or not."""
-        work, write = (
-            Work(self._patience.unit if patience is None else patience),
-            self.transactions.write,
-        )
+        work = Work(self._patience.unit if patience is None else patience)
+        write = self.transactions.write
         return self._submit(work, lambda: write(unit, work, alone=alone))
 
     def read(self, unit: Callable[[PostgresConnection], T]) -> asyncio.Future[T]:

@@ -81,7 +81,7 @@ def test_it_ends_when_another_process_has_taken_its_database(tmp_path, postgres_
 
 
 def end_owner(url: str) -> None:
-    """End the session by which a process owns the store, as a network does that is cut."""
+    """End the session by which a process owns the store."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
