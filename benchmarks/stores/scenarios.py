@@ -34,7 +34,7 @@ _LOG = "SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes"
 
 
 async def busy(threads: int) -> Figures:
-    """Five messages in each of so many threads, as fast as they are taken."""
+    """Five messages in each thread, as fast as they are taken."""
     async with opened(live_teams=threads) as (gateway, store):
         limit = asyncio.Semaphore(SENDERS)
 
@@ -57,7 +57,7 @@ async def busy(threads: int) -> Figures:
 
 
 async def paced(seconds: float) -> Figures:
-    """Forty messages a second in as many threads: seconds until each is so far."""
+    """Seconds to each step, at forty messages a second."""
     figures: Figures = {"accepted": [], "turn_started": [], "message_finished": []}
     sent: dict[int, float] = {}
 
@@ -139,7 +139,7 @@ async def server_cpu(store: Any) -> float:
 
 
 def _cpu_of_family(server: str) -> float:
-    """Seconds of CPU of a process and its children, also of those that have ended."""
+    """Seconds of CPU of a process and all its children."""
     own = sum(map(int, _fields(server)[11:15]))
     processes = (_fields(path.name) for path in Path("/proc").glob("[0-9]*"))
     now = sum(int(each[11]) + int(each[12]) for each in processes if each[1:2] == [server])

@@ -59,7 +59,7 @@ def run(*, quick: bool) -> Table:
 
 
 class Measured:
-    """Runs scenarios in processes of their own, on SQLite or on the server's databases."""
+    """Runs each scenario in a process of its own, on either database."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -455,7 +455,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     def loaded_at(self, thread: str) -> int:
-        """Time in nanoseconds up to which the thread's folder has files of the store alone.
+        """Nanoseconds until which the folder has files of the store alone.
 
         To be asked after `work_folder`. 0 where the folder is not a copy.
         """

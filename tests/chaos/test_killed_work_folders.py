@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 
 async def write_generations(url: str, folder: Path) -> None:
-    """Store the folder again and again: all files hold the number of the round."""
+    """Store the folder again and again, each round with its number."""
     store = PostgresStore(Database(url=url), folder)
     async with store.own():
         lease = await claimed_again(store, "t")
@@ -55,7 +55,7 @@ async def load_again_and_again(url: str, folder: Path) -> None:
 
 
 def killed(call: str, after: float) -> str:
-    """The last whole line of a process that is killed a while after its first."""
+    """The last whole line of a process that is soon killed."""
     program = f"import asyncio; from pathlib import Path; from {__name__} import *; {call}"
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True

@@ -47,7 +47,7 @@ class HandingStore(ChangedStore):
 
 def _named(unit: Callable[..., Any]) -> str:
     within = getclosurevars(unit).nonlocals.get("unit", unit)
-    return within.__qualname__.removesuffix(".<locals>.<lambda>").rpartition(".")[2]
+    return within.__qualname__.partition(".<locals>")[0].rpartition(".")[2]
 
 
 def live_objects(handed: Any, path: str = "") -> list[str]:

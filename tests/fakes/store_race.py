@@ -1,4 +1,4 @@
-"""Many units at once on few threads, by chance, and what has to hold afterwards."""
+"""Random units at once on few threads, and laws that hold afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from gateway.client import Answer
 from gateway.content.attachments import MISSING
 from gateway.conversation import (
     Attachment,
@@ -27,151 +26,52 @@ from gateway.events import MessageFinished, Notice, SessionEvent, dump_event
 from gateway.missed import Gap, ReadPage
 from gateway.outbox import OutboxRow
 from gateway.store.decisions import (
-    CommandReply,
-    Decision,
-    GrantRevocation,
-    MemoReply,
-    MessageEdit,
-    MessageRefusal,
-    MessageWithdrawal,
-    ModeChange,
-    MuteChange,
-    NewConversation,
     NewThread,
-    QueueEntry,
-    QueuePromotion,
-    QueueRemoval,
-    RepeatedTurn,
-    RequestAnswer,
-    RequestSupport,
-    ThreadDeletion,
-    TurnRetry,
-    TurnStop,
 )
 from gateway.store.records import (
     CallRow,
+    CallStatus,
     Checkpoint,
     MemoPlace,
+    MemoScope,
     ModelUse,
     OpenMessage,
     Request,
-    Situation,
 )
-from gateway.store.rulebook import JudgedMessage, RecoveryWords, SortedFiles, TurnClaim
+from gateway.store.rulebook import JudgedMessage, RecoveryWords, TurnClaim
 from gateway.store.turn_records import ClaimedTurn, Lease, TurnEnd, TurnUpdate
 from gateway.store.units import invariants
-from gateway.values import value
-from tests.fakes.decided import Decided
+from gateway.store.units.inbox import accept
+from tests.fakes.race_laws import LAWS, MOST_MEMOS
+from tests.fakes.race_rules import PEOPLE, AnyRules, Chance
 
-PEOPLE = [Author(id=f"p{n}", name=f"P{n}", kind="bot" if n == 3 else "member") for n in range(4)]
 PLACES = [ConversationKey(platform="x", workspace="w", channel="c", root=str(n)) for n in range(4)]
-MOST_MEMOS = 3
-LAWS = {
-    "a message was taken twice": (
-        "SELECT message_id FROM inbox WHERE kind = 'message' AND message_id <> ''"
-        " AND edits IS NULL AND outcome <> 'refused' GROUP BY message_id HAVING COUNT(*) > 1"
-    ),
-    "a request was decided twice": (
-        "SELECT request FROM audit WHERE what IN ('answered', 'expired', 'closed')"
-        " GROUP BY request HAVING COUNT(*) > 1"
-    ),
-    "a person supports twice, or more than are asked": (
-        "SELECT s.request FROM supports s JOIN requests r ON r.id = s.request"
-        " GROUP BY s.request, r.quorum HAVING COUNT(*) >= r.quorum"
-    ),
-    "a message is taken by no turn": (
-        "SELECT id FROM inbox WHERE outcome = 'turn' AND turn IS NULL AND kind = 'message'"
-    ),
-    "a place has too many memos": (
-        f"SELECT key FROM memos GROUP BY team, scope, key HAVING COUNT(*) > {MOST_MEMOS}"
-    ),
-    "a deleted message is taken": (
-        "SELECT d.key FROM deleted d JOIN dedupe s ON s.key = d.key JOIN inbox i"
-        " ON i.id = s.inbox WHERE i.outcome = 'queued'"
-    ),
-    "an open question is no longer due": (
-        "SELECT id FROM requests WHERE state = 'open' AND due_at IS NULL"
-    ),
+COMMANDS = {
+    "new": 2.0,
+    "forget": 0.5,
+    "stop": 3.0,
+    "retry": 3.0,
+    "mode": 3.0,
+    "mute": 2.0,
+    "withdraw": 3.0,
+    "promote": 3.0,
+    "again": 3.0,
+    "memos": 0.5,
+    "revoke": 0.5,
 }
-
-
-@value
-class Chance(Decided):
-    """Decides what its sender wants, where the situation lets it."""
-
-    wish: str = "say"
-    pick: int = 0
-    mode: str = "queue"
-
-    def decide(self, situation: Situation) -> Decision:
-        """Decide as the gateway might."""
-        if self.wish == "say":
-            if situation.deleted or situation.repeated:
-                return MessageRefusal(reason="deleted" if situation.deleted else "sent twice")
-            mode = situation.thread.mode if situation.thread else "queue"
-            return QueueEntry(mode=mode, rule="routes[0]")
-        if self.wish == "answer":
-            return self._answer(situation)
-        return self._command(situation)
-
-    def _answer(self, situation: Situation) -> Decision:
-        request = situation.named
-        if request is None or request.state != "open":
-            return CommandReply(reply="late", late=True)
-        known = len(request.supporters)
-        yes = Answer(kind="approve_always" if self.pick % 2 else "approve")
-        if known + 1 < request.quorum:
-            if PEOPLE[self.pick % 3].id in request.supporters:
-                return CommandReply(reply="again")
-            return RequestSupport(
-                request=request.id, kind=yes.kind, approved=known + 1, quorum=request.quorum
-            )
-        grant = "" if yes.kind == "approve_always" else None
-        return RequestAnswer(request=request.id, answer=yes, outcome="approved", grant=grant)
-
-    def _command(self, situation: Situation) -> Decision:
-        waits = [each.inbox for each in situation.queue]
-        number = waits[self.pick % len(waits)] if waits else self.pick
-        found: dict[str, Decision] = {
-            "edit": MessageEdit(anybody=False),
-            "delete": MessageWithdrawal(anybody=True),
-            "new": NewConversation(reply="new"),
-            "withdraw": QueueRemoval(inbox=number, anybody=True),
-            "promote": QueuePromotion(inbox=number, anybody=True),
-            "memos": MemoReply(delete=0),
-            "revoke": GrantRevocation(tool="tool", anybody=True),
-        }
-        if situation.thread is not None:
-            found["forget"] = ThreadDeletion(reply="gone")
-            found["mode"] = ModeChange(mode=self.mode, reply="mode")
-            found["mute"] = MuteChange(muted=bool(self.pick % 2), notice="muted")
-            found["again"] = RepeatedTurn(inbox=self.pick, anybody=True)
-            if situation.status is not None:
-                found["stop"] = TurnStop()
-            elif situation.last in ("failed", "interrupted"):
-                found["retry"] = TurnRetry(reply="again")
-        return found.get(self.wish, CommandReply(reply="nothing"))
-
-
-class _Rules:
-    """Rules about files and due requests."""
-
-    def sort(self, held: int) -> SortedFiles:
-        file = Attachment(name="late", media_type="text/plain", data=b"late")
-        return SortedFiles(taken=(file,), missing=(), notice="here")
-
-    def who_may_answer(self, request: Request) -> tuple[str, ...]:
-        return ()
-
-    def reminder(self, request: Request, age: float) -> str:
-        return "still open"
-
-    def expired(self, request: Request) -> tuple[str, Answer]:
-        return "expired", Answer(kind="deny")
+"""Commands, and how often each is given."""
+ENDS = [
+    TurnEnd(status="done"),
+    TurnEnd(status="done"),
+    TurnEnd(status="failed"),
+    TurnEnd(status="paused"),
+    TurnEnd(status="waiting"),
+    TurnEnd(status="stopped"),
+]
 
 
 class StoreRace:
-    """Calls operations of a store by chance, and keeps what they have promised."""
+    """Calls operations of a store by chance; keeps their promises."""
 
     def __init__(self, store: Any, random: Random) -> None:
         self._store = store
@@ -269,8 +169,6 @@ class StoreRace:
         if self._random.random() < 0.5:
             accepted = await self._store.accept(judged, lambda _: None)
         else:
-            from gateway.store.units.inbox import accept
-
             now = self._store.clock()
             accepted = await self._store.write(lambda connection: accept(connection, now, judged))
         self._show(accepted.events)
@@ -315,11 +213,8 @@ class StoreRace:
         await self._accept(wish, self._message(event, number), kind=kind)
 
     async def _command(self) -> None:
-        wishes = "new forget stop retry mode mute withdraw promote again memos revoke".split()
-        wish = self._random.choices(wishes, (2, 0.5, 3, 3, 3, 2, 3, 3, 3, 0.5, 0.5))[0]
-        threads = (
-            [thread async for thread in self._threads()] if self._random.random() < 0.3 else []
-        )
+        (wish,) = self._random.choices([*COMMANDS], [*COMMANDS.values()])
+        threads = await self._store.threads(limit=6) if self._random.random() < 0.3 else ()
         key, thread = self._random.choice(PLACES), ""
         if threads:
             chosen = self._random.choice(threads)
@@ -332,10 +227,6 @@ class StoreRace:
             dedupe=(f"command/{next(self._numbers)}",),
         )
         await self._accept(wish, message, kind="command")
-
-    async def _threads(self) -> Any:
-        for thread in await self._store.threads(limit=6):
-            yield thread
 
     async def _answer(self) -> None:
         if not self._requests:
@@ -378,7 +269,8 @@ class StoreRace:
                 await self._record(lease)
 
     async def _memo(self, lease: Lease) -> None:
-        scope = self._random.choice(["thread", "team", "person"])
+        scopes: list[MemoScope] = ["thread", "team", "person"]
+        scope = self._random.choice(scopes)
         key = {"thread": lease.thread, "team": "", "person": "p1"}[scope]
         place = MemoPlace(team="demo", scope=scope, key=key)
         number = next(self._numbers)
@@ -390,11 +282,9 @@ class StoreRace:
 
     async def _record(self, lease: Lease) -> None:
         random, number = self._random, next(self._numbers)
-        status = random.choice(
-            [None, None, None, "done", "done", "failed", "paused", "waiting", "stopped"]
-        )
+        end = random.choice(ENDS) if random.random() < 0.7 else None
         requests = ()
-        if status == "waiting" or random.random() < 0.1:
+        if (end and end.status == "waiting") or random.random() < 0.1:
             requests = (self._request(lease, number),)
         spent = random.randrange(100)
         use = ModelUse(
@@ -414,13 +304,13 @@ class StoreRace:
             text=f"said {number}",
         )
         shown = OpenMessage(message=f"s{number}", turn=lease.turn, agent="a", text="sa")
-        status_of_call = random.choice(["started", "finished"])
+        calls: list[CallStatus] = ["started", "finished"]
         call = CallRow(
             key=f"call{number % 40}{lease.turn}",
             agent=("a",),
             tool="tool",
             arguments_hash="h",
-            status=status_of_call,
+            status=random.choice(calls),
             result="{}",
         )
         update = TurnUpdate(
@@ -436,7 +326,7 @@ class StoreRace:
             calls=(call,),
             requests=requests,
             uses=(use,),
-            end=TurnEnd(status=status) if status else None,
+            end=end,
         )
         recorded = await self._store.record(lease, update)
         self._tokens += spent
@@ -488,7 +378,7 @@ class StoreRace:
                 await self._store.put_part(row)
 
     async def _keep(self) -> None:
-        """What people, adapters and housekeeping do beside turns."""
+        """Work of people, adapters and housekeeping beside turns."""
         random, store = self._random, self._store
         threads = await store.threads(limit=6)
         thread = random.choice(threads) if threads else None
@@ -507,7 +397,7 @@ class StoreRace:
                 query = "SELECT id FROM inbox WHERE awaits IS NOT NULL LIMIT 1"
                 for row in await store.read(lambda connection: connection.fetch(query)):
                     arrived: list[Any] = []
-                    await store.bring(row["id"], _Rules(), arrived.append)
+                    await store.bring(row["id"], AnyRules(), arrived.append)
                     self._show([event for each in arrived if each for event in each.events])
             case 4 if thread and (waiting := await self._waiting(thread.id)):
                 taken = await store.withdraw(thread.id, random.choice(waiting))
@@ -515,7 +405,7 @@ class StoreRace:
             case 5:
                 await store.note("race.noted")
             case 6:
-                result = await store.settle_due(_Rules(), store.clock())
+                result = await store.settle_due(AnyRules(), store.clock())
                 for events in result.events.values():
                     self._show(events)
             case _:
@@ -529,7 +419,7 @@ class StoreRace:
         return [row["id"] for row in rows]
 
     async def _clean(self) -> None:
-        """What needs the store alone."""
+        """Work that needs the store alone."""
         random, store = self._random, self._store
         match random.randrange(7):
             case 0:
@@ -545,7 +435,6 @@ class StoreRace:
             case 4:
                 words = RecoveryWords(interrupted="again", parked="parked", reason="too often")
                 await store.recover("boot", words)
-                self._seqs_of_recovery()
             case 5:
                 place = replace(random.choice(PLACES), root="")
                 gap = Gap(place=place, since=1.0, until=store.clock())
@@ -554,6 +443,3 @@ class StoreRace:
                 for each in await store.open_gaps("x", "w", threads=False, limit=2):
                     cursor = random.choice([None, "c"])
                     await store.finish_page(ReadPage(gap=each.id, cursor=cursor, newest=2.0))
-
-    def _seqs_of_recovery(self) -> None:
-        """Nothing tells what it has added: that is only looked for gaps."""

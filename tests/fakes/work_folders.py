@@ -27,7 +27,7 @@ from gateway.store.turn_records import ClaimedTurn, Lease, TurnUpdate
 EVERYBODY = Access(
     routes=[Route.model_validate({"adapter": "x", "channels": ["*"], "users": ["members"]})]
 )
-SAFE_POINT = TurnUpdate(checkpoints=(Checkpoint(kind="delta", data=b"x"),))
+SAFE_POINT = TurnUpdate(checkpoints=(Checkpoint(kind="snapshot", data=b"x"),))
 Tree = dict[str, tuple[str, int, bytes]]
 
 

@@ -1,4 +1,4 @@
-"""Contents of files as rows: parts of a megabyte, under the hash of the whole.
+"""Contents of files as rows of a megabyte, by their hash.
 
 Attachments and work folders share them. The database itself removes those that neither names any
 more (see schema.sql).
@@ -80,7 +80,7 @@ def _send(connection: Connection, batch: Sequence[tuple[str, Int8, bytes]]) -> N
 
 
 def contents(connection: Connection, sha256: str, longest: int | None = None) -> bytes:
-    """A content, or its first `longest` bytes; nothing else of it is read."""
+    """A content, or its first `longest` bytes alone."""
     if longest is None:
         rows = connection.fetch(
             "SELECT data FROM content_parts WHERE sha256 = :sha256 ORDER BY n", {"sha256": sha256}

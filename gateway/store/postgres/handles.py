@@ -1,4 +1,4 @@
-"""Steps in a folder that untrusted code shares, each relative to an open handle.
+"""Steps in a folder that untrusted code shares, by open handles.
 
 That code may swap any entry for a link at any moment; no step here follows one.
 """

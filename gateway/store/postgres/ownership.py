@@ -1,4 +1,4 @@
-"""Ownership of a store on PostgreSQL: one process at a time writes it.
+"""Ownership of a store on PostgreSQL by one process.
 
 A session holds an advisory lock, which falls with its connection. The row `owner` names the boot:
 each transaction reads it under a lock that a new owner has to wait for, so that a process which was
@@ -75,7 +75,7 @@ class Ownership:
             self._ended.wait(0.1)
 
     def _keep(self) -> None:
-        """Hold the session, and make a new one when it is lost."""
+        """Hold the session, or make a new one, until `release`."""
         while not self._ended.wait(self._database.patience.beat) and not self.is_taken:
             try:
                 self._look()

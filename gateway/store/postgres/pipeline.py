@@ -1,4 +1,4 @@
-"""Statements on their way to PostgreSQL: what waits for nothing goes in one message.
+"""Statements that wait for nothing, sent to PostgreSQL in one message.
 
 psycopg's own pipeline sends each statement at once. The server then wakes for every one of them,
 which takes it, and this process, longer than the statement itself.
@@ -41,7 +41,7 @@ class Raw(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Sent:
-    """A statement on its way, and its result once it was waited for."""
+    """A statement on its way, and later its result."""
 
     __slots__ = ("prepares", "result")
 
@@ -53,7 +53,7 @@ class Sent:
 
 
 class Pipeline:
-    """Sends statements on a connection, many at once, and waits for their results."""
+    """Sends many statements at once, and waits for their results."""
 
     __slots__ = ("_bytes", "_sent", "_values", "asked_at", "raw")
 
@@ -132,7 +132,7 @@ class Pipeline:
         yield from fetch_many(pgconn)
 
     def _check(self, sent: Sequence[Sent], lost: psycopg.Error | None = None) -> None:
-        """Raise what the server said of a statement, even if it has left since."""
+        """Raise what the server said, even if it has left since."""
         for each in sent:
             if each.prepares and (
                 each.result is None or each.result.status != ExecStatus.COMMAND_OK

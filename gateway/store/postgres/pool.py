@@ -40,7 +40,7 @@ Its pauses would grow with an outage. Whoever needs a connection afterwards has 
 
 
 def conninfo(database: Database) -> str:
-    """What libpq connects by; it may hold a password."""
+    """Parameters of a connection; a password may be among them."""
     given = conninfo_to_dict(database.url)
     patience = database.patience
     settings = {

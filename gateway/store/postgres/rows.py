@@ -23,7 +23,7 @@ class PlainRow(tuple[Any, ...]):
     places: ClassVar[Mapping[str, int]] = {}
 
     def __getitem__(self, key: Any) -> Any:
-        """The value of a column, or of a place; a slice of them."""
+        """The value of a column or place, or a slice."""
         return super().__getitem__(self.places[key] if key.__class__ is str else key)
 
     def keys(self) -> Sequence[str]:
@@ -47,7 +47,7 @@ class _TextDumper(StrBinaryDumper):
 
 
 class _NumericLoader(NumericBinaryLoader):
-    """Reads sums of whole numbers as such; Python would not mix decimals with its floats."""
+    """Reads sums as whole numbers or floats, never as decimals."""
 
     def load(self, data: Buffer) -> Any:
         number: Decimal = super().load(data)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Running:
-    """Runs units in threads, as many side by side as there are connections."""
+    """Runs units in threads, one for each connection."""
 
     def __init__(self, database: Database, boot: str, ownership: Ownership) -> None:
         self.ownership = ownership
@@ -50,7 +50,7 @@ class Running:
         alone: bool = False,
         patience: float | None = None,
     ) -> asyncio.Future[T]:
-        """Run a unit as one transaction, whether somebody waits for it or not."""
+        """Run a unit as one transaction, also if nobody waits."""
         work = Work(self._patience.unit if patience is None else patience)
         write = self.transactions.write
         return self._submit(work, lambda: write(unit, work, alone=alone))

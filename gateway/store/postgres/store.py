@@ -222,7 +222,7 @@ class PostgresStore(PostgresReader, WriteOperations):
         self._observe = observe
 
     async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
-        """Add to a turn, at a safe point with the changes of the thread's folder.
+        """Add to a turn, with changes of the thread's folder.
 
         Raises LeaseLost.
         """
@@ -246,7 +246,7 @@ class PostgresStore(PostgresReader, WriteOperations):
             task.exception()  # its caller has it, or has left
 
     async def clear(self, threads: Collection[str], *, person: bool = False) -> None:
-        """Remove the working copies of threads that the database has let go of."""
+        """Remove the working copies of deleted threads."""
         await self._work.clear(threads)
 
     async def _sweep(self) -> None:
@@ -261,11 +261,11 @@ class PostgresStore(PostgresReader, WriteOperations):
         await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
 
     async def work_folder(self, thread: str) -> Path:
-        """The thread's folder for its tools, as it is stored; it may not be there yet."""
+        """The thread's folder as it is stored; it may be missing."""
         return await self._work.bring(thread, self.read)
 
     def loaded_at(self, thread: str) -> int:
-        """Time up to which a folder that was just asked for has files of the store alone."""
+        """Time until which the folder has files of the store alone."""
         return self._work.loaded_at(thread)
 
 

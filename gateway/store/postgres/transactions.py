@@ -1,4 +1,4 @@
-"""Units of work as transactions of PostgreSQL, run again where that is safe.
+"""Units as transactions of PostgreSQL, run again where that is safe.
 
 A unit changes nothing but rows, so it may be run again whenever its transaction was undone: after a
 deadlock, or after the connection was lost before its COMMIT. If it was lost in the COMMIT, the
@@ -176,7 +176,7 @@ class Transactions:
         return result
 
     def _is_committed(self, xid: str, work: Work) -> bool:
-        """What became of a transaction, as the database knows it."""
+        """True if the database knows the transaction as committed."""
 
         def ask(connection: PostgresConnection) -> str | None:
             pipeline = connection.pipeline

@@ -1,4 +1,4 @@
-"""Entries of a work folder as they are stored, and the contents of changed ones."""
+"""Stored entries of a work folder, and contents of changed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work folders of threads: working copies on this machine, stored with the turns' commits.
+"""Working copies of threads' folders, stored with their turns' commits.
 
 A working copy is brought to the stored version when somebody needs it. It may be ahead of what is
 stored, after a crash between a tool's work and its commit; then it stays, and is stored next.
@@ -79,7 +79,7 @@ class WorkFolders:
         return self._folders / thread
 
     def loaded_at(self, thread: str) -> int:
-        """Time up to which a folder that was just brought has files of the store alone."""
+        """Time until which the folder has files of the store alone."""
         copy = self._copies.get(thread)
         return copy.note.loaded_at if copy else 0
 
@@ -108,7 +108,7 @@ class WorkFolders:
         return (copy is not None and bool(copy.entries)) or _has_entries(self.path(thread))
 
     async def commit(self, thread: str, unit: Unit[T], read: Read, write: Write[T]) -> T:
-        """Run a unit of the thread's turn with the changes of its folder.
+        """Run a unit of the turn with its folder's changes.
 
         Raises GatewayError.
         """
@@ -144,7 +144,7 @@ class WorkFolders:
         return await write(with_files, lambda _: self._keep(thread, stored))
 
     def _look(self, thread: str, copy: WorkingCopy, began: int, version: str) -> FolderDiff | None:
-        """Changes of the folder, noted on the disk; None if it can't be read."""
+        """Changes of the folder, noted; None if it can't be read."""
         spool = Spool(self._store)
         # A clock that was set back must not hide what is changed from now on.
         since = copy.note.since if copy.note.since < began else 0
@@ -226,7 +226,7 @@ class WorkFolders:
         return WorkingCopy(entries=entries, note=loaded)
 
     def _finish_swap(self, folder: Path, old: Path, left_out: Collection[str]) -> None:
-        """Take from the old copy what only this machine has, and remove it."""
+        """Remove the old copy, but keep what only it has."""
         if old.is_dir():
             move_entries(old, folder, left_out)
             shutil.rmtree(old, ignore_errors=True)

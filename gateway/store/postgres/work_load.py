@@ -1,4 +1,4 @@
-"""A new working copy, made of stored entries and of what an old copy has of them."""
+"""A new working copy, made of stored entries and an old copy."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _move(old: int, new: int, path: str) -> None:
 
 
 def _reuse(source: int, root: int, path: str, entry: Entry) -> bool:
-    """Copy a file of the old copy; False if that has another, or none."""
+    """Copy a file of the old copy, if it is the same."""
     if entry.is_link:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Notes about this machine's working copies: the stored version that each belongs to.
+"""Notes about working copies: the stored version of each.
 
 A note lies beside the work folders, where no tool writes.
 """
@@ -55,7 +55,7 @@ def read_note(path: Path) -> WorkNote | None:
 
 
 def left_out_before(path: Path) -> tuple[str, ...]:
-    """Paths that were on this machine alone, by a note of any age."""
+    """Paths that a note of any age left out."""
     try:
         return tuple(map(str, json.loads(path.read_bytes())["left_out"]))
     except (OSError, ValueError, KeyError, TypeError):

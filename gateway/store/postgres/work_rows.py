@@ -54,7 +54,7 @@ def entries(connection: Connection, thread: str) -> dict[str, Entry]:
 
 
 def untold(connection: Connection, thread: str) -> list[str]:
-    """Files that a turn has made, and that people were not told of yet."""
+    """Files of a turn that people were not told of yet."""
     rows = connection.fetch(
         "SELECT f.path FROM work_files f JOIN threads t ON t.id = f.thread"
         " WHERE f.thread = :thread AND f.changed > t.files_at",

@@ -147,7 +147,7 @@ class _Walk:
 def _within_limits(
     walk: _Walk, known: Mapping[str, Entry], limits: Database
 ) -> dict[str, os.stat_result]:
-    """The entries that the folder's limit allows: stored ones first, then small ones."""
+    """Entries within the folder's limit: stored ones first, then small ones."""
     left = int(limits.work_mb * MB)
     chosen: dict[str, os.stat_result] = {}
     for path, found in sorted(
@@ -183,7 +183,7 @@ def _entry(
 
 
 def _read(root: int, path: str, mode: int, walk: _Walk, spool: Spool) -> Entry | None:
-    """The entry of a file, whose contents go to the spool; None if it can't be."""
+    """The entry of a file, spooled; None if it can't be."""
     try:
         with file_to_read(root, path) as file:
             changed = os.fstat(file).st_mtime_ns

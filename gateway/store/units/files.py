@@ -108,7 +108,7 @@ def missing(connection: Connection, inbox: int) -> tuple[MissingFile, ...]:
 
 
 def _why(connection: Connection, row: Row) -> str:
-    """The reason why a file is missing; "" for one that nobody has looked at."""
+    """The reason why a file is missing, "" if unknown."""
     is_reason = row["media_type"] == LEFT_OUT
     return connection.contents(row["sha256"]).decode() if is_reason else ""
 

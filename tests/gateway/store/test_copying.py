@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import shutil
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
@@ -23,6 +24,7 @@ from gateway.store.postgres import ownership
 from gateway.store.postgres.database import Database
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import FILE, SqliteStore
+from tests.databases import make_database
 from tests.fakes.full_store import all_rows, fill_store
 from tests.fakes.new_store import new_store
 
@@ -32,6 +34,7 @@ END_OTHERS = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
+NUMBERS = itertools.count()
 DERIVED = ("word_threads", "searched", "unsearched", "tallies", "used_days")
 
 
@@ -203,26 +206,26 @@ async def own(store: Any) -> None:
         pass
 
 
-async def test_a_store_that_was_used_is_copied_anew_alone(source, place):
-    await begin(source.folder, place)
+async def test_a_store_that_was_used_is_copied_anew_alone(source, tmp_path):
+    await begin(source.folder, tmp_path / "copy")
     async with source.own():
         await source.note("thread.renamed")
     with pytest.raises(StoreError, match=r"was used since its copy .* Remove that copy"):
-        await copy(source.folder, place)
+        await copy(source.folder, tmp_path / "copy")
 
 
-async def test_a_copy_of_another_store_is_left_alone(source, place, tmp_path):
-    await begin(source.folder, place)
+async def test_a_copy_of_another_store_is_left_alone(source, tmp_path):
+    await begin(source.folder, tmp_path / "copy")
     other = shutil.copytree(source.folder, tmp_path / "other")
     with pytest.raises(StoreError, match=f"A copy of {source.folder} was begun"):
-        await copy(other, place)
-    await copy(source.folder, place)
+        await copy(other, tmp_path / "copy")
+    await copy(source.folder, tmp_path / "copy")
 
 
-async def test_a_store_that_is_there_is_not_copied_over(source, place):
-    await copy(source.folder, place)
+async def test_a_store_that_is_there_is_not_copied_over(source, tmp_path):
+    await copy(source.folder, tmp_path / "copy")
     with pytest.raises(StoreError, match=r"There is a store in .* already"):
-        await copy(source.folder, place)
+        await copy(source.folder, tmp_path / "copy")
 
 
 async def test_a_copy_needs_its_place_alone(source, place, monkeypatch):
@@ -282,7 +285,7 @@ ODD_ROWS = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
 )
-def test_odd_values_are_the_same_there_and_back(rows, database):
+def test_odd_values_are_the_same_there_and_back(rows, new_database):
     """A NUL character is the exception: PostgreSQL stores none."""
     with TemporaryDirectory() as name:
         source, back = Path(name, "source"), Path(name, "back")
@@ -296,7 +299,7 @@ def test_odd_values_are_the_same_there_and_back(rows, database):
                 "INSERT INTO tokens VALUES (?, '', ?, 0)",
                 [(str(n), row[3]) for n, row in enumerate(rows)],
             )
-        clear(database)
+        database = Database(url=make_database(f"odd{next(NUMBERS)}"))
         report = asyncio.run(copy(source, database))
         asyncio.run(copy(database, back))
         before, after = all_rows(source), all_rows(back)
@@ -308,9 +311,3 @@ def test_odd_values_are_the_same_there_and_back(rows, database):
 
 def shown_nul(each: Any) -> Any:
     return each.replace("\0", "\u2400") if isinstance(each, str) else each
-
-
-def clear(database: Database) -> None:
-    with closing(connect(database.url)) as raw, raw:
-        raw.execute("DROP SCHEMA public CASCADE")
-        raw.execute("CREATE SCHEMA public")

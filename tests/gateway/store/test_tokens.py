@@ -12,7 +12,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError
 from gateway.store.tokens import TokenStore, WrongKey, keys_of, new_key
-from tests.fakes.new_store import new_store
+from tests.fakes.new_store import new_store, store_table
 from tests.fakes.tested_store import everything_in
 
 CANARY = "xoxb-canary-1234567890"
@@ -21,7 +21,7 @@ CANARY = "xoxb-canary-1234567890"
 def config(folder, *keys: str):
     (folder / "keys").write_text("\n".join(keys))
     named = "keys_file = 'keys'\n" if keys else ""
-    (folder / "config.toml").write_text(f"[store]\nfolder = 'store'\n{named}")
+    (folder / "config.toml").write_text(f"{store_table(folder / 'store')}{named}")
     return load_config(folder / "config.toml").config.store
 
 

@@ -1,4 +1,4 @@
-"""Changes of the schema on PostgreSQL, with the numbers of those in SQLite.
+"""Changes of the schema on PostgreSQL, numbered as in SQLite.
 
 Each is applied once, in order, and never edited.
 """

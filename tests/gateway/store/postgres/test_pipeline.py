@@ -1,4 +1,4 @@
-"""Statements on their way to PostgreSQL: how many, how often they are waited for, and errors."""
+"""Statements on their way to PostgreSQL, their number and their errors."""
 
 import pytest
 from psycopg.errors import UniqueViolation

@@ -1,4 +1,4 @@
-"""Work reads as few pages of PostgreSQL after a long history as after a short one."""
+"""Work looks at few pages of PostgreSQL, however long the history is."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -68,7 +68,7 @@ async def _pages(store: PostgresStore) -> int:
 
 
 async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
-    """Pages that each work has looked at after so many messages in few threads."""
+    """Pages that each work has looked at after so many messages."""
     store = PostgresStore(Database(url=url, pool_size=1), folder)
     event = MessageFinished(thread="t1", agent="a", message="m", text="an answer")
     size = {"messages": messages, "threads": 10, "body": dump_event(event)}

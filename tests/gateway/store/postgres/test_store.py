@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 from math import inf
 
 import pytest
-from psycopg.errors import SerializationFailure
+from psycopg.errors import SerializationFailure, UndefinedColumn
 
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayClosed, NotFound
+from gateway.errors import GatewayClosed, NotFound, StoreError
 from gateway.store.decisions import NewThread
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
@@ -89,7 +90,7 @@ async def test_a_unit_that_fails_leaves_nothing_and_spoils_no_other(store):
 
 
 async def test_positions_of_the_audit_become_visible_in_their_order(store):
-    """A reader that goes on behind the last row it has seen misses none."""
+    """A reader that follows the positions misses no row."""
     rounds, writers = 25, 4
     seen: list[int] = []
 
@@ -160,6 +161,19 @@ async def test_two_units_that_lock_in_opposite_order_are_both_done(store):
         rows = await store.whole_audit(after=0, since=0.0, until=inf, limit=10, longest=1)
     assert sorted(row.what for row in rows) == ["locked.a", "locked.b"]
     assert len(runs) == 3
+
+
+async def test_nothing_is_kept_of_a_unit_that_goes_on_after_an_error(store):
+    def unit(connection):
+        note(connection, 1.0, "a.b")
+        with suppress(UndefinedColumn):
+            connection.fetch("SELECT no_such_column")
+
+    async with store.own():
+        with pytest.raises(StoreError):
+            await store.write(unit)
+        await store.write(lambda connection: note(connection, 2.0, "c.d"))
+        assert [row.what for row in await audit_of(store)] == ["c.d"]
 
 
 async def test_a_caller_that_leaves_abandons_only_its_future(store):

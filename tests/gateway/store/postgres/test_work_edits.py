@@ -100,7 +100,7 @@ class Machines:
             make_private(each)
 
     async def go(self, thread: str, steps: Sequence[Edit | str]) -> None:
-        """Take the steps, and compare each copy with the one it was made of."""
+        """Take the steps, and compare each copy with its original."""
         store = PostgresStore(Database(url=self._url), self._folders[0])
         async with store.own():
             await begun(store, thread)
@@ -109,7 +109,7 @@ class Machines:
             await self._work(thread, left)
 
     async def _work(self, thread: str, left: list[Edit | str]) -> None:
-        """Work on the first machine, until it is restarted or left for the other."""
+        """Work on the first machine, until it is restarted or left."""
         store = PostgresStore(Database(url=self._url), self._folders[0])
         async with store.own():
             lease = await claimed_again(store, thread)

@@ -1,4 +1,4 @@
-"""Work folders of threads: stored with turns, and loaded where they are needed."""
+"""Work folders: stored with turns, loaded where they are needed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from gateway.conversation import Attachment
 from gateway.errors import LeaseLost, StoreCorrupt
 from gateway.store.connection import Unit
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.store import PostgresStore
-from gateway.store.records import CallRow
+from gateway.store.records import CallRow, StoreFault
 from gateway.store.turn_records import Lease, TurnEnd, TurnUpdate
 from tests.fakes.work_folders import (
     SAFE_POINT,
@@ -364,12 +365,19 @@ async def test_no_row_leads_out_of_the_folder(postgres_url: str, tmp_path: Path,
     assert not [path for path in tree(tmp_path) if path.endswith("outside")]
 
 
-async def test_damaged_contents_are_not_loaded(postgres_url: str, tmp_path: Path):
+async def test_damaged_contents_are_found_and_not_loaded(postgres_url: str, tmp_path: Path):
+    database = Database(url=postgres_url)
     async with opened(postgres_url, tmp_path / "a") as (store, lease, work):
         (work / "a").write_text("a")
         await store.record(lease, SAFE_POINT)
+    assert check_rows(database) == []
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE content_parts SET data = 'b'")
+        connection.execute("INSERT INTO contents (sha256, size) VALUES ('x', 0)")
+    assert check_rows(database) == [
+        StoreFault(thread="", text="a file's content belongs to no message"),
+        StoreFault(thread="t", text="the file 'a' was changed"),
+    ]
     with pytest.raises(StoreCorrupt):
         await elsewhere(postgres_url, tmp_path / "b")
 

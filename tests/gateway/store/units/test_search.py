@@ -136,7 +136,7 @@ REMOVE = "DELETE FROM inbox WHERE thread = :thread"
 
 
 async def change(store: AnyStore, thread: str) -> None:
-    """Change or delete texts of a thread, in the way of its name."""
+    """Change or delete texts of a thread as it is named."""
     match thread:
         case "rename":
             await store.rename_thread(thread, "Another")
