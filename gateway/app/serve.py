@@ -327,8 +327,13 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
             with rare_collections(), watch_loop(gateway.vitals):
                 async with _health(gateway, loaded.config), asyncio.TaskGroup() as group:
                     reloading = group.create_task(_reload_on(wanted, reload), name="config reload")
+                    beside = [reloading]
+                    if not isinstance(store, SqliteStore):  # a folder can't be taken over
+                        owning = group.create_task(store.until_taken(), name="store's owner")
+                        beside.append(owning)
                     await run_adapters(gateway, adapters)
-                    reloading.cancel()
+                    for task in beside:
+                        task.cancel()
     except asyncio.CancelledError:
         if not end.wanted:
             raise

@@ -9,6 +9,30 @@ from gateway.values import value
 
 
 @value
+class Patience:
+    """Seconds for which the database is waited for."""
+
+    unit: float = 90.0
+    """A unit is tried so long while the database can't be reached."""
+    connection: float = 2.0
+    """One try waits so long for a connection of the pool."""
+    statement: float = 20.0
+    """A statement may take so long."""
+    lock: float = 15.0
+    """A statement may wait so long for a lock."""
+    idle: float = 15.0
+    """A transaction may stand idle so long: then a process frozen inside one loses its locks."""
+    silence: float = 25.0
+    """A connection that says nothing so long is given up: longer than a statement may take."""
+    beat: float = 2.0
+    """Time between two looks at the session of the owner."""
+    owner: float = 5.0
+    """A new owner waits so long for the session of one that has just ended."""
+    end: float = 3.0
+    """Units have so long to end when the store is closed."""
+
+
+@value
 class Database:
     """A PostgreSQL database, and the limits of this node in it."""
 
@@ -20,6 +44,8 @@ class Database:
     """Megabytes of one file of a work folder; larger ones stay on this node."""
     work_mb: float = 200.0
     """Megabytes of a thread's work folder that are stored."""
+
+    patience: Patience = Patience()
 
     @property
     def place(self) -> DatabasePlace:

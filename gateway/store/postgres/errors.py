@@ -22,12 +22,17 @@ AGAIN = (*_BUSY, errors.UniqueViolation, errors.ForeignKeyViolation)
 A row that another transaction has added or removed meanwhile is found when it is.
 """
 
+_ENDED = (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout)
+"""The server has ended the session."""
+
 LOOK = "Look at the server, and at `url` in [store]."
 _NAME = re.compile(r'"[^"]*"')
 
 
 def is_gone(error: BaseException) -> bool:
     """True if the connection is lost, or the server takes none now."""
+    if isinstance(error, _ENDED):
+        return True
     if isinstance(error, (errors.DiskFull, errors.OutOfMemory, *AGAIN)):
         return False
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)

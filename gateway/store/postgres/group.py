@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from gateway.errors import GatewayClosed
+from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
 from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.errors import is_gone
 from gateway.store.postgres.running import Running
 
 T = TypeVar("T")
 
 GROUP = 64
 """At most this many units share a commit."""
+OF_ALL = (GatewayClosed, StoreTaken, StoreUnreachable)
+"""Errors that no unit of a group has caused."""
 
 
 class _Waiting(NamedTuple):
     unit: Callable[[PostgresConnection], Any]
     then: Callable[[Any], None]
+    until: float
     future: asyncio.Future[Any]
     alone: bool = False
     """It is run again, after a group in which one has failed."""
@@ -29,18 +34,19 @@ class Group:
     """Runs units in their order, those that wait in one transaction.
 
     If one of them fails, each is run again in a transaction of its own: a savepoint around each
-    would cost as much as many a unit.
+    would cost as much as many a unit. If the database does, all have failed.
     """
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, patience: float) -> None:
         self._running = running
+        self._patience = patience
         self._waiting: deque[_Waiting] = deque()
         self._busy = False
 
     async def write(self, unit: Callable[[PostgresConnection], T], then: Callable[[T], None]) -> T:
         """Run the unit; its result once it is committed."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(unit, then, future))
+        self._waiting.append(_Waiting(unit, then, monotonic() + self._patience, future))
         if not self._busy:
             self._go_on()
         return await future
@@ -53,8 +59,11 @@ class Group:
         while not taken[0].alone and self._waiting and len(taken) < GROUP:
             taken.append(self._waiting.popleft())
         units = [each.unit for each in taken]
+        patience = max(0.0, taken[0].until - monotonic())
         try:
-            running = self._running.write(lambda connection: [unit(connection) for unit in units])
+            running = self._running.write(
+                lambda connection: [unit(connection) for unit in units], patience=patience
+            )
         except GatewayClosed as error:
             self._refuse([*taken, *self._waiting], error)
             return
@@ -74,8 +83,10 @@ class Group:
                 each.then(result)  # also if its caller has left
                 if not each.future.done():
                     each.future.set_result(result)
-        elif len(taken) > 1:
+        elif len(taken) > 1 and not (is_gone(error) or isinstance(error, OF_ALL)):
             self._waiting.extendleft(each._replace(alone=True) for each in reversed(taken))
-        elif not taken[0].future.done():
-            taken[0].future.set_exception(error)
+        else:
+            for each in taken:
+                if not each.future.done():
+                    each.future.set_exception(error)
         self._go_on()

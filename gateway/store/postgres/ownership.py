@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from threading import Event
+from threading import Event, Thread
 from time import monotonic
 
 import psycopg
@@ -17,22 +17,21 @@ from psycopg import RawCursor
 
 from gateway.base.describe import describe
 from gateway.errors import StoreInUse
-from gateway.store.postgres.connection import LOCK
+from gateway.store.postgres.connection import LOCK, PostgresConnection
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.errors import is_gone, place_of
+from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
-from gateway.store.postgres.transactions import STORE
+from gateway.store.postgres.transactions import STORE, Work
 
 LOG = logging.getLogger("gateway.store")
 
 _TRY = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
+_OWNER = "SELECT boot, name FROM owner"
 _TAKE = "UPDATE owner SET boot = $1, name = $2, since = now()"
 
-PATIENCE = 5.0
-"""Seconds for which a new process waits for the session of one that has just ended."""
-BEAT = 2.0
-"""Seconds between two looks at the session."""
+END = 1.0
+"""Seconds that the thread has to end in by itself."""
 
 
 class Ownership:
@@ -45,12 +44,17 @@ class Ownership:
         self._database = database
         self._boot = boot
         self._name = name
-        self._raw: Raw | None = None
         self._ended = Event()
+        # A daemon: a process that ends without `release` is not held by it.
+        self._thread = Thread(target=self._keep, name="parley-owner", daemon=True)
+        self.session = Work(0)
+        """It can be interrupted, as it may wait for a database that says nothing."""
         self.unreachable_since: float | None = None
+        self.is_taken = False
+        """Another process owns the store."""
 
     def take(self) -> None:
-        """Become the owner. Raises StoreInUse."""
+        """Become the owner, until `release`. Raises StoreInUse."""
         raw = connect(self._database)
         try:
             self._wait(raw)
@@ -60,59 +64,75 @@ class Ownership:
         except BaseException:
             raw.close()
             raise
-        self._raw = raw
+        self._hold(raw)
+        self._thread.start()
 
     def _wait(self, raw: Raw) -> None:
-        until = monotonic() + PATIENCE
+        until = monotonic() + self._database.patience.owner
         while not _locks(raw):
             if monotonic() > until:
-                raise StoreInUse(place_of(self._database.url), None, _owner(raw))
+                raise StoreInUse(place_of(self._database.url), None, _owner(raw)[1])
             self._ended.wait(0.1)
 
-    def keep(self) -> None:
+    def _keep(self) -> None:
         """Hold the session, or make a new one, until `release`."""
-        while not self._ended.wait(BEAT):
+        while not self._ended.wait(self._database.patience.beat) and not self.is_taken:
             try:
                 self._look()
             except psycopg.Error as error:
-                if not is_gone(error):
-                    raise
                 self._lose(error)
+        self._leave()
 
     def _look(self) -> None:
-        raw = self._raw
-        if raw is None or raw.closed:
-            raw = connect(self._database)
-            if not _locks(raw):
-                raw.close()  # a new owner, or our own session, of which the server knows no end yet
-                return
-            self._raw = raw
-        raw.execute("SELECT 1")
+        if (connection := self.session.connection) is None:
+            self._come_back()
+        else:
+            connection.fetch("SELECT 1")
         if self.unreachable_since is not None:
             LOG.info("the database %s answers again", place_of(self._database.url))
             self.unreachable_since = None
 
+    def _come_back(self) -> None:
+        """Make a new session, unless there is another owner."""
+        raw = connect(self._database)
+        self._hold(raw)
+        locked = _locks(raw)
+        self.is_taken = _owner(raw)[0] != self._boot
+        if not locked:
+            # A new owner has it, or our lost session, of whose end the server does not know yet.
+            self._leave()
+
     def _lose(self, error: psycopg.Error) -> None:
-        if self._raw is not None:
-            with suppress(psycopg.Error):
-                self._raw.close()
+        self._leave()
         if self.unreachable_since is None:
             self.unreachable_since = monotonic()
             place = place_of(self._database.url)
             LOG.error("the database %s does not answer: %s", place, describe(error))
 
+    def _hold(self, raw: Raw) -> None:
+        self.session.holds(PostgresConnection(raw))
+
+    def _leave(self) -> None:
+        if (connection := self.session.connection) is not None:
+            self.session.holds(None)
+            with suppress(psycopg.Error):
+                connection.pipeline.raw.close()
+
     def release(self) -> None:
         """Let the next owner in."""
         self._ended.set()
-        if self._raw is not None:
-            with suppress(psycopg.Error):
-                self._raw.close()
+        if self._thread.ident is None:
+            return
+        self._thread.join(END)
+        self.session.interrupt()
+        self._thread.join(END)
 
 
 def _locks(raw: Raw) -> bool:
     return raw.execute(_TRY).fetchall()[0][0]
 
 
-def _owner(raw: Raw) -> str:
-    rows = raw.execute("SELECT name FROM owner").fetchall()
-    return rows[0][0] if rows else ""
+def _owner(raw: Raw) -> tuple[str, str]:
+    """Boot and name of the owner."""
+    rows = raw.execute(_OWNER).fetchall()
+    return rows[0] if rows else ("", "")

@@ -11,15 +11,6 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.rows import adapt
 
-STATEMENT_MS, LOCK_MS, IDLE_MS = 20_000, 15_000, 15_000
-"""Milliseconds that a statement may take, wait for a lock, and a transaction may stand idle.
-
-A node that is frozen inside a transaction holds its locks no longer than that.
-"""
-PLANNING = "-c jit=off"
-"""PostgreSQL guesses that a recursion brings very much: it would compile such a query, which takes
-longer than the query.
-"""
 DEFAULTS: dict[str, Any] = {
     "application_name": "parley",
     "connect_timeout": 5,
@@ -29,17 +20,42 @@ DEFAULTS: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
 }
 """Parameters of libpq, unless the URL has its own."""
+SETTINGS = {
+    # PostgreSQL guesses that a recursion brings very much: it would compile such a query for longer
+    # than the query takes.
+    "jit": "off",
+    # The server ends sessions of a machine that is gone, with their locks, within half a minute. By
+    # default it takes two hours.
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""Settings of a session, unless the URL has its own."""
+RECONNECT = 2.0
+"""Seconds in which the pool tries to replace a lost connection.
+
+Its pauses would grow with an outage. Whoever needs a connection afterwards has it try again.
+"""
 
 
 def conninfo(database: Database) -> str:
     """Parameters of a connection; a password may be among them."""
     given = conninfo_to_dict(database.url)
-    limits = (
-        f"-c statement_timeout={STATEMENT_MS} -c lock_timeout={LOCK_MS}"
-        f" -c idle_in_transaction_session_timeout={IDLE_MS}"
-    )
-    options = f"{PLANNING} {limits} {given.get('options') or ''}".strip()
+    patience = database.patience
+    settings = {
+        **SETTINGS,
+        "statement_timeout": _ms(patience.statement),
+        "lock_timeout": _ms(patience.lock),
+        "idle_in_transaction_session_timeout": _ms(patience.idle),
+    }
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    options = f"{options} {given.get('options') or ''}".strip()
     return make_conninfo("", **{**DEFAULTS, **given, "options": options})
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def configure(raw: Raw) -> None:
@@ -57,13 +73,14 @@ def connect(database: Database) -> Raw:
 
 def open_pool(database: Database) -> ConnectionPool[Raw]:
     """A pool of connections, the first of which are being made."""
+
     return ConnectionPool(
         conninfo(database),
         connection_class=Raw,
         min_size=min(2, database.pool_size),
         max_size=database.pool_size,
         configure=configure,
-        reconnect_timeout=3600.0,
+        reconnect_timeout=RECONNECT,
         max_idle=120.0,
         open=True,
     )

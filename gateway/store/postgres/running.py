@@ -9,23 +9,17 @@ import socket
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing
-from threading import Thread
 from typing import Any, TypeVar
 
-from gateway.errors import GatewayClosed
+from gateway.errors import GatewayClosed, StoreTaken
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.migrate import bring_up_to_date
 from gateway.store.postgres.ownership import Ownership
 from gateway.store.postgres.pool import connect, open_pool
-from gateway.store.postgres.transactions import PATIENCE, SILENCE, Transactions, Work
+from gateway.store.postgres.transactions import Transactions, Work
 
 T = TypeVar("T")
-
-END = 3.0
-"""Seconds that units have to end in when the store is closed."""
-LOOK = 5.0
-"""Seconds between two looks at connections that may be silent."""
 
 
 class Running:
@@ -34,11 +28,14 @@ class Running:
     def __init__(self, database: Database, boot: str, ownership: Ownership) -> None:
         self.ownership = ownership
         self.pool = open_pool(database)
-        self.transactions = Transactions(self.pool, boot)
+        self._patience = database.patience
+        self.transactions = Transactions(self.pool, boot, self._patience.connection)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
         self._works: dict[asyncio.Future[Any], Work] = {}
-        self._watch = self._loop.call_later(LOOK, self._interrupt_silent)
+        self._watch = self._loop.call_later(0, self._look)
+        self.taken = asyncio.Event()
+        """Another process owns the store."""
 
     @property
     def busy(self) -> int:
@@ -51,15 +48,16 @@ class Running:
         unit: Callable[[PostgresConnection], T],
         *,
         alone: bool = False,
-        patience: float = PATIENCE,
+        patience: float | None = None,
     ) -> asyncio.Future[T]:
         """Run a unit as one transaction, also if nobody waits."""
-        work, write = Work(patience), self.transactions.write
+        work = Work(self._patience.unit if patience is None else patience)
+        write = self.transactions.write
         return self._submit(work, lambda: write(unit, work, alone=alone))
 
     def read(self, unit: Callable[[PostgresConnection], T]) -> asyncio.Future[T]:
         """Run a unit that only reads."""
-        work, read = Work(PATIENCE), self.transactions.read
+        work, read = Work(self._patience.unit), self.transactions.read
         return self._submit(work, lambda: read(unit, work))
 
     def _submit(self, work: Work, job: Callable[[], T]) -> asyncio.Future[T]:
@@ -68,13 +66,20 @@ class Running:
         except RuntimeError as error:  # its threads have ended
             raise GatewayClosed from error
         self._works[future] = work
-        future.add_done_callback(lambda done: self._works.pop(done))
+        future.add_done_callback(self._done)
         return future
 
-    def _interrupt_silent(self) -> None:
-        for work in self._works.values():
-            work.interrupt(SILENCE)
-        self._watch = self._loop.call_later(LOOK, self._interrupt_silent)
+    def _done(self, future: asyncio.Future[Any]) -> None:
+        del self._works[future]
+        if not future.cancelled() and isinstance(future.exception(), StoreTaken):
+            self.taken.set()
+
+    def _look(self) -> None:
+        for work in (*self._works.values(), self.ownership.session):
+            work.interrupt(self._patience.silence)
+        if self.ownership.is_taken:
+            self.taken.set()
+        self._watch = self._loop.call_later(self._patience.beat, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
@@ -83,16 +88,16 @@ class Running:
         self.transactions.closing.set()
         for work in self._works.values():
             work.interrupt()
-        await self._end()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False)  # those that have not begun are refused
         await asyncio.to_thread(self._close)
+        await self._end()
 
     async def _end(self) -> None:
         if self._works:
-            await asyncio.wait([*self._works], timeout=END)
+            await asyncio.wait([*self._works], timeout=self._patience.end)
 
     def _close(self) -> None:
-        self.pool.close(END)
+        self.pool.close(self._patience.end)
         self.ownership.release()
 
 
@@ -101,9 +106,11 @@ async def running(database: Database) -> AsyncGenerator[Running]:
     """Own the store in a database. Raises StoreInUse and PostgreSQL's errors."""
     boot = secrets.token_hex(8)
     ownership = Ownership(database, boot, f"process {os.getpid()} on {socket.gethostname()}")
-    await asyncio.to_thread(_take, database, ownership)
-    # A daemon: a process that ends without `close` is not held by it.
-    Thread(target=ownership.keep, name="parley-owner", daemon=True).start()
+    try:
+        await asyncio.to_thread(_take, database, ownership)
+    except BaseException:
+        ownership.release()  # who was cancelled here may become the owner a moment later
+        raise
     found = Running(database, boot, ownership)
     try:
         yield found

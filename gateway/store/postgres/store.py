@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gateway.base.database_url import DatabasePlace
-from gateway.errors import GatewayClosed, StoreUnwritable
+from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.lock import StoreLock
 from gateway.store.operations import ReadOperations, WriteOperations
@@ -27,7 +27,8 @@ from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.pool import connect
-from gateway.store.postgres.running import END, Running, running
+from gateway.store.postgres.running import Running, running
+from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.work_folder import WorkFolders
 from gateway.store.records import PoolFigures, StoreFault
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
@@ -75,14 +76,29 @@ class PostgresReader(ReadOperations):
         """Run a unit that only reads. Raises StoreError."""
         if self._running is not None:
             return await self._translated(asyncio.shield(self._running.read(unit)))
-        return await self._translated(asyncio.to_thread(self._read, unit))
+        return await self._translated(self._read_alone(unit))
 
-    def _read(self, unit: Unit[T]) -> T:
+    async def _read_alone(self, unit: Unit[T]) -> T:
         """As somebody who does not own the store."""
+        work = Work(self._database.patience.unit)
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(self._database.patience.silence, work.interrupt)
+        try:
+            return await asyncio.to_thread(self._read, unit, work)
+        finally:
+            late.cancel()
+            work.interrupt()  # its thread may go on although nobody waits for it
+
+    def _read(self, unit: Unit[T], work: Work) -> T:
         with closing(connect(self._database)) as raw:
-            raw.execute("SET default_transaction_read_only = on")
-            known = known_version(raw, self._database.url)
-            return unit(PostgresConnection(raw) if known else NoConnection())
+            connection = PostgresConnection(raw)
+            work.holds(connection)
+            try:
+                raw.execute("SET default_transaction_read_only = on")
+                known = known_version(raw, self._database.url)
+                return unit(connection if known else NoConnection())
+            finally:
+                work.holds(None)
 
     async def check(self) -> list[StoreFault]:
         """All faults of the rows; somebody may be using the store.
@@ -131,6 +147,13 @@ class PostgresStore(PostgresReader, WriteOperations):
         """When the database stopped to answer, by the monotonic clock."""
         return self._running.ownership.unreachable_since if self._running else None
 
+    async def until_taken(self) -> None:
+        """Wait as long as nobody else owns the store. Raises StoreTaken then."""
+        if self._running is None:
+            raise GatewayClosed
+        await self._running.taken.wait()
+        raise StoreTaken
+
     @asynccontextmanager
     async def own(self) -> AsyncGenerator[None]:
         """Be its only owner. Raises StoreError."""
@@ -141,7 +164,7 @@ class PostgresStore(PostgresReader, WriteOperations):
             self._running = await self._translated(context.__aenter__())
             if self._observe is not None:
                 self._running.transactions.observe = self._observe
-            self._group = Group(self._running)
+            self._group = Group(self._running, self._database.patience.unit)
             try:
                 now = self.clock()
                 await self.write(lambda connection: note_restore(connection, now), alone=True)
@@ -149,7 +172,7 @@ class PostgresStore(PostgresReader, WriteOperations):
                 yield
             finally:
                 if self._recording:
-                    await asyncio.wait(self._recording, timeout=END)
+                    await asyncio.wait(self._recording, timeout=self._database.patience.end)
                 self._running = self._group = None
                 await context.__aexit__(None, None, None)
         finally:

@@ -16,6 +16,7 @@ from threading import Event, Lock
 from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
+import psycopg
 from psycopg.errors import InFailedSqlTransaction, InvalidParameterValue
 from psycopg_pool import ConnectionPool
 
@@ -26,14 +27,6 @@ from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 
 T = TypeVar("T")
 
-PATIENCE = 90.0
-"""Seconds for which a unit is tried while the database can't be reached."""
-WAIT = 10.0
-"""Seconds for which one try waits for a connection of the pool."""
-SILENCE = 25.0
-"""Seconds after which a connection is given up on which the server says nothing: more than a
-statement may take.
-"""
 TRIES = 12
 """Times that a unit is run because of others in its way."""
 
@@ -56,10 +49,16 @@ class _OutcomeUnknown(Exception):
 class Work:
     """A unit on its way, and the connection on which it waits."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float) -> None:
         self.until = monotonic() + patience
+        self.begun = False
         self._connection: PostgresConnection | None = None
         self._lock = Lock()
+
+    @property
+    def connection(self) -> PostgresConnection | None:
+        """The connection on which it is now."""
+        return self._connection
 
     def holds(self, connection: PostgresConnection | None) -> None:
         """Note the connection on which it is now."""
@@ -75,16 +74,17 @@ class Work:
             connection = self._connection
             if connection is None or monotonic() - connection.pipeline.asked_at < silence:
                 return
-            with suppress(OSError), _socket_of(connection) as link:
+            with suppress(OSError, psycopg.Error), _socket_of(connection) as link:
                 link.shutdown(socket.SHUT_RDWR)
 
 
 class Transactions:
     """Runs units for the boot that owns the store, in any thread."""
 
-    def __init__(self, pool: ConnectionPool[Raw], boot: str) -> None:
+    def __init__(self, pool: ConnectionPool[Raw], boot: str, wait: float) -> None:
         self._pool = pool
         self._boot = boot
+        self._wait = wait
         self.closing = Event()
         self.commits = 0
         self.observe: Callable[[float], None] = _nothing
@@ -132,14 +132,19 @@ class Transactions:
             pause = min(2 * pause, 1.0)
 
     def _once(self, attempt: Callable[[PostgresConnection], T], work: Work) -> T:
-        raw = self._pool.getconn(min(WAIT, max(0.1, work.until - monotonic())))
+        if monotonic() > work.until and not work.begun:
+            raise StoreUnreachable("The store is too busy: nothing was done within the time.")
+        work.begun = True
+        raw = self._pool.getconn(min(self._wait, max(0.1, work.until - monotonic())))
         connection = PostgresConnection(raw)
         work.holds(connection)
         try:
             return attempt(connection)
         finally:
-            work.holds(None)
             connection.pipeline.leave()
+            work.holds(None)
+            if raw.broken:
+                self._pool.drain()  # the others are of the same time, and likely to be lost, too
             self._pool.putconn(raw)
 
     def _transaction(

@@ -11,8 +11,7 @@ from psycopg.errors import SerializationFailure, UndefinedColumn
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayClosed, NotFound, StoreError
 from gateway.store.decisions import NewThread
-from gateway.store.postgres import running
-from gateway.store.postgres.database import Database
+from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
 from gateway.store.units.rows import create_thread
@@ -223,8 +222,8 @@ async def test_a_closed_store_takes_nothing(store):
         await store.write(lambda connection: None)
 
 
-async def test_units_that_wait_for_a_group_end_with_the_store(store, monkeypatch):
-    monkeypatch.setattr(running, "END", 0.05)
+async def test_units_that_wait_for_a_group_end_with_the_store(postgres_url, tmp_path):
+    store = PostgresStore(Database(url=postgres_url, patience=Patience(end=0.05)), tmp_path)
     begun, ends = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
