@@ -22,8 +22,8 @@ AGAIN = (*_BUSY, errors.UniqueViolation, errors.ForeignKeyViolation)
 A row that another transaction has added or removed meanwhile is found when it is.
 """
 
-_ENDED = (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout)
-"""The server has ended the session."""
+_ENDED = frozenset({"25P03", "25P04", "53300", "57P01", "57P02", "57P03", "57P05"})
+"""SQLSTATEs of a server that ended the session, or that takes none now."""
 
 LOOK = "Look at the server, and at `url` in [store]."
 _NAME = re.compile(r'"[^"]*"')
@@ -31,11 +31,10 @@ _NAME = re.compile(r'"[^"]*"')
 
 def is_gone(error: BaseException) -> bool:
     """True if the connection is lost, or the server takes none now."""
-    if isinstance(error, _ENDED):
-        return True
-    if isinstance(error, (errors.DiskFull, errors.OutOfMemory, *AGAIN)):
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    state = error.sqlstate  # the server's; without one the connection itself has failed
+    return state is None or state.startswith("08") or state in _ENDED
 
 
 def place_of(url: str) -> str:
