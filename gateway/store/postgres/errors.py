@@ -31,10 +31,12 @@ _NAME = re.compile(r'"[^"]*"')
 
 def is_gone(error: BaseException) -> bool:
     """True if the connection is lost, or the server takes none now."""
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if not isinstance(error, psycopg.Error):
         return False
-    state = error.sqlstate  # the server's; without one the connection itself has failed
-    return state is None or state.startswith("08") or state in _ENDED
+    if (state := error.sqlstate) is not None:
+        return state.startswith("08") or state in _ENDED
+    # Without a word of the server's, the connection itself has failed.
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
 def place_of(url: str) -> str:
