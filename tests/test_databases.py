@@ -20,6 +20,8 @@ from tests.fakes.postgres_databases import (
     make_database,
 )
 
+pytestmark = pytest.mark.chaos
+
 IN_A_CHILD = """
 from pathlib import Path
 from tests.fakes.postgres_databases import address, database_of

@@ -10,6 +10,8 @@ import pytest
 
 from tests.fakes.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.chaos
+
 CHILD = """
 import sys
 from tests.fakes.postgres_server import PostgresServer

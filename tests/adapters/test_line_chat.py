@@ -147,6 +147,7 @@ async def read_text(reader: asyncio.StreamReader) -> str:
     return json.loads(await asyncio.wait_for(reader.readline(), 10))["text"]
 
 
+@pytest.mark.chaos
 @pytest.mark.usefixtures("installed")
 async def test_a_person_on_a_line_is_answered(tmp_path: Path):
     async with serving(tmp_path) as connect:

@@ -95,6 +95,7 @@ def test_one_server_or_a_list_is_taken(tmp_path: Path, guild: str) -> None:
 # --- a server of a stranger's own ---
 
 
+@pytest.mark.chaos
 async def test_nobody_of_a_strangers_server_is_heard_there_or_in_private(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -232,6 +232,7 @@ async def test_what_swallows_its_cancellation_and_answers_is_not_heard():
     assert "late" not in texts(await team.run(task="again"))
 
 
+@pytest.mark.chaos
 async def test_however_often_it_does_so_the_run_ends_and_its_task_is_not_left_cancelled():
     trap = Trap()
     team = RoundRobinGroupChat([AssistantAgent("a", TriesAgain(trap))], max_turns=1)

@@ -55,6 +55,7 @@ def write(folder: Path, discord: DiscordSimulator, ask: str, more: str = "") -> 
     return str(path)
 
 
+@pytest.mark.chaos
 async def test_it_writes_where_discord_has_other_commands(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def test_every_setting_of_the_page_loads(
     assert "discord" in load_config(path).adapters
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(60)  # three processes, one after the other
 async def test_the_way_from_nothing_to_a_running_bot(tmp_path: Path) -> None:
     assert COMMANDS == ["parley check", "parley serve"]

@@ -60,6 +60,7 @@ async def write(folder: Path, *texts: str) -> None:
             await gateway.accept(message(text, LOCAL_OPERATOR))
 
 
+@pytest.mark.chaos
 def test_a_serving_gateway_goes_on_from_the_backup_and_takes_no_broken_config_on_the_way(tmp_path):
     store, backup = SqliteStore(tmp_path / "store"), tmp_path / "backup.db"
     (tmp_path / "operator.toml").write_text("store = { folder = 'store' }")

@@ -315,6 +315,7 @@ async def test_a_platform_that_refuses_its_keys_stops_alone(tmp_path, caplog):
     assert "scripted is no longer served: the platform refused bot_token" in caplog.text
 
 
+@pytest.mark.chaos
 def test_a_signal_ends_it_in_order(tmp_path):
     async def script(gateway: AdapterHost) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -91,6 +91,7 @@ def tree(folder: Path) -> dict[str, tuple[int, object]]:
     }
 
 
+@pytest.mark.chaos
 def test_work_folders_go_along(folder, url):
     asyncio.run(fill_store(folder / "store"))
     [thread] = asyncio.run(SqliteStore(folder / "store").threads())

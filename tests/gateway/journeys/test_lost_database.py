@@ -65,10 +65,11 @@ def test_it_ends_when_another_process_has_taken_its_database(tmp_path, postgres_
                     await gateway.accept(HELLO)
                 await asyncio.Event().wait()
 
+        first = await asyncio.to_thread(owner_of, postgres_url)
         async with asyncio.TaskGroup() as group:
             group.create_task(own())
             while not owned.is_set():
-                await asyncio.to_thread(end_owner, postgres_url)
+                await asyncio.to_thread(end_owner, postgres_url, first)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(1):
                         await owned.wait()
@@ -80,10 +81,18 @@ def test_it_ends_when_another_process_has_taken_its_database(tmp_path, postgres_
     assert "Traceback" not in result.output
 
 
-def end_owner(url: str) -> None:
-    """End the session by which a process owns the store."""
+def owner_of(url: str) -> str:
+    """The boot that owns the store."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute("SELECT boot FROM owner").fetchall()[0][0]
+
+
+def end_owner(url: str, boot: str) -> None:
+    """End the session by which this boot owns the store, if it still does."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
             " WHERE locktype = 'advisory' AND datname = current_database()"
+            " AND (SELECT boot FROM owner) = %s",
+            [boot],
         )

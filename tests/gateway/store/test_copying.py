@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,8 +21,7 @@ from psycopg import connect
 from gateway.errors import StoreError, StoreInUse
 from gateway.store import copying
 from gateway.store.copying import Copy, CopyEnded, CopyReport, Step
-from gateway.store.postgres import ownership
-from gateway.store.postgres.database import Database
+from gateway.store.postgres.database import Database, Patience
 from gateway.store.sqlite import copying as files
 from gateway.store.sqlite.store import FILE, SqliteStore
 from tests.databases import make_database
@@ -228,8 +228,9 @@ async def test_a_store_that_is_there_is_not_copied_over(source, tmp_path):
         await copy(source.folder, tmp_path / "copy")
 
 
-async def test_a_copy_needs_its_place_alone(source, place, monkeypatch):
-    monkeypatch.setattr(ownership, "PATIENCE", 0.1)
+async def test_a_copy_needs_its_place_alone(source, place):
+    if isinstance(place, Database):
+        place = replace(place, patience=Patience(owner=0.1))
     async with tables_at(place, new=True):
         with pytest.raises(StoreInUse):
             await copy(source.folder, place)
@@ -285,6 +286,7 @@ ODD_ROWS = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
 )
+@pytest.mark.chaos
 def test_odd_values_are_the_same_there_and_back(rows, new_database):
     """A NUL character is the exception: PostgreSQL stores none."""
     with TemporaryDirectory() as name:

@@ -59,6 +59,7 @@ def token_of(created: dict[str, Any]) -> str:
     return next(found).partition("=")[2]
 
 
+@pytest.mark.chaos
 async def test_an_execution_is_stateful_and_saves_what_is_shown(server):
     executor = DockerJupyterCodeExecutor(address(server), timeout=1)
     result = await run(executor, "x = 41\nprint('one')", "x + 1")

@@ -16,6 +16,7 @@ PARLEY = ("-c", "from gateway.cli import main; main()", "simulate", "discord")
 pytestmark = pytest.mark.timeout(60)
 
 
+@pytest.mark.chaos
 def test_a_person_talks_with_the_demo_team(tmp_path: Path) -> None:
     with PtyProcess(*PARLEY, folder=tmp_path) as terminal:
         terminal.until("alice #general>")

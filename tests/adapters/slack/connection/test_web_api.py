@@ -28,6 +28,7 @@ from tests.adapters.slack.desk import Desk, advancing, part, speech
 HELLO = part(Line(text="Hello"))
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize(
     "fault",
     [

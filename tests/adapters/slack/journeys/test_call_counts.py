@@ -13,6 +13,7 @@ TOKENS = 1000
 TEXT = " ".join(f"word{n}" for n in range(TOKENS))
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize(("per_second", "most"), [(50, 36), (200, 14)])
 async def test_calls_for_a_thousand_tokens(tmp_path: Path, per_second: int, most: int) -> None:
     """One start, one stop, two statuses, and an append per 0.7 s."""

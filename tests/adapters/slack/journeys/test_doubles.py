@@ -32,6 +32,7 @@ def words(shown: RenderedMessage) -> list[str]:
     return [word for word in shown.text.split() if word in WORDS]
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.startStream"])
 async def test_a_message_that_can_not_be_looked_up_is_sent_again_with_the_mark(
     tmp_path: Path, method: str

@@ -45,6 +45,7 @@ async def test_a_failure_comes_before_or_after_the_effect(
     assert texts(slack)[-1] == "hello"
 
 
+@pytest.mark.chaos
 async def test_the_sdks_own_retry_posts_twice_after_a_reset(
     slack: SlackSimulator, client: AsyncWebClient
 ) -> None:
@@ -81,6 +82,7 @@ async def test_too_many_calls_are_told_in_both_ways(
         assert caught.value.response.headers["Retry-After"] == wait
 
 
+@pytest.mark.chaos
 async def test_the_sdk_waits_as_it_is_told(slack: SlackSimulator, client: AsyncWebClient) -> None:
     client.retry_handlers[:] = [AsyncRateLimitErrorRetryHandler()]
     slack.fail("chat.postMessage", TooManyRequests(1))

@@ -18,6 +18,8 @@ from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
 from tests.fakes.tcp_proxy import TcpProxy
 
+pytestmark = pytest.mark.chaos
+
 SHORT = Patience(
     unit=10.0,
     connection=0.5,

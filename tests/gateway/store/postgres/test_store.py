@@ -138,6 +138,7 @@ async def test_words_are_found_whatever_is_written_while_they_are_indexed(store)
         assert await store.threads(search="t1word3") == []
 
 
+@pytest.mark.chaos
 async def test_two_units_that_lock_in_opposite_order_are_both_done(store):
     met = [asyncio.Event(), asyncio.Event()]
     loop = asyncio.get_running_loop()

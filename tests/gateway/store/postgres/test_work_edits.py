@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from gateway.base.paths import make_private
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from tests.fakes.work_folders import SAFE_POINT, begun, claimed_again, tree
+
+pytestmark = pytest.mark.chaos
 
 NAMES = ("a", "b", "A", "é", "d/a", "d/b", "d/e/a", "link/a")
 CONTENTS = (b"", b"one", b"two", b"x" * 1_100_000)
