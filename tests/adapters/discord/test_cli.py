@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from adapters.discord.testing import DiscordSimulator, Refusal
 from tests.fakes.proxy import FakeProxy
 
