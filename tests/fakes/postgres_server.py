@@ -31,6 +31,7 @@ ROLE = "parley"
 """A user with a database of that name, who may create others."""
 
 SETTINGS = {
+    "autovacuum": "off",  # databases live for a second
     "dynamic_shared_memory_type": "mmap",  # else a crash leaves it in /dev/shm
     "fsync": "off",  # a machine that stops takes the tests with it
     "full_page_writes": "off",

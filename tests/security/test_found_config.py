@@ -89,6 +89,7 @@ def test_without_a_terminal_a_found_config_ends_with_2_before_its_python_is_impo
     assert not is_imported(folder)
 
 
+@pytest.mark.chaos
 def test_at_a_terminal_it_is_asked_once_until_the_file_changes(folder: Path):
     code, text = at_a_terminal(folder, "n", "check", "--offline")
     assert code == 2

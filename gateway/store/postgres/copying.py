@@ -251,7 +251,7 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
     ownership = Ownership(database, boot, name)
     with _connected(database) as raw:
         _prepare(raw, database)
-        ownership.take()
+        ownership.take(connect(database))
         try:
             yield PostgresTables(database, raw, boot)
         finally:

@@ -80,6 +80,8 @@ def bring_up_to_date(raw: Raw, url: str) -> None:
     finally:
         if not raw.broken:
             raw.execute(_UNLOCK)
+            raw.execute("RESET statement_timeout")
+            raw.execute("RESET lock_timeout")
 
 
 def _schema() -> str:

@@ -53,9 +53,8 @@ class Ownership:
         self.is_taken = False
         """Another process owns the store."""
 
-    def take(self) -> None:
-        """Become the owner, until `release`. Raises StoreInUse."""
-        raw = connect(self._database)
+    def take(self, raw: Raw) -> None:
+        """Become the owner by this session, until `release`. Raises StoreInUse."""
         try:
             self._wait(raw)
             with raw.transaction():

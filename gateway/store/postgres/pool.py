@@ -77,7 +77,7 @@ def open_pool(database: Database) -> ConnectionPool[Raw]:
     return ConnectionPool(
         conninfo(database),
         connection_class=Raw,
-        min_size=min(2, database.pool_size),
+        min_size=1,
         max_size=database.pool_size,
         configure=configure,
         reconnect_timeout=RECONNECT,

@@ -8,7 +8,7 @@ import secrets
 import socket
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from gateway.errors import GatewayClosed, StoreTaken
@@ -119,6 +119,10 @@ async def running(database: Database) -> AsyncGenerator[Running]:
 
 
 def _take(database: Database, ownership: Ownership) -> None:
-    with closing(connect(database)) as raw:
+    raw = connect(database)
+    try:
         bring_up_to_date(raw, database.url)
-    ownership.take()
+    except BaseException:
+        raw.close()
+        raise
+    ownership.take(raw)

@@ -81,6 +81,7 @@ async def test_it_says_what_discord_refuses(discord: DiscordSimulator, tmp_path:
     assert discord.token not in told
 
 
+@pytest.mark.chaos
 async def test_a_config_of_the_folder_gets_no_token_without_the_operators_word(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:

@@ -176,6 +176,7 @@ def test_a_store_in_use_is_not_copied(folder, url):
     assert (refused.exit_code, said in refused.stderr) == (ExitCode.FAILED, True)
 
 
+@pytest.mark.chaos
 async def test_a_copy_that_is_cancelled_is_no_store_and_goes_on(folder, url):
     await fill_store(folder / "store")
     store, to = (

@@ -89,6 +89,7 @@ async def watched(folder: Path) -> AsyncGenerator[Watched]:
     await reloader.aclose()
 
 
+@pytest.mark.chaos
 async def test_changes_are_taken_at_the_next_turn_with_one_line_each(tmp_path):
     async with watched(tmp_path) as here:
         assert (await here.answer(), await here.look()) == ("one Hi.", [])

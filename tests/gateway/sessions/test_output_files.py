@@ -213,6 +213,7 @@ async def test_a_plot_of_a_notebook_is_a_file_of_the_thread_and_an_image_for_the
         assert shown == [f"image/png saved as {name}\n", {"data": PIXEL}]
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(40)  # a kernel is started
 async def test_a_thread_is_told_that_its_kernel_is_another_after_a_restart(tmp_path):
     model = ScriptedModel("```python\nx = 1\n```", "1", "```python\nx\n```", "gone")

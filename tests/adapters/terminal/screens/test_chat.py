@@ -354,6 +354,7 @@ async def test_a_named_thread_is_opened(tmp_path: Path):
         assert chat.thread == old
 
 
+@pytest.mark.chaos
 async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("Apples", id="a")
@@ -691,6 +692,7 @@ async def test_ctrl_c_clears_the_draft_first_and_up_brings_it_back(tmp_path: Pat
         assert chat.app.return_value == 0
 
 
+@pytest.mark.chaos
 async def test_one_agent_can_be_shown_alone(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:

@@ -105,6 +105,7 @@ async def test_themes_are_seen_while_they_are_marked_and_kept_when_taken(tmp_pat
         assert chat.app.theme == "nord"
 
 
+@pytest.mark.chaos
 async def test_threads_agents_modes_and_models_are_offered(tmp_path: Path):
     client = Configured()
     client.add_thread("Old", id="old", ago=90)

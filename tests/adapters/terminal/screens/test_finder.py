@@ -45,6 +45,7 @@ def marked(chat: Chat) -> str:
     return chat.app.screen.get_selected_text() or ""
 
 
+@pytest.mark.chaos
 async def test_find_reaches_the_whole_thread_and_leaves_the_draft_alone(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 40)
@@ -68,6 +69,7 @@ async def test_find_reaches_the_whole_thread_and_leaves_the_draft_alone(tmp_path
         assert marked(chat) == ""
 
 
+@pytest.mark.chaos
 async def test_a_command_finds_and_what_comes_is_counted(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 1)

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.timeout(60)
 CODE = "def f(x):\n    return " + " + ".join(["x"] * 60)
 
 
+@pytest.mark.chaos
 async def test_a_code_block_is_copied_by_key_command_and_focus(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:

@@ -14,6 +14,7 @@ LONG = "\r".join(f"line {number}" for number in range(240))
 WHOLE = LONG.replace("\r", "\n")
 
 
+@pytest.mark.chaos
 async def test_a_long_paste_is_one_unit_and_goes_out_whole(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:

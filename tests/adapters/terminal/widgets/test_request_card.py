@@ -227,6 +227,7 @@ async def test_invisible_characters_are_written_out(tmp_path: Path):
         await chat.until_shown("path: a⟨U+202E⟩⟨U+200B⟩b")
 
 
+@pytest.mark.chaos
 async def test_long_arguments_scroll(tmp_path: Path):
     many = ", ".join(f'"k{number}": {number}' for number in range(50))
     async with asking(tmp_path, approval("coder", "r1", "shell", f"{{{many}}}")) as chat:
@@ -265,6 +266,7 @@ async def test_a_free_text_is_answered_in_the_composer_and_the_draft_kept_aside(
         await chat.until_shown("↳ Lisbon (you)")
 
 
+@pytest.mark.chaos
 async def test_requests_are_answered_one_after_the_other(tmp_path: Path):
     second = approval("coder", "r2", "write", '{"path": "b"}')
     async with asking(tmp_path, SHELL, second) as chat:
@@ -380,6 +382,7 @@ async def test_a_text_is_shown_as_its_lines(tmp_path: Path):
         assert "\\n" not in chat.text()
 
 
+@pytest.mark.chaos
 async def test_enter_opens_all_of_it_to_scroll_and_to_search(tmp_path: Path):
     async with asking(tmp_path, WRITE) as chat:
         await chat.press("ctrl+t")

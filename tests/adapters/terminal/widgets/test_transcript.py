@@ -80,6 +80,7 @@ async def test_the_whole_thread_can_be_walked_with_a_bounded_number_of_widgets(t
         await chat.until(lambda: chat.transcript.following)
 
 
+@pytest.mark.chaos
 async def test_what_comes_while_the_reader_is_up_is_counted_and_end_goes_there(tmp_path: Path):
     client = ScriptedClient()
     await long_thread(client, 10)
@@ -189,6 +190,7 @@ async def test_a_code_block_goes_on_after_a_first_piece_of_several_lines(tmp_pat
         assert getattr(fence, "code", "").splitlines() == ["one = 1", "two = 2", "three = 3"]
 
 
+@pytest.mark.chaos
 async def test_a_message_is_seen_whole_when_something_else_comes_with_it(tmp_path: Path):
     client = ScriptedClient()
     async with chatting(client, tmp_path, new=True) as chat:

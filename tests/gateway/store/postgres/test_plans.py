@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
+import pytest
 
 from benchmarks.gateway.teams import DoNothing
 from gateway.events import MessageFinished, dump_event
@@ -90,6 +91,7 @@ async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
         return found
 
 
+@pytest.mark.chaos
 async def test_work_looks_at_as_few_pages_after_2000_messages_as_after_200(new_database, tmp_path):
     few = await read_after(new_database("few"), tmp_path / "few", 200)
     many = await read_after(new_database("many"), tmp_path / "many", 2_000)
