@@ -88,7 +88,7 @@ def owner_of(url: str) -> str:
 
 
 def end_owner(url: str, boot: str) -> None:
-    """End the session by which this boot owns the store, if it still does."""
+    """End the session by which this boot still owns the store."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
