@@ -337,7 +337,7 @@ async def test_a_turn_of_three_processes_of_which_two_are_killed_is_one_trace(
         assert collector.named("run") == []
         assert await (await start(tmp_path, collector, "deliver")).wait() == 0
     assert len(collector.traces()) == 1
-    assert [*dict.fromkeys(parts(collector))] == PARTS
+    assert {*parts(collector)} == {*PARTS}  # a delivery may end before its turn
     run, root = only(collector, "run"), only(collector, "turn")
     assert run.attributes["parley.resumed"] is True
     assert root.attributes["parley.outcome"] == "done"
