@@ -159,7 +159,8 @@ def hold(connection: Connection, name: str, boot: str) -> bool:
     taken = connection.change(
         "INSERT INTO leases (name, holder) VALUES (:name, :boot) ON CONFLICT (name) DO UPDATE"
         " SET holder = excluded.holder"
-        " WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = leases.holder)",
+        " WHERE leases.holder = excluded.holder OR NOT EXISTS"
+        " (SELECT 1 FROM nodes WHERE boot = leases.holder)",
         mine,
     )
     return bool(taken)

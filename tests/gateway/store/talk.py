@@ -47,9 +47,9 @@ async def take(
     return await store.accept(judged, lambda _: None)
 
 
-async def begin(store: AnyStore, thread: str = "t") -> ClaimedTurn:
+async def begin(store: AnyStore, thread: str = "t", boot: str = "boot") -> ClaimedTurn:
     """The thread's next turn."""
-    work = await store.begin(thread, "boot", words=MISSING)
+    work = await store.begin(thread, boot, words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work
 
