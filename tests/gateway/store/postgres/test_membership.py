@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import LeaseLost, StoreTaken
 from gateway.store.nodes import Node
-from gateway.store.postgres.database import Database
+from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.units.audit import note
@@ -27,7 +27,8 @@ A, B = (
 
 
 def store_at(url: str, folder: Path, *, failover: float = 6.0, skew: float = 0.0) -> PostgresStore:
-    database = Database(url=url, pool_size=3, failover=failover)
+    patience = Patience(silence=0.5, beat=0.05) if failover < 6 else Patience()
+    database = Database(url=url, pool_size=3, failover=failover, patience=patience)
     return PostgresStore(database, folder, clock=lambda: 1_000_000.0 + skew)
 
 
