@@ -107,7 +107,7 @@ def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[s
 
 
 def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...]:
-    """Threads of a node, changed since then, in which there is something to tell."""
+    """Threads of a node, changed since then, with something to tell."""
     rows = connection.fetch(
         f"SELECT t.id FROM threads t WHERE t.updated_at > :since AND t.owner = :boot AND {UNTOLD}"
         " ORDER BY t.updated_at LIMIT :most",
@@ -120,7 +120,7 @@ _RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'run
 
 
 def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Threads with turns that run on a node and are to be stopped."""
+    """Turns that run on a node and are to be stopped."""
     rows = connection.fetch(
         f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot AND u.stop_requested",
         {"boot": boot},
@@ -129,7 +129,7 @@ def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
 
 
 def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Threads with turns that run on a node and have messages to take up."""
+    """Turns that run on a node and have messages to take up."""
     rows = connection.fetch(
         f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot"
         " AND t.mode IN ('steer', :muted) AND EXISTS"

@@ -92,7 +92,7 @@ async def jobs_of(store: AnyStore) -> list[tuple[str, str]]:
 
 
 async def left_by(store: AnyStore, boot: str, words: RecoveryWords) -> list[tuple[str, str]]:
-    """Threads with something to do, and on whose behalf, once a boot has begun.
+    """Threads with something to do, and on whose behalf, after a start.
 
     Where there are nodes, that is their jobs.
     """

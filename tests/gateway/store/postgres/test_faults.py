@@ -1,4 +1,4 @@
-"""The store on PostgreSQL through lost connections, timeouts, and those who want it alone.
+"""The store on PostgreSQL through lost connections and timeouts.
 
 test_membership.py is about the death of nodes, tests/chaos/test_postgres.py about
 a server that ends.

@@ -1,4 +1,4 @@
-"""Nodes of a store: how they come and go, and how one is declared dead."""
+"""Nodes of a store come, go, and are declared dead."""
 
 import asyncio
 import threading
@@ -85,7 +85,7 @@ async def test_a_node_hears_that_a_newer_version_has_changed_the_store(postgres_
 async def test_a_node_that_was_cut_off_is_dead_after_it_has_fallen_silent(
     proxy, postgres_url, tmp_path, skew
 ):
-    """Nothing of what it had begun is there, and its thread goes on elsewhere."""
+    """It leaves nothing half done, and its thread goes on elsewhere."""
     cut = store_at(f"{proxy.url}?connect_timeout=2", tmp_path / "a", failover=1.0, skew=skew)
     other = store_at(postgres_url, tmp_path / "b")
     began, go_on = threading.Event(), threading.Event()
@@ -104,6 +104,7 @@ async def test_a_node_that_was_cut_off_is_dead_after_it_has_fallen_silent(
         writing = asyncio.ensure_future(cut.write(begins))
         await asyncio.to_thread(began.wait, 10)
         proxy.lose()
+        spoke = True
         while not (dead := await other.dead_nodes("b2")):
             spoke = cut.speaks
             await asyncio.sleep(0.02)

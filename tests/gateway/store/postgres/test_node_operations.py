@@ -30,7 +30,7 @@ TWO_AT_ONCE = QueueEntry(limits=PersonLimits(parallel=2, turns=100))
 
 
 class SharedStore:
-    """A store of two nodes, `a1` and `b2`; only `b2` is behind the proxy."""
+    """A store of two nodes: `a1`, and `b2` behind a proxy."""
 
     def __init__(self, url: str, proxied: str, folder: Path) -> None:
         self.a = PostgresStore(Database(url=url, pool_size=4), folder / "a")
@@ -83,7 +83,7 @@ async def shared(postgres_url, proxy, tmp_path) -> AsyncIterator[SharedStore]:
 
 
 async def say(shared: SharedStore, thread: str, text: str = "hi", **more: Any) -> None:
-    """Write in a thread that any node may take, as `a1` has no room."""
+    """Write in a thread that any node may take."""
     await take(shared.a, text, thread=thread, key=place(thread), **more)
     await free(shared)
     await shared.a.heal("a1", [], full=True, all_work=False)
@@ -335,7 +335,7 @@ async def test_nodes_hear_each_other_and_of_new_jobs(shared):
 
 @pytest.mark.chaos
 async def test_two_nodes_run_all_messages_in_order_once(shared):
-    """Accepting, running and dying by turns, no message is lost, doubled or overtaken."""
+    """No message is lost, doubled or overtaken."""
     threads, each = [f"t{n}" for n in range(8)], 6
     ran, left = Counter[str](), asyncio.Event()
     order: dict[str, list[str]] = {thread: [] for thread in threads}
