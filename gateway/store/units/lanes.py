@@ -70,7 +70,7 @@ def running_in_groups(connection: Connection) -> Counter[tuple[str, str]]:
 
 
 def free_lanes_of(connection: Connection, boot: str) -> None:
-    """Let go of a node's lanes in which something is left to tell."""
+    """Let go of a node's lanes with something left to tell."""
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner = :boot AND {UNTOLD}",
         {"boot": boot},
@@ -78,7 +78,7 @@ def free_lanes_of(connection: Connection, boot: str) -> None:
 
 
 def free_lost_lanes(connection: Connection) -> None:
-    """Let go of all lanes whose node is gone, and that have something to tell."""
+    """Let go of lanes of gone nodes with something to tell."""
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner <> '{FREE}'"
         f" AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner) AND {UNTOLD}"
