@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.chaos.campaign.clock import MovedClock
+from tests.chaos.nodes.clock import NodeClock
 from tests.fakes.tcp_proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,7 +26,7 @@ class Node:
         self.folder = folder / f"node{number}"
         self.folder.mkdir()
         self.proxy = proxy
-        self.clock = MovedClock(self.folder / "ahead")
+        self.clock = NodeClock(self.folder)
         self.log = self.folder / "log"
         self.log.touch()
         self.frozen = False
@@ -37,7 +37,7 @@ class Node:
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(ROOT),
-            "AHEAD": str(self.folder / "ahead"),
+            **self.clock.environment,
             "EFFECTS": str(folder / "effects"),
             "PARLEY_STORE_URL": f"{proxy.url}?connect_timeout=2",
         }

@@ -66,5 +66,6 @@ class People:
             case _:
                 pass
         await watch.until(
-            lambda: len(set(mine) - watch.answered) < OPEN, f"{mine} are not all answered"
+            lambda: len(set(mine) - watch.answered) < OPEN,
+            lambda: f"{sorted(set(mine) - watch.answered)} are not answered",
         )

@@ -78,6 +78,7 @@ class Result:
     """Lines of logs about what came too late."""
     verdict: Verdict
     trace: list[str]
+    seen: Observation
     seconds: float
 
     def summary(self) -> str:
@@ -93,8 +94,12 @@ class Result:
         found = [
             f"{kind}: {each}" for kind, said in self.verdict.violations().items() for each in said
         ]
+        missing = {
+            sent.place for n, sent in self.seen.sent.items() if f"{n} in" in "\n".join(found)
+        }
+        shown = [f"{p.place}: {p.text!r}" for p in self.seen.posts if p.place in missing]
         again = f"Again: python -m tests.chaos.nodes --seed {self.seed}"
-        return "\n".join([*found, *self.trace, self.summary(), again])
+        return "\n".join([*found, *shown, *self.trace, self.summary(), again])
 
 
 @dataclass(slots=True)
@@ -141,7 +146,8 @@ class _Run:
 
     async def _answered(self, wanted: set[int]) -> None:
         await self.watch.until(
-            lambda: wanted <= self.watch.answered, f"not all of {sorted(wanted)} are answered"
+            lambda: wanted <= self.watch.answered,
+            lambda: f"{sorted(wanted - self.watch.answered)} are not answered",
         )
         self.note(f"{len(wanted)} messages are answered")
 
@@ -202,6 +208,7 @@ async def run_nodes(
             fenced=sum(node.fenced for node in made),
             verdict=judge(seen),
             trace=trace,
+            seen=seen,
             seconds=asyncio.get_running_loop().time() - begun,
         )
 

@@ -45,12 +45,13 @@ class Watch:
             looking.cancel()
         self._rows.close()
 
-    async def until(self, holds: Callable[[], object], what: str) -> None:
-        """Wait until something holds after a look. Raises NotSeen."""
+    async def until(self, holds: Callable[[], object], what: str | Callable[[], str]) -> None:
+        """Wait until something holds after a look. Raises NotSeen, which says what else."""
         try:
             async with asyncio.timeout(PATIENCE), self._looked:
                 await self._looked.wait_for(lambda: bool(holds()))
         except TimeoutError:
+            what = what if isinstance(what, str) else what()
             raise NotSeen(f"{what}; nodes: {self.nodes}, left: {self.left}") from None
 
     def posts(self) -> list[Post]:
