@@ -1,4 +1,4 @@
-"""The time of day of one node, ahead of the machine's or behind it."""
+"""The time of day of one node: not the machine's."""
 
 from __future__ import annotations
 

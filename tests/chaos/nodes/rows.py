@@ -28,6 +28,7 @@ LEFT = {
     """,
 }
 """Rows of which nothing is left when everything is done."""
+AT_REST = " UNION ALL ".join(f"SELECT '{name}', ({query})" for name, query in LEFT.items())
 NODES = "SELECT name FROM nodes"
 
 
@@ -69,19 +70,19 @@ class Rows:
             ]
         )
 
+    def stored(self) -> frozenset[int] | None:
+        """Messages that were stored."""
+        rows = self.read("SELECT text FROM inbox WHERE text IS NOT NULL")
+        return None if rows is None else frozenset(n for (text,) in rows for n in numbers(text))
+
     def finished(self) -> list[int]:
         """Messages for which the tool has run."""
         return [n for (result,) in self.read(FINISHED) or () for n in numbers(result)]
 
     def left(self) -> list[str] | None:
         """Rows that are not at rest, in words."""
-        found: list[str] = []
-        for name, query in LEFT.items():
-            rows = self.read(query)
-            if rows is None:
-                return None
-            found += [f"{count} {name}" for (count,) in rows if count]
-        return found
+        rows = self.read(AT_REST)
+        return None if rows is None else [f"{count} {name}" for name, count in rows if count]
 
     def faults(self) -> list[str]:
         """Laws that the store breaks, in words."""

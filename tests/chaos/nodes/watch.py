@@ -46,7 +46,7 @@ class Watch:
         self._rows.close()
 
     async def until(self, holds: Callable[[], object], what: str | Callable[[], str]) -> None:
-        """Wait until something holds after a look. Raises NotSeen, which says what else."""
+        """Wait until something holds after a look. Raises NotSeen."""
         try:
             async with asyncio.timeout(PATIENCE), self._looked:
                 await self._looked.wait_for(lambda: bool(holds()))
@@ -71,9 +71,9 @@ class Watch:
                 self._looked.notify_all()
 
     def _read(self) -> None:
-        inbox, nodes, left = self._rows.inbox(), self._rows.nodes(), self._rows.left()
-        if inbox is not None:
-            self.stored = frozenset(row.n for row in inbox)
+        stored, nodes, left = self._rows.stored(), self._rows.nodes(), self._rows.left()
+        if stored is not None:
+            self.stored = stored
         if nodes is not None:
             self.nodes = nodes
         self.left = ["the database does not answer"] if left is None else left
