@@ -1,4 +1,7 @@
-"""Three nodes, as deploy/compose.yaml and deploy/kubernetes start them, agree with what they run."""
+"""The files that start nodes agree with the code that they run.
+
+They are deploy/compose.yaml and deploy/kubernetes.
+"""
 
 import copy
 import http.server
@@ -20,6 +23,7 @@ import pytest
 import yaml
 
 from adapters.slack import Config as SlackConfig
+from adapters.slack.connection.socket_mode import SOCKETS
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.serve import check_servable
 from gateway.config.settings import HealthConfig
@@ -201,7 +205,7 @@ def test_the_address_that_compose_says_to_write_is_that_of_its_database():
 
 @pytest.fixture
 def answering() -> Iterator[tuple[int, list[HTTPStatus]]]:
-    """A port that answers with the status at the end of the list."""
+    """A port that answers with the last status of the list."""
     statuses: list[HTTPStatus] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -209,7 +213,7 @@ def answering() -> Iterator[tuple[int, list[HTTPStatus]]]:
             self.send_response(statuses[-1])
             self.end_headers()
 
-        def log_message(self, *args: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -264,7 +268,7 @@ def kubernetes_config() -> str:
 
 
 def volumes() -> dict[str, dict[str, Any]]:
-    """What is mounted in the container, by its path."""
+    """Volumes of the container, by their paths."""
     given = {each["name"]: each for each in pod()["volumes"]}
     return {each["mountPath"]: given[each["name"]] for each in container()["volumeMounts"]}
 
@@ -368,6 +372,26 @@ def test_config_and_secrets_are_mounted_where_they_are_looked_for():
     [named] = re.findall(r"mkdir -m 700 secrets +\(([^)]*)\)", text)
     assert {*named.split(", ")} == secret_files(kubernetes_config(), MOUNTED_SECRETS)
     assert secret["defaultMode"] == 0o440
+
+
+# --- the page for operators ---
+
+
+def test_the_page_names_the_nodes_and_the_deployment_that_there_are():
+    page = (ROOT / "docs" / "nodes.md").read_text()
+    assert f"for node in {' '.join(nodes())}; do docker compose up" in page
+    assert f"docker compose exec {next(iter(nodes()))} parley reload" in page
+    name, image = resources()["Deployment"]["metadata"]["name"], container()["image"]
+    new = f"{container()['name']}={image.rpartition(':')[0]}:NEW"
+    assert f"kubectl set image deployment/{name} {new} " in page
+    assert f"kubectl exec deployment/{name} -- parley reload" in page
+
+
+def test_nodes_with_socket_mode_and_one_more_have_the_connections_that_slack_allows():
+    page = (ROOT / "docs" / "nodes.md").read_text()
+    assert "ten connections for an app, and a node has two. So run at most four" in page
+    assert len(nodes()) <= 4
+    assert (4 + 1) * SOCKETS == 10
 
 
 # --- what is carried along ---
