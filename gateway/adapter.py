@@ -294,6 +294,25 @@ class AdapterHost(Protocol):
         """
         ...
 
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease; it is taken if it was free.
+
+        A lease is what one node at a time may do. To be asked again every second or two: it is
+        lost with a node that was cut off.
+        """
+        ...
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+        ...
+
+    def check_speaking(self) -> None:
+        """Check that this node may change something on a platform.
+
+        To be called right before each call that does. Raises NodeCutOff.
+        """
+        ...
+
     @property
     def missed(self) -> MissedRules:
         """The ages up to which missed messages are answered or offered."""

@@ -66,14 +66,23 @@ class ThreadOpening:
 
 
 class MessageTargets:
-    """Finds the target of a conversation; opens its thread if needed."""
+    """Finds the target of a conversation; opens its thread if needed.
 
-    def __init__(self, rest: Rest, threads: Threads, host: AdapterHost) -> None:
+    `hears_all`: all events of Discord come to this node.
+    """
+
+    def __init__(
+        self,
+        rest: Rest,
+        threads: Threads,
+        host: AdapterHost,
+        hears_all: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._rest = rest
         self._threads = threads
         self._host = host
         self._commands = CommandThreads(rest, host)
-        self.locked = LockedThreads(rest)
+        self.locked = LockedThreads(rest, hears_all)
         """Threads in which nothing is to be written."""
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}

@@ -15,6 +15,7 @@ from tests.adapters.discord.serving import (
     thread_of,
     wait_accepted,
     wait_delivered,
+    mark_heard,
     wait_seen_mark,
 )
 from tests.fakes.new_store import new_store
@@ -86,7 +87,7 @@ async def test_a_mark_in_the_future_hides_no_edit(
     await discord.until(lambda: not discord.gateway.open_sessions)
     store = new_store(tmp_path)
     async with store.own():  # the clock was five days ahead
-        await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
+        await mark_heard(store, time.time() + 5 * 86_400)
     await alice.edits(asked, "count to ten")
     async with serving(discord, tmp_path, lambda: solo("Ten.")) as gateway:
         await wait_accepted(gateway, 2)
