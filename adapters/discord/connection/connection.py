@@ -188,6 +188,7 @@ class Connection:
         self._first_wait = first_wait
         self._heard_at = 0.0
         self._waits_for_gate = False
+        self._was_opened = False
         self._opened_at: float | None = None
         """When the socket was opened, until it is greeted."""
         self.client: ShardClient | None = None
@@ -207,7 +208,8 @@ class Connection:
         while True:
             began = monotonic()
             why = await self._run_client(session)
-            session = None  # what ended the client may be in it
+            if self._was_opened:
+                session = None  # what ended the client may be in it
             if monotonic() - began > STABLE_SECONDS:
                 wait = self._first_wait
             self.replaced += 1
@@ -220,7 +222,7 @@ class Connection:
         """One client's life; why it ended."""
         client = self._make(self._shard, self, session, self._may_identify)
         self._opened_at = None
-        self.tells_all = False
+        self._was_opened = self.tells_all = False
         self._listener.on_connection(self._shard, is_open=False)
         self._listener.on_lost(self._shard)
         self.client = client
@@ -260,6 +262,7 @@ class Connection:
 
     def on_opened(self) -> None:
         """A socket is open."""
+        self._was_opened = True
         self._opened_at = monotonic()
 
     def on_greeted(self) -> None:

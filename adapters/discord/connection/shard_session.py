@@ -131,6 +131,8 @@ class ShardClient(DiscordClient):
                 await asyncio.sleep(wait)
             except ConnectionClosed as error:
                 self.dispatch("disconnect")
+                if self.is_closed():
+                    return
                 if error.code == DISALLOWED_INTENTS:
                     raise PrivilegedIntentsRequired(error.shard_id) from error
                 raise

@@ -106,25 +106,22 @@ class Shards:
     async def _keep(self, shard: int) -> None:
         lease = f"{PLATFORM} {name_of(shard, self._shards)}"
         while True:
-            if await self._is_ours(lease, otherwise=False):
+            if await self._is_ours(lease, held=False):
                 LOG.info("this node has the lease %r", lease)
                 await self._connect(shard, lease)
             self._host.heartbeat(PLATFORM)  # who waits for a lease misses nothing
             self._tell()
             await sleep(self._clock, LOOK_SECONDS)
 
-    async def _is_ours(self, lease: str, *, otherwise: bool) -> bool:
-        """True while this node has a lease; `otherwise` where nobody knows just now."""
+    async def _is_ours(self, lease: str, *, held: bool) -> bool:
+        """True while this node has a lease; where nobody knows just now, what was so."""
         try:
             self._host.check_speaking()
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._host.hold(lease)
-        except LOST as error:
-            LOG.warning("the lease %r is not this node's: %s", lease, error)
-            return False
         except (GatewayError, TimeoutError) as error:
-            LOG.warning("could not ask for the lease %r: %r", lease, error)
-            return otherwise
+            LOG.log(logging.WARNING if held else logging.DEBUG, "lease %r: %r", lease, error)
+            return held and not isinstance(error, LOST)
 
     async def _connect(self, shard: int, lease: str) -> None:
         """Connect a shard until its lease is lost; when cancelled, leave it to others."""
@@ -155,7 +152,7 @@ class Shards:
         stored = await self._store(shard, None)
         while True:
             await sleep(self._clock, LOOK_SECONDS)
-            if not await self._is_ours(lease, otherwise=True):
+            if not await self._is_ours(lease, held=True):
                 return
             stored = await self._store(shard, stored)
 

@@ -19,6 +19,7 @@ from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
     config_of,
+    mark_heard,
     response_of,
     serving,
     thread_of,
@@ -26,7 +27,6 @@ from tests.adapters.discord.serving import (
     wait_caught_up,
     wait_commands,
     wait_delivered,
-    mark_heard,
     wait_seen_mark,
 )
 from tests.fakes.new_store import new_store

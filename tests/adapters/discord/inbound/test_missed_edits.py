@@ -11,11 +11,11 @@ from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
+    mark_heard,
     serving,
     thread_of,
     wait_accepted,
     wait_delivered,
-    mark_heard,
     wait_seen_mark,
 )
 from tests.fakes.new_store import new_store
