@@ -280,8 +280,8 @@ class AdapterHost(Protocol):
         """
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names; only that of `name`, if given."""
         ...
 
     async def mark(

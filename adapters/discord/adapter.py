@@ -360,6 +360,7 @@ class _Bot:
         if not metadata.get("archived") or metadata.get("locked"):
             return
         self._channels.learn(channel)
+        await self._targets.look_up_root(channel.id)
         key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.thread_at(key)
         if found is not None and found.state == "waiting":

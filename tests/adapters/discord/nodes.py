@@ -108,9 +108,10 @@ class Cluster:
     leases: dict[str, Node] = field(default_factory=dict[str, Node])
     nodes: list[Node] = field(default_factory=list[Node])
 
-    def start(self) -> Node:
-        """Start a node."""
+    def start(self, *leases: str) -> Node:
+        """Start a node, which has these leases from its beginning."""
         node = Node(self.gateway, self.leases)
+        self.leases |= dict.fromkeys(leases, node)
         host: Any = node
         adapter = DiscordAdapter(config_of(self.discord, **self.settings))
         node.running = self.group.create_task(adapter.run(host), name="a node")

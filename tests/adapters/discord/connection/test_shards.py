@@ -9,6 +9,7 @@ import pytest
 
 from adapters.discord.connection import shards
 from adapters.discord.connection.shard_state import ShardState, find_state
+from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.nodes import Cluster, cluster
 
@@ -194,6 +195,46 @@ async def test_the_shards_of_a_node_that_dies_go_to_the_others(
         await served.stored(6)
         assert len(second.shards) == 4
         assert sorted(served.messages()) == [f"question {n}" for n in range(6)]
+
+
+async def test_what_a_message_mentions_is_known_after_a_resume_too(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, other = discord.channel("general"), discord.channel("plans")
+    alice, role = discord.person("alice"), discord.role("reviewers")
+    async with cluster(discord, tmp_path) as served:
+        first = await served.connect()
+        await wait_accepted(served)
+        served.kill(first)
+        await served.connect()
+        for n in range(2):
+            await alice.mentions(general, f"{n}: tell {role.mention} about <#{other.id}>")
+            await served.stored(n + 1)
+        assert served.messages() == [f"{n}: tell @reviewers about #plans" for n in range(2)]
+        assert len(discord.calls("GET", "/guilds/{guild_id}/channels")) == 1
+    assert discord.gateway.identifies == 1
+
+
+async def test_what_each_node_has_missed_is_read_by_the_holder_of_the_first_shard(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "LOOK_SECONDS", 0.05)
+    discord.gateway.shards = 2
+    away = discord.guild("away")
+    while (away.id >> 22) % 2 == 0:
+        away = discord.guild("away")
+    far, alice = discord.channel("far", guild=away), discord.person("alice", guild=away)
+    async with cluster(discord, tmp_path) as served:
+        before = await served.connect(sessions=2)
+        await served.drain(before)
+        discord.gateway.forget()
+        await alice.mentions(far, "anybody there?")
+        second = served.start("discord shard 1 of 2")
+        await served.until(lambda: second.is_open)
+        first = served.start("discord shard 0 of 2")
+        await served.stored(1)
+        assert (len(first.shards), len(second.shards)) == (1, 1)
+        assert served.messages() == ["anybody there?"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.discord.connection.shard_state import find_state
 from adapters.discord.simulator import interactions
 from adapters.discord.simulator.interactions import DEADLINE
-from adapters.discord.connection.shard_state import find_state
 from adapters.discord.testing import (
     Call,
     Channel,
