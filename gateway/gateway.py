@@ -495,6 +495,16 @@ class Gateway:
             self._back[platform] = max(gap.until for gap in gaps)
         await self._store.add_gaps(platform, gaps, marks)
 
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease: a store of files has one node."""
+        return True
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+
+    def check_speaking(self) -> None:
+        """Check that this node may change something on a platform."""
+
     async def missed_verdict(self, gap: OpenGap, at: float, *, now: float) -> MissedVerdict:
         """The fate of an unknown message of a gap."""
         back = self._back.get(gap.place.platform, now)

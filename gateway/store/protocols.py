@@ -317,8 +317,8 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Index the words of some texts; True if more are left."""
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names; only that of `name`, if given."""
         ...
 
     async def mark(
