@@ -57,9 +57,11 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import EACH_ITS_OWN, OWN
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
+from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
+from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import PlatformStatus, Status
 from gateway.runtime.store_health import known_counts, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
@@ -120,6 +122,7 @@ class Gateway:
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
+        self._rates = SharedRates(store, self._has_others)
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
             store.spent,
@@ -156,6 +159,10 @@ class Gateway:
         self._work = AsyncExitStack()
         self._open = False
         self._since = 0.0
+
+    def _has_others(self) -> bool:
+        """True while other nodes serve the same store."""
+        return False
 
     @property
     def boot(self) -> str:
@@ -252,6 +259,7 @@ class Gateway:
             await self._life.review()
             stack.push_async_callback(self.close)
             self._work.callback(self._bus.close)
+            self._work.push_async_callback(self._rates.close)
             self._work.push_async_callback(self._sessions.close_retired)
             self._work.push_async_callback(self._sessions.close_teams)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
@@ -494,6 +502,10 @@ class Gateway:
         self.check_open()
         new = self._intake.new_thread(team)
         return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
+
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of a platform that all nodes keep together."""
+        return self._rates.rate(limit)
 
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
