@@ -56,7 +56,7 @@ class SharedTokens:
         if self._asked is not None:
             return 0.0
         if self.wait > 0 and reserve >= self._reserve:
-            return self.wait
+            return max(self.wait, 0.001)
         self._reserve = reserve
         self._asked = self._rate.draw(1, reserve=reserve)
         self._asked.add_done_callback(lambda asked: self._answered(asked, then))
