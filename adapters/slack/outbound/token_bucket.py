@@ -162,6 +162,9 @@ class Bucket:
     def _serve(self) -> None:
         """Hand out what there is, and come again when there is more."""
         self._count()
+        self._hand_out()
+
+    def _hand_out(self) -> None:
         while self._clock.time() >= self._closed and (waiter := self._first()):
             self._tokens -= 1
             waiter.set_result(None)
@@ -199,7 +202,7 @@ class Bucket:
         """Hand out what was drawn; what nobody takes at once lapses."""
         self._count()
         self._tokens = max(self._tokens, 0.0) + tokens
-        self._serve()
+        self._hand_out()
 
     def _count(self) -> None:
         """Add what has come in since the last time.
