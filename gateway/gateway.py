@@ -69,7 +69,7 @@ from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
 from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.protocols import SessionStore, SupportsBackup, SupportsPool
+from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes, SupportsPool
 from gateway.store.records import PairedPerson, new_id
 from gateway.surface import TextSurface
 
@@ -122,6 +122,7 @@ class Gateway:
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
+        self._nodes = store if isinstance(store, SupportsNodes) else None
         self._rates = SharedRates(store, self._has_others)
         self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
         self._ledger = Ledger(
@@ -162,7 +163,7 @@ class Gateway:
 
     def _has_others(self) -> bool:
         """True while other nodes serve the same store."""
-        return False
+        return self._nodes is not None and self._nodes.node_count > 1
 
     @property
     def boot(self) -> str:

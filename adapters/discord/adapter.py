@@ -16,6 +16,7 @@ from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client
 from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import (
     PLATFORM,
@@ -83,7 +84,8 @@ class DiscordAdapter:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
         config = self._config
         told = partial(host.compare_time, PLATFORM)
-        async with Rest(config.token, config.api_url, told=told) as rest:
+        buckets = Buckets(host.shared_rate(OF_ALL_NODES))
+        async with Rest(config.token, config.api_url, buckets, told=told) as rest:
             me, config = await _sign_in(rest, config)
             bot = _Bot(config, host, rest, me, config.shards or 1, self._clock)
             try:
