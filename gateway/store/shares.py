@@ -17,15 +17,20 @@ class Amounts:
     cost: float = 0.0
     turns: int = 0
 
-    def __bool__(self) -> bool:
-        return self != NOTHING
-
     def plus(self, other: Self) -> Self:
         """Both together."""
         return type(self)(
             tokens=self.tokens + other.tokens,
             cost=self.cost + other.cost,
             turns=self.turns + other.turns,
+        )
+
+    def minus(self, other: Self) -> Self:
+        """The rest, which may be below nothing."""
+        return type(self)(
+            tokens=self.tokens - other.tokens,
+            cost=self.cost - other.cost,
+            turns=self.turns - other.turns,
         )
 
 

@@ -21,7 +21,7 @@ _OTHERS = """
 """
 _KEEP = """
     INSERT INTO budget_shares (budget, boot, tokens, cost, turns)
-    VALUES (:budget, :boot, :tokens, :cost, :turns)
+    SELECT :budget, boot, :tokens, :cost, :turns FROM nodes WHERE boot = :boot
     ON CONFLICT (budget, boot) DO UPDATE
      SET tokens = excluded.tokens, cost = excluded.cost, turns = excluded.turns
 """
