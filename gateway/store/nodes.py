@@ -24,9 +24,19 @@ class Node:
 
 @value
 class Healed:
-    """Lanes that a node has adopted, as threads."""
+    """Findings of a node about its lanes.
 
-    adopted: tuple[str, ...] = ()
+    Turns come with their threads.
+    """
+
+    adopted: tuple[str, ...]
+    """Threads whose lanes it has taken."""
+    untold: tuple[str, ...]
+    """Threads with something to tell that nobody has told it of."""
+    stops: tuple[tuple[str, str], ...]
+    """Turns that run here and are to be stopped."""
+    steers: tuple[tuple[str, str], ...]
+    """Turns that run here and have messages to take up."""
 
 
 @value

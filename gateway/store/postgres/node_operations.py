@@ -17,6 +17,9 @@ from gateway.store.units import lanes, recovery
 
 T = TypeVar("T")
 
+RECENT = 600.0
+"""Seconds since a change that may have gone unnoticed."""
+
 _DEAD = "SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1"
 _END = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -117,13 +120,20 @@ class NodeOperations(WriteOperations):
         a job.
         """
 
+        now = self.clock()
+
         def unit(connection: PostgresConnection) -> Healed:
             adopted = lanes.adopt(connection, boot, platforms)
             jobs.spread(connection.pipeline, boot if full else "")
             if all_work and _is_the_one(connection):
                 lanes.defer_lost(connection)
                 jobs.age_jobs(connection.pipeline)
-            return Healed(adopted=tuple(adopted))
+            return Healed(
+                adopted=tuple(adopted),
+                untold=lanes.untold_of(connection, boot, now - RECENT),
+                stops=lanes.stopped_turns(connection, boot),
+                steers=lanes.steered_turns(connection, boot),
+            )
 
         return await self.write(unit)
 

@@ -12,7 +12,7 @@ from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
 from gateway.store.nodes import Node, NodeRow
 from gateway.store.records import PersonLoad, lane_groups_of
-from gateway.store.units.rows import FREE, OPEN_STATUSES, first, listed, scalar
+from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
 
 ADOPTED = 200
 """Threads that a node adopts at once."""
@@ -104,6 +104,39 @@ def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[s
         )
         taken += [thread] * changed
     return taken
+
+
+def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...]:
+    """Threads of a node, changed since then, in which there is something to tell."""
+    rows = connection.fetch(
+        f"SELECT t.id FROM threads t WHERE t.updated_at > :since AND t.owner = :boot AND {UNTOLD}"
+        " ORDER BY t.updated_at LIMIT :most",
+        {"since": since, "boot": boot, "most": ADOPTED},
+    )
+    return tuple(row["id"] for row in rows)
+
+
+_RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'running'"
+
+
+def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
+    """Threads with turns that run on a node and are to be stopped."""
+    rows = connection.fetch(
+        f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot AND u.stop_requested",
+        {"boot": boot},
+    )
+    return tuple((row["thread"], row["turn"]) for row in rows)
+
+
+def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
+    """Threads with turns that run on a node and have messages to take up."""
+    rows = connection.fetch(
+        f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot"
+        " AND t.mode IN ('steer', :muted) AND EXISTS"
+        " (SELECT 1 FROM inbox WHERE thread = t.id AND outcome = 'queued')",
+        {"boot": boot, "muted": f"{MUTED}steer"},
+    )
+    return tuple((row["thread"], row["turn"]) for row in rows)
 
 
 def defer_lost(connection: Connection) -> int:
