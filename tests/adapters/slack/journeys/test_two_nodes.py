@@ -18,7 +18,7 @@ from tests.adapters.slack.running import RunningGateway, one, running
 from tests.fakes.new_store import new_store
 
 THREADS = 6
-WORDS = " ".join(f"word{number}" for number in range(45))
+WORDS = " ".join(f"word{number}" for number in range(80))
 Share = Callable[[RateLimit], SharedRate]
 
 
@@ -48,7 +48,7 @@ async def refusals(
             person = ("alice", "bob")[thread // 2 % 2]
             asked.append((node, await node.ask(person, f"question {thread}")))
         await slack.until(lambda: all(node.finished(thread) for node, thread in asked))
-        await slack.until(lambda: all("word44" in said(*each) for each in asked))
+        await slack.until(lambda: all("word79" in said(*each) for each in asked))
     assert slack.open_streams == []
     return Counter(call.method for call in slack.calls() if call.status == 429)
 
