@@ -28,6 +28,8 @@ HEAL_EVERY = 2.0
 """Seconds between two looks for lanes without a node."""
 ALL_WORK = 5
 """Each so many of them, work without a job is looked for, too."""
+SHARES_EVERY = 1.0
+"""Seconds between two looks at what this node holds of budgets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,8 @@ class NodeParts:
     words: RecoveryWords
     gone: Callable[[str], None]
     """Drops what there is of a deleted thread."""
+    tell_shares: Callable[[], Awaitable[None]]
+    """Tells what this node holds of budgets."""
 
 
 def search_for(
@@ -107,6 +111,8 @@ class SharedNodes:
             group.create_task(self._signals.run(), name="node signals")
             group.create_task(_repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
             group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
+            tell = self._parts.tell_shares
+            group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
 
     def _figures(self) -> dict[str, Any]:
         return {"running": self._parts.sessions.running, "live": self._parts.sessions.live}

@@ -12,6 +12,11 @@ again, or that the thread was deleted."""
 class Nodes(Protocol):
     """This node, and the others if there are any."""
 
+    @property
+    def alone(self) -> bool:
+        """True while there is no other node."""
+        ...
+
     async def hold(self, lease: str) -> bool:
         """True if this node has the lease; it is taken if it was free."""
         ...
@@ -51,6 +56,11 @@ class Nodes(Protocol):
 
 class OneNode:
     """The only process of its store: there is nobody to agree with."""
+
+    @property
+    def alone(self) -> bool:
+        """True: there is never another one."""
+        return True
 
     async def hold(self, lease: str) -> bool:
         """True: nobody else could have it."""

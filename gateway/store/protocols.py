@@ -23,6 +23,7 @@ from gateway.conversation import (
 from gateway.events import SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
+from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
 from gateway.store.nodes import Healed, Node, NodeRow
@@ -51,6 +52,7 @@ from gateway.store.rulebook import (
     RequestDating,
     RequestRules,
 )
+from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.store.turn_records import (
     ClaimedTurn,
     ExpiredThreads,
@@ -315,6 +317,18 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
     async def index_words(self) -> bool:
         """Index the words of some texts; True if more are left."""
+        ...
+
+    async def draw_tokens(self, limit: RateLimit, most: int, reserve: float = 0.0) -> DrawnTokens:
+        """Draw up to `most` tokens of a rate, and leave `reserve` in its bucket."""
+        ...
+
+    async def close_rate(self, limit: RateLimit, seconds: float) -> None:
+        """Leave nothing to draw of a rate for so long, and one token then."""
+        ...
+
+    async def draw_shares(self, boot: str, queries: Sequence[ShareQuery]) -> list[BudgetShare]:
+        """Let a node use what it wants of all these budgets, or of none."""
         ...
 
     async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:

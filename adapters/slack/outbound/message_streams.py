@@ -101,12 +101,12 @@ class MessageStreams:
         text = dead_links(speech.text, self._calls.live_links())
         return replace(speech, text=text[:LONGEST])
 
-    def try_reserve(self, place: Place) -> bool:
+    async def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
         key = place.key
         if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
             return False
-        return self._calls.try_reserve(place, START, above=ENOUGH)
+        return await self._calls.try_reserve(place, START, above=ENOUGH)
 
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
         """Start a stream; None where Slack refuses to stream it."""

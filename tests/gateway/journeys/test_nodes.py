@@ -1,14 +1,11 @@
 """Several nodes at one database: each message once, in order, wherever it came in."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from benchmarks.gateway.teams import DoNothing
-from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import MessageFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
@@ -65,10 +62,6 @@ async def until_done(gateway: Gateway, thread: str, turns: int) -> list:
     raise AssertionError("the events ended")
 
 
-async def tell_all(gateway: Gateway, threads: list[str], seen: Callable[[str], None]) -> None:
-    """Note everything as delivered, in the place of a platform."""
-
-
 async def test_messages_that_come_in_at_any_node_have_one_turn_each_in_order(
     tmp_path, postgres_url
 ):
@@ -87,23 +80,23 @@ async def test_messages_that_come_in_at_any_node_have_one_turn_each_in_order(
 
 
 async def test_what_one_node_has_no_room_for_runs_on_another(tmp_path, postgres_url):
-    class Slow(DoNothing):
-        running = most = 0
+    together, running = asyncio.Event(), 0
 
+    class Slow(DoNothing):
         async def create(self, messages, **options):
-            Slow.running += 1
-            Slow.most = max(Slow.most, Slow.running)
+            nonlocal running
+            running += 1
+            if running == 3:
+                together.set()
             async with asyncio.timeout(20):
-                while Slow.most < 3:
-                    await asyncio.sleep(0.01)
-            Slow.running -= 1
+                await together.wait()
             return await super().create(messages, **options)
 
     async with nodes(postgres_url, tmp_path, 3, client=Slow("yes"), parallel_turns=1) as gateways:
         receipts = [await gateways[0].accept(message(thread, 0)) for thread in range(3)]
         for receipt in receipts:
             await until_done(gateways[1], receipt.thread, 1)
-    assert Slow.most == 3
+    assert running == 3
 
 
 async def test_a_lease_has_one_holder_until_that_node_is_gone(tmp_path, postgres_url):
