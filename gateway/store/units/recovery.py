@@ -57,7 +57,8 @@ def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> Non
         )
         if row["attempts"] < MAX_RESUMES:
             connection.execute(
-                "UPDATE turns SET attempts = attempts + 1 WHERE id = :turn", {"turn": lease.turn}
+                "UPDATE turns SET attempts = attempts + 1, status = 'paused' WHERE id = :turn",
+                {"turn": lease.turn},
             )
             notice = Notice(
                 thread=lease.thread, turn=lease.turn, text=words.interrupted, level="warning"
