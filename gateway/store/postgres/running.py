@@ -13,7 +13,7 @@ from gateway.errors import GatewayClosed, StoreTaken
 from gateway.store.nodes import Node
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.membership import Membership
+from gateway.store.postgres.membership import BEATS, Membership
 from gateway.store.postgres.migrate import bring_up_to_date
 from gateway.store.postgres.pool import connect, open_pool
 from gateway.store.postgres.transactions import Transactions, Work
@@ -31,7 +31,8 @@ class Running:
         self.membership = membership
         self.pool = open_pool(database, membership.boot)
         self._patience = database.patience
-        self._silence = min(database.failover, self._patience.silence)
+        self._beat = min(database.failover / BEATS, self._patience.beat)
+        self._silence = min(database.failover / 2, self._patience.silence)
         self.transactions = Transactions(self.pool, membership.boot, self._patience.connection)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
@@ -87,7 +88,7 @@ class Running:
             self.lost.set()
         if self.membership.is_outdated:
             self.outdated.set()
-        self._watch = self._loop.call_later(self._patience.beat, self._look)
+        self._watch = self._loop.call_later(self._beat, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
@@ -140,8 +141,9 @@ async def running(
 def _join(database: Database, membership: Membership) -> None:
     raw = connect(database, membership.boot)
     try:
+        membership.enter(raw)  # before the tables are changed: somebody may use the older ones
         bring_up_to_date(raw, database.url)
+        membership.join(raw)
     except BaseException:
         raw.close()
         raise
-    membership.join(raw)
