@@ -435,7 +435,7 @@ class Gateway:
         await self._store.add_gaps(platform, gaps, marks)
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease: a store of files has one node."""
+        """True: a store of files has one node."""
         return True
 
     async def release(self, lease: str) -> None:
