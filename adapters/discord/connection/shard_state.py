@@ -70,7 +70,7 @@ def find_state(
     times = [
         float(json.loads(value)["heard"])
         for name, value in marks.items()
-        if name.startswith("shard ")
+        if name.startswith("shard ") and not name.endswith(f" of {shards}")
     ]
     if not times and (text := marks.get(SEEN)) is not None:
         found: float | list[float] = json.loads(text)

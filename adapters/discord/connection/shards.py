@@ -19,6 +19,7 @@ from adapters.discord.connection.shard_state import ShardState, find_state, name
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, WallClock, sleep
+from gateway.base.describe import describe
 from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, StoreTaken
 
 LOG = logging.getLogger("adapters.discord")
@@ -137,7 +138,9 @@ class Shards:
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._host.hold(lease)
         except (GatewayError, TimeoutError) as error:
-            LOG.log(logging.WARNING if held else logging.DEBUG, "lease %r: %r", lease, error)
+            LOG.log(
+                logging.WARNING if held else logging.DEBUG, "lease %r: %s", lease, describe(error)
+            )
             return held and not isinstance(error, LOST)
 
     async def _connect(self, shard: int, lease: str) -> None:
@@ -181,7 +184,7 @@ class Shards:
                 await self._store(shard, None)
                 await self._host.release(lease)
         except (GatewayError, TimeoutError) as error:
-            LOG.warning("the lease %r was not left to others: %r", lease, error)
+            LOG.warning("the lease %r was not left to others: %s", lease, describe(error))
 
     async def _stored(self, shard: int) -> ShardState | None:
         """The state that the last holder left; None if unreadable."""
