@@ -30,6 +30,7 @@ from gateway.conversation import (
 )
 from gateway.errors import GatewayError
 from gateway.missed import Gap, KnownPlace, MissedRules, MissedVerdict, OpenGap, ReadPage
+from gateway.rates import RateLimit, SharedRate
 from gateway.surface import TextSurface
 from gateway.values import value
 
@@ -278,6 +279,10 @@ class AdapterHost(Protocol):
 
         It replaces an earlier one. Raises NotFound.
         """
+        ...
+
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of the platform that all nodes keep together."""
         ...
 
     async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from adapters.discord.connection.cache import Cache
 from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.identify_gate import IdentifyGate
+from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.shards import Shards
 from adapters.discord.connection.values import (
@@ -81,8 +82,11 @@ class DiscordAdapter:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
         config = self._config
         told = partial(host.compare_time, PLATFORM)
+        buckets = Buckets(host.shared_rate(OF_ALL_NODES))
         speaking = host.check_speaking
-        async with Rest(config.token, config.api_url, told=told, check_speaking=speaking) as rest:
+        async with Rest(
+            config.token, config.api_url, buckets, told=told, check_speaking=speaking
+        ) as rest:
             me, config = await _sign_in(rest, config)
             bot = _Bot(config, host, rest, me, config.shards or 1, self._clock)
             try:

@@ -88,6 +88,7 @@ class SlackAdapter:
             live_links=lambda: host.live_links,
             remark=partial(host.remark, PLATFORM),
             dead_ends=dead_ends,
+            shared=host.shared_rate,
         )
         await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(host.delivering(surface))

@@ -129,6 +129,8 @@ class _Writers:
         try:
             key = await self._host.key_of(thread)
             if key.platform == self._surface.platform:
+                if not await self._host.delivers(thread):
+                    return True
                 place = Place(key=key, thread=thread)
                 seen = partial(self._again.discard, thread)
                 await Writer(self._host, self._surface, place, self._clock, seen).run()

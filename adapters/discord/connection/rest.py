@@ -256,7 +256,9 @@ class Rest:
             seconds = 5.0
         everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
         # Without Via it is not the API that answers but what stands before it, for the address.
-        if everything or "Via" not in answer.headers:
+        if everything:
+            self.buckets.hold_all_nodes(seconds)
+        elif "Via" not in answer.headers:
             self.buckets.hold_all(seconds)
         elif bucket is not None and not _is_own_limit(answer):
             bucket.hold(seconds)
