@@ -42,6 +42,8 @@ class ServerClock:
         await self.advance(0)
         if self._other:
             await store.write(lambda connection: connection.execute(_MOVED))
+        else:
+            await self.join("this process")  # as it would have done in a database
 
     async def advance(self, seconds: float) -> None:
         """Move the time of the database."""
