@@ -1,4 +1,4 @@
-"""A store's time in the hands of a test, whichever database it is on."""
+"""A store's time in the hands of a test."""
 
 from __future__ import annotations
 
