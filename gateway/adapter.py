@@ -285,8 +285,8 @@ class AdapterHost(Protocol):
         """A rate of the platform that all nodes keep together."""
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names; only that of `name`, if given."""
         ...
 
     async def mark(
@@ -296,6 +296,25 @@ class AdapterHost(Protocol):
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
+        """
+        ...
+
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease; it is taken if it was free.
+
+        A lease is what one node at a time may do. To be asked again every second or two: it is
+        lost with a node that was cut off.
+        """
+        ...
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+        ...
+
+    def check_speaking(self) -> None:
+        """Check that this node may change something on a platform.
+
+        To be called right before each call that does. Raises NodeCutOff.
         """
         ...
 

@@ -105,7 +105,8 @@ class SlackAdapter:
         failures, told = 0, partial(host.compare_time, PLATFORM)
         while True:
             try:
-                return await stack.enter_async_context(SlackClients(self._config, installs, told))
+                clients = SlackClients(self._config, installs, told, host.check_speaking)
+                return await stack.enter_async_context(clients)
             except PlatformUnreachable as error:
                 failures += 1
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1))

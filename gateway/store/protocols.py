@@ -331,8 +331,8 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Let a node use what it wants of all these budgets, or of none."""
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names; only that of `name`, if given."""
         ...
 
     async def mark(

@@ -178,7 +178,8 @@ class Membership:
             raw = connection.pipeline.raw
             with suppress(psycopg.Error):
                 if self._ended.is_set() and not raw.broken:
-                    RawCursor(raw).execute(_LEAVE, [self.boot])
+                    connection.pipeline.send(_LEAVE, [self.boot])
+                    connection.pipeline.wait()
             with suppress(psycopg.Error):
                 raw.close()
 

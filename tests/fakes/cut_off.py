@@ -1,0 +1,22 @@
+"""A node that is cut off from its database, and back, when a test says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.errors import NodeCutOff
+from gateway.gateway import Gateway
+
+
+class CutOff:
+    """Whether the gateways of this process are cut off; `refused` counts what they did not do."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lasts = False
+        self.refused = 0
+        monkeypatch.setattr(Gateway, "check_speaking", lambda _: self._check())
+
+    def _check(self) -> None:
+        if self.lasts:
+            self.refused += 1
+            raise NodeCutOff
