@@ -33,7 +33,7 @@ class ServerClock:
         self._other = is_on_postgres()
 
     def of_process(self) -> float:
-        """The time of the process: where the database has its own, it is wrong."""
+        """The time of the process, wrong where the database has its own."""
         return self.now - 86_400 if self._other else self.now
 
     async def take(self, store: Any) -> None:

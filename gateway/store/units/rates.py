@@ -32,7 +32,7 @@ _FORGET = """
 
 
 class _Bucket(NamedTuple):
-    """A bucket at a moment. It is full at `full_at`, as far as is known."""
+    """A bucket at a moment; it will be full at `full_at`."""
 
     name: str
     now: float

@@ -1,4 +1,4 @@
-"""Nodes share budgets: together they exceed one by no more than one node would."""
+"""Nodes together exceed a budget by no more than one would."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.gateway.scripted import ScriptedTeams, ends, of, solo, until
 
 
 class Hundreds(ReplayChatCompletionClient):
-    """Answers of a hundred tokens each, some time after they were asked for."""
+    """Answers of a hundred tokens each, after some time."""
 
     def __init__(self, *, longest: int | None = None) -> None:
         super().__init__([])
@@ -148,7 +148,7 @@ class Asked:
         ]
 
     async def begin(self, tokens: int) -> Any:
-        """Begin a request that may use so much; None if it has to wait."""
+        """Begin a request of so much; None if it has to wait."""
         if not await self.shares.take(self.held, Amounts(tokens=tokens)):
             return None
         request: Any = object()
@@ -161,7 +161,7 @@ class Asked:
         self.sum.add(Amounts(tokens=tokens))
 
     async def tell(self) -> list[Amounts]:
-        """What others are told now."""
+        """Shares that others are told now."""
         before = len(self.queries)
         await self.shares.tell([SharedSum("team", "demo", "day", self.sum)])
         return [each.held for each in self.queries[before:]]

@@ -1,4 +1,4 @@
-"""One bucket for all nodes: never exceeded, and little is lost with a node."""
+"""One bucket for all nodes: never exceeded, little lost with one."""
 
 from __future__ import annotations
 
