@@ -1,0 +1,1 @@
+"""A model of nodes, database, platforms and model, played with the messages of a recorded day."""
