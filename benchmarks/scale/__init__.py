@@ -1,1 +1,1 @@
-"""A model of nodes, database, platforms and model, played with the messages of a recorded day."""
+"""A recorded day, played against a model of an installation."""

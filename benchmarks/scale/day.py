@@ -1,4 +1,4 @@
-"""The messages of a day: who wrote when and where, without any text.
+"""The messages of a day, without their texts.
 
 A file of it has a line for each message. Names are numbers, so that it tells nothing of people.
 """
@@ -27,7 +27,10 @@ GROWTHS: tuple[Growth, ...] = ("wider", "busier")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message: `at` in seconds of the day, and `answer`, the tokens that the team answered."""
+    """A message.
+
+    `at` is in seconds of the day; `answer` are the tokens of the team's answer.
+    """
 
     at: float
     platform: str
@@ -49,7 +52,10 @@ def write_day(file: Path, said: Iterable[Said]) -> None:
 
 
 def read_day(file: Path = FILE) -> list[Said]:
-    """The messages of a file, in order of time. Raises ValueError for another kind of file."""
+    """The messages of a file, in order of time.
+
+    Raises ValueError for another kind of file.
+    """
     with file.open(newline="") as lines:
         rows = csv.reader(lines)
         if tuple(next(rows, ())) != HEAD:
@@ -71,9 +77,9 @@ def busiest(said: Sequence[Said], seconds: float) -> float:
 def grown(
     said: Sequence[Said], load: int, growth: Growth, start: float, seconds: float, seed: int = 25
 ) -> Iterator[Said]:
-    """The messages of a stretch at so many times the load, not in order of time.
+    """The messages of a stretch at so many times the load.
 
-    The first copy stands as it was recorded.
+    They are not in order of time. The first copy stands as it was recorded.
     """
     times = [each.at for each in said]
     near = said[bisect_left(times, start - JITTER) : bisect_left(times, start + seconds + JITTER)]

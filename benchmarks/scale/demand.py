@@ -1,4 +1,4 @@
-"""The share of each resource that a day wants, by arithmetic: where the walls stand."""
+"""The share of each resource that a day wants, by arithmetic."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from benchmarks.scale.day import Growth, Said
 from benchmarks.scale.parameters import Parameters
 
 SLOT = 300.0
-"""Seconds over which demand is summed; a resource is as full as in its busiest slot."""
+"""Seconds over which demand is summed: the busiest slot counts."""
 ROOM = 0.7
 """The share up to which a resource is planned to be full; the rest is for peaks and a lost node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wall:
-    """A resource, and the share of it that is wanted at one times the load.
+    """A resource and its wanted share.
 
-    It does not grow where each workspace has its own, and there are more workspaces.
+    `share` is wanted at one times the load. It does not grow where each workspace has its own, and there are more workspaces.
     """
 
     name: str
@@ -29,18 +29,21 @@ class Wall:
     remedy: str
 
     def at(self, load: float) -> float:
-        """The share at so many times the load; above 1 there is not enough."""
+        """The wanted share at a load.
+
+        Above 1 there is not enough.
+        """
         return self.share * load if self.grows else self.share
 
     @property
     def full_at(self) -> float:
-        """How many times the load it carries."""
+        """The load at which all of it is wanted."""
         return 1 / self.share if self.grows and self.share else math.inf
 
 
 @dataclass
 class _Use:
-    """Use of something in slots of time; of the fullest if there are several."""
+    """Use of something in slots of time."""
 
     per_second: float
     used: defaultdict[Hashable, float] = field(default_factory=lambda: defaultdict(float))
@@ -77,7 +80,10 @@ REMEDIES = {
 
 
 def walls(given: Parameters, said: Iterable[Said], growth: Growth, load: int = 1) -> list[Wall]:
-    """The resources that a whole day at so many times the load wants, the first wall first."""
+    """The resources that a whole day wants, the first wall first.
+
+    `said` is the day at so many times the load.
+    """
     uses, count = _capacities(given), 0
     for each in said:
         _add(uses, given, each)
@@ -157,7 +163,10 @@ def seconds_of_turn(given: Parameters, said: Said) -> float:
 
 
 def sized(given: Parameters, found: Iterable[Wall], load: float) -> Parameters:
-    """The installation with what is ours large enough for a load; never smaller than it is."""
+    """The installation, grown to what a load needs.
+
+    Only what is ours to grow; nothing gets smaller.
+    """
     more = {wall.name: max(1.0, wall.at(load) / ROOM) for wall in found}
     nodes, model = given.nodes, given.model
     count = math.ceil(nodes.count * more[NODES])

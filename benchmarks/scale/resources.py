@@ -30,7 +30,10 @@ class Clock:
         return self._current
 
     def start(self, at: float, process: Process) -> None:
-        """Let a process go on at this time; at the same time, the first come first."""
+        """Let a process go on at this time.
+
+        At the same time, first come, first served.
+        """
         heapq.heappush(self._waiting, (at, next(self._order), process))
 
     def run(self) -> None:
@@ -56,7 +59,10 @@ class Servers:
 
 
 class Rate:
-    """A token bucket: tokens a minute, of which `burst` are saved at most; in order of asking."""
+    """A token bucket, in order of asking.
+
+    At most `burst` tokens are saved.
+    """
 
     def __init__(self, per_minute: float, burst: float) -> None:
         self._pause = 60 / per_minute
@@ -69,7 +75,10 @@ class Rate:
         return max(now, self._next)
 
     def tokens(self, now: float) -> float:
-        """Tokens that can be had at once; below 0 if others wait for theirs."""
+        """Tokens that can be had at once.
+
+        Below 0 if others wait for theirs.
+        """
         return min(self._burst, (now - self._next) / self._pause)
 
     def try_take(self, now: float, above: float = 0.0) -> bool:
@@ -81,7 +90,7 @@ class Rate:
 
 
 class Places:
-    """Places that are held for a while; who comes first has the first that is free."""
+    """Places that are held for a while, in order of asking."""
 
     def __init__(self, clock: Clock, number: int) -> None:
         self._clock = clock

@@ -44,7 +44,10 @@ class Outcome:
 
 
 def simulate(given: Parameters, said: Iterable[Said], seed: int = 25) -> Outcome:
-    """Play messages until all are answered; the same seed gives the same outcome."""
+    """Play messages until all are answered.
+
+    The same seed gives the same outcome.
+    """
     return _Play(given, seed).run(said)
 
 
@@ -99,7 +102,10 @@ class _Play:
             self._waits[station].append(max(0.0, clock.now - asked - here - there))
 
     def _answer(self, said: Said) -> Process:
-        """The calls of the model; the last one's answer is written while it grows."""
+        """The calls of the model.
+
+        The last one's answer is written while it grows.
+        """
         clock, model = self._clock, self._given.model
         calls = int(model.calls) + (self._chance.random() < model.calls % 1)
         for number in range(calls):

@@ -1,4 +1,4 @@
-"""A recorded day at 1 to 1,000 times the load: next walls, shares, waits and needs."""
+"""A recorded day at 1 to 1,000 times the load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def run(*, quick: bool) -> Table:
 
 
 def played(given: Parameters, said: Sequence[Said], loads: Sequence[int], seconds: float) -> Table:
-    """The table of a day whose busiest stretch is played; the next walls are printed."""
+    """Play the busiest stretch of a day.
+
+    The next walls are printed beside the table.
+    """
     table = Table(
         title=f"Scale: a day of {len(said):,} messages, simulated",
         columns=[_times(load) for load in loads],
@@ -56,7 +59,7 @@ class _Part:
         return walls(self.given, many, self.growth, SMOOTH)
 
     def next_walls(self) -> Iterator[str]:
-        """Sentences: what is passed at each load, and what comes next."""
+        """Sentences about passed and next walls at each load."""
         found = self.walls()
         for load in self.loads:
             ahead = next((wall for wall in found if wall.at(load) <= 1 and wall.grows), None)
@@ -67,14 +70,14 @@ class _Part:
                     yield f"  {wall.name}: {wall.at(load):.1f} of it are wanted; {wall.remedy}"
 
     def shares(self) -> Iterator[Row]:
-        """The wanted share of each resource in its busiest five minutes of the day."""
+        """The wanted share of each resource in its busiest minutes."""
         for wall in self.walls():
             full = f"full at {wall.full_at:,.0f} x" if wall.grows else "does not grow"
             cells = {load: wall.at(load) for load in self.loads}
             yield self._row(f"share of {wall.name}", "", cells, full)
 
     def waits(self) -> Iterator[Row]:
-        """Waits in the busiest stretch, as the installation is and with what is ours sized."""
+        """Waits in the busiest stretch, before and after sizing."""
         found, start = self.walls(), busiest(self.said, self.seconds)
         for sizes, name in ((False, "as it is"), (True, "sized")):
             outcomes: dict[int, Outcome] = {}
@@ -90,7 +93,7 @@ class _Part:
                         yield self._row(f"{name}: wait, {station}, p{100 * part:.0f}", "s", cells)
 
     def needs(self) -> Iterator[Row]:
-        """The size of what is ours that a load needs, with room for peaks."""
+        """The needs of a load, with room for peaks."""
         found = self.walls()
         needs = {load: self._needs(sized(self.given, found, load), load) for load in self.loads}
         for name in needs[self.loads[0]]:

@@ -18,9 +18,9 @@ SEED = 25
 THREADS = {"slack": 750, "discord": 550}
 PLACES = {"slack": 6, "discord": 30}
 CHANNELS = 12
-"""Of a workspace, on average."""
+"""Channels of a workspace."""
 MESSAGES = 4.6
-"""Of a thread, on average."""
+"""Messages of a thread, on average."""
 PAUSE = 75.0
 """Median of the seconds in which somebody reads an answer and writes again."""
 HOURS = {
@@ -28,7 +28,7 @@ HOURS = {
     "discord": (35, 22, 12, 7, 5, 4, 5, 8, 12, 16, 20, 24, 28, 31, 36, 44, 55, 68, 82, 96, 100,
                 92, 74, 52),
 }  # fmt: skip
-"""How much is written in each hour of the day, against the busiest."""
+"""Weight of each hour of the day."""
 KINDS = {"message": 93, "command": 4, "answer": 3}
 
 
