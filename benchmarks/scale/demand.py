@@ -20,7 +20,8 @@ ROOM = 0.7
 class Wall:
     """A resource and its wanted share.
 
-    `share` is wanted at one times the load. It does not grow where each workspace has its own, and there are more workspaces.
+    `share` is wanted at one times the load. It does not grow where each workspace has its own, and
+    there are more workspaces.
     """
 
     name: str

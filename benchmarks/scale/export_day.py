@@ -1,6 +1,8 @@
 """Write the day of a store as CSV.
 
-`python -m benchmarks.scale.export_day STORE [DATE] > day.csv`: STORE is the file of a store on SQLite (`parley.db`), or the address of a database; DATE is
+    python -m benchmarks.scale.export_day STORE [DATE] > day.csv
+
+STORE is the file of a store on SQLite (`parley.db`), or the address of a database; DATE is
 2026-11-26, by default yesterday, in UTC. Times, numbers of tokens and numbered places are written:
 no text, no name and no id.
 """

@@ -92,7 +92,7 @@ class _Play:
         lane.leave()
 
     def _work(self, node: int, part: float, station: str = "") -> Process:
-        """A part of a message's work on a node, and then in the database."""
+        """A part of the work, on a node and then in the database."""
         clock, asked = self._clock, self._clock.now
         here = part * self._given.nodes.cpu_ms / 1000
         there = part * self._given.postgres.cpu_ms / 1000
