@@ -92,7 +92,7 @@ class _Play:
         lane.leave()
 
     def _work(self, node: int, part: float, station: str = "") -> Process:
-        """A part of the work, on a node and then in the database."""
+        """A part of the work, on a node, then in the database."""
         clock, asked = self._clock, self._clock.now
         here = part * self._given.nodes.cpu_ms / 1000
         there = part * self._given.postgres.cpu_ms / 1000
@@ -102,10 +102,7 @@ class _Play:
             self._waits[station].append(max(0.0, clock.now - asked - here - there))
 
     def _answer(self, said: Said) -> Process:
-        """The calls of the model.
-
-        The last one's answer is written while it grows.
-        """
+        """The calls of the model; the answer grows with the last."""
         clock, model = self._clock, self._given.model
         calls = int(model.calls) + (self._chance.random() < model.calls % 1)
         for number in range(calls):
