@@ -3,8 +3,9 @@
     python -m benchmarks.scale.export_day STORE [DATE] > day.csv
 
 STORE is the file of a store on SQLite (`parley.db`), or the address of a database; DATE is
-2026-11-26, by default yesterday, in UTC. Times, numbers of tokens and numbered places are written:
-no text, no name and no id.
+2026-11-26, by default yesterday, in UTC. Others on this machine can read a password in the address,
+so give that in PGPASSWORD. Times, numbers of tokens and numbered places are written: no text, no
+name and no id.
 """
 
 from __future__ import annotations
