@@ -34,7 +34,7 @@ async def busy(server: str, nodes: int, threads: int) -> Figures:
         for number in range(first, first + each):
             await driver.until(lambda n=number: n - len(driver.accepted) < SENDERS)
             _send(cluster, number, THREADS + number % threads)
-        await driver.until(lambda: not driver.unanswered(), 600)
+        await _all_answered(cluster, 600)
         seconds = time.monotonic() - start
         _check(cluster)
         return {
@@ -53,7 +53,7 @@ async def paced(server: str, nodes: int, seconds: float) -> Figures:
         driver, first = cluster.driver, len(cluster.driver.sent)
         async for number in _pace(first, seconds):
             _send(cluster, number, number % THREADS)
-        await driver.until(lambda: not driver.unanswered())
+        await _all_answered(cluster)
         _check(cluster)
         steps = {
             "accepted": driver.accepted,
@@ -110,7 +110,7 @@ async def _kill(cluster: Cluster, which: int) -> list[float]:
                 await cluster.started(node)
             driver.send_again([each for each in waiting if each not in driver.accepted])
         _send(cluster, number, number % THREADS)
-    await driver.until(lambda: not driver.unanswered())
+    await _all_answered(cluster)
     if node.pid not in driver.nodes:
         await cluster.started(node)
     return [driver.posted[number] - killed for number in owed]
@@ -120,7 +120,7 @@ async def _warm_up(cluster: Cluster) -> None:
     """Let each thread have a team, and each node its connections."""
     for number in range(THREADS):
         _send(cluster, number, number)
-    await cluster.driver.until(lambda: not cluster.driver.unanswered())
+    await _all_answered(cluster)
 
 
 async def _pace(first: int, seconds: float) -> AsyncGenerator[int]:
@@ -139,14 +139,26 @@ def _send(cluster: Cluster, number: int, thread: int) -> None:
     cluster.driver.send(number, thread, nodes[number % len(nodes)])
 
 
-def _check(cluster: Cluster) -> None:
-    """Raise RuntimeError if a message was lost, doubled or refused."""
+async def _all_answered(cluster: Cluster, seconds: float = 120.0) -> None:
+    """Wait for all answers. Raises RuntimeError if some do not come."""
     driver = cluster.driver
-    if driver.doubled.total() or driver.refused or driver.unanswered():
+    try:
+        await driver.until(lambda: not driver.unanswered(), seconds)
+    except TimeoutError as error:
+        missing = driver.unanswered()
+        begun = [number for number in missing if number in driver.began]
+        accepted = [number for number in missing if number in driver.accepted]
+        logs = "\n".join(node.log_text[-1500:] for node in cluster.nodes)
         raise RuntimeError(
-            f"answered twice: {+driver.doubled}; never: {driver.unanswered()}; "
-            f"other words: {driver.refused[:3]}"
-        )
+            f"not answered: {missing}; of them accepted: {accepted}; begun: {begun}\n{logs}"
+        ) from error
+
+
+def _check(cluster: Cluster) -> None:
+    """Raise RuntimeError if a message was doubled or refused."""
+    driver = cluster.driver
+    if driver.doubled.total() or driver.refused:
+        raise RuntimeError(f"answered twice: {+driver.doubled}; other words: {driver.refused[:3]}")
 
 
 @asynccontextmanager

@@ -29,9 +29,9 @@ Found = dict[str, dict[str, list[float]]]
 
 
 def run(*, quick: bool) -> Table:
-    """Measure. Takes about two minutes, or eight."""
+    """Measure. Takes about two minutes, or ten."""
     table = Table(title="Nodes", columns=[_column(n) for n in NODES], ratio="most nodes / one")
-    rounds, threads, seconds, kills = (1, 100, 5, 1) if quick else (3, 400, 20, 6)
+    rounds, threads, seconds, kills = (1, 100, 5, 1) if quick else (3, 200, 10, 6)
     with PostgresServer(SETTINGS) as server:
         url = server.url
         loads: Mapping[str, Callable[[int], Awaitable[scenarios.Figures]]] = {
