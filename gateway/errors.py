@@ -18,6 +18,7 @@ GatewayError
 ├── TeamUnusable        the thread's team can't be built, or not from what was saved; /new
 ├── AccessDenied        this person may not do this here
 ├── BudgetSpent         a turn may not ask a model again for now; end it and say so
+├── NodeCutOff          this node hears nothing of its database; say nothing until it does
 ├── LeaseLost           somebody else works on the thread now; stop
 └── GatewayClosed       the gateway is being shut down, or is not running
 """
@@ -124,6 +125,13 @@ class BudgetSpent(GatewayError):
     def __init__(self, text: str, scope: str) -> None:
         super().__init__(text)
         self.scope = scope
+
+
+class NodeCutOff(GatewayError):
+    """Another node may have taken this one's work over."""
+
+    def __init__(self) -> None:
+        super().__init__("This node is cut off from its database and says nothing meanwhile.")
 
 
 class LeaseLost(GatewayError):

@@ -27,7 +27,9 @@ from gateway.access.pairing import TypedCode
 from gateway.adapter import DeadEndOutcome, IgnoredReason, Tokens
 from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
+from gateway.base.version import parley_version
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.shares import BudgetShares
 from gateway.client import (
     Answer,
     Choice,
@@ -50,25 +52,33 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.delivery.service import delivering
-from gateway.errors import GatewayClosed, GatewayError
+from gateway.errors import GatewayClosed, GatewayError, NodeCutOff
 from gateway.events import SessionEvent
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import EACH_ITS_OWN, OWN
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
+from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource, described
-from gateway.runtime.lifecycle import GatewayParts, Lifecycle
+from gateway.runtime.lifecycle import RECOVERY, GatewayParts, Lifecycle
 from gateway.runtime.settings import ActiveSettings, Limits
+from gateway.runtime.shared_nodes import NodeParts, SharedNodes, search_for
+from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import PlatformStatus, Status
 from gateway.runtime.store_health import known_counts, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
+from gateway.sessions.job_dispatcher import JobDispatcher
 from gateway.sessions.lanes import Lanes
+from gateway.sessions.nodes import OneNode
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.protocols import SessionStore, SupportsBackup, SupportsPool
+from gateway.store.jobs import JobSearch
+from gateway.store.nodes import Node
+from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes, SupportsPool
 from gateway.store.records import PairedPerson, new_id
+from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.surface import TextSurface
 
 LOG = logging.getLogger("gateway")
@@ -105,6 +115,7 @@ class Gateway:
         access: Access | None = None,
         limits: Limits | None = None,
         tokens: Tokens | None = None,
+        platforms: Collection[str] = (),
         clock: Callable[[], float] = time.time,
         steady: Callable[[], float] = steadily,
     ) -> None:
@@ -116,11 +127,12 @@ class Gateway:
         self._back: dict[str, float] = {}
         """When platforms were last connected to again, as their gaps tell."""
         self._boot = new_id()
-        self._bus = LocalBus()
+        self._platforms = tuple(sorted(platforms))
+        self._bus = LocalBus(self._share)
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
-        self._dispatcher = LocalDispatcher(using.limits.parallel_turns, using.limits.crowd_turns)
+        self._rates = SharedRates(store, self._has_others)
         self._ledger = Ledger(
             store.spent,
             budgets=using.limits.budgets,
@@ -129,6 +141,7 @@ class Gateway:
             clock=trust.believed,
             vitals=self.vitals,
             zone=using.limits.timezone,
+            shares=BudgetShares(self._draw_shares, self._has_others),
         )
         self._sessions = Lanes(
             store,
@@ -138,13 +151,16 @@ class Gateway:
             vitals=self.vitals,
             ledger=self._ledger,
             terms=using.terms(trust.now),
-            dispatcher=self._dispatcher,
+            speaks=self._speaks,
         )
+        self._dispatcher, self._nodes = self._assembled(using.limits)
+        self._sessions.dispatcher = self._dispatcher
         parts = GatewayParts(
             store=store,
             bus=self._bus,
             dispatcher=self._dispatcher,
             sessions=self._sessions,
+            nodes=self._nodes,
             using=using,
             trust=trust,
             clock=clock,
@@ -156,6 +172,64 @@ class Gateway:
         self._work = AsyncExitStack()
         self._open = False
         self._since = 0.0
+
+    def _has_others(self) -> bool:
+        """True while other nodes serve the same store."""
+        return not self._nodes.alone
+
+    async def _draw_shares(self, queries: Sequence[ShareQuery]) -> Sequence[BudgetShare]:
+        return await self._store.draw_shares(self._boot, queries)
+
+    def _assembled(self, limits: Limits) -> tuple[LocalDispatcher, OneNode | SharedNodes]:
+        """The order of turns, for one process or for many nodes."""
+        store, parallel, crowds = self._store, limits.parallel_turns, limits.crowd_turns
+        if not isinstance(store, SupportsNodes):
+            return LocalDispatcher(parallel, crowds), OneNode()
+
+        def search() -> JobSearch:
+            return search_for(self._boot, self._platforms, dispatcher, self._sessions)
+
+        dispatcher = JobDispatcher(
+            parallel, crowds, store, search=search, take_up=self._sessions.take_up
+        )
+        parts = NodeParts(
+            store=store,
+            bus=self._bus,
+            dispatcher=dispatcher,
+            sessions=self._sessions,
+            words=RECOVERY,
+            gone=lambda thread: self._life.gone(thread),
+            tell_shares=self._ledger.tell_shares,
+        )
+        return dispatcher, SharedNodes(parts, boot=self._boot, platforms=self._platforms)
+
+    def _share(self, thread: str, lasting: bool) -> None:
+        self._nodes.share(thread, lasting)
+
+    def _speaks(self) -> bool:
+        return self._nodes.speaks()
+
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease; it is taken if it was free.
+
+        A lease is what one node at a time may do. To be asked again every second or two: it is
+        lost with a node that was cut off.
+        """
+        self.check_open()
+        return await self._nodes.hold(lease)
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+        await self._nodes.release(lease)
+
+    def check_speaking(self) -> None:
+        """Check that this node may change something on a platform. Raises NodeCutOff."""
+        if not self._nodes.speaks():
+            raise NodeCutOff
+
+    async def delivers(self, thread: str) -> bool:
+        """True if this node tells the thread's platform what happens."""
+        return await self._nodes.delivers(thread)
 
     @property
     def boot(self) -> str:
@@ -245,13 +319,15 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._store.own())
+            node = Node(boot=self._boot, version=parley_version(), platforms=self._platforms)
+            await stack.enter_async_context(self._store.own(node))
             self._since = self._clock()
             await self._life.recover()
             self._open = True
             await self._life.review()
             stack.push_async_callback(self.close)
             self._work.callback(self._bus.close)
+            self._work.push_async_callback(self._rates.close)
             self._work.push_async_callback(self._sessions.close_retired)
             self._work.push_async_callback(self._sessions.close_teams)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
@@ -495,6 +571,10 @@ class Gateway:
         new = self._intake.new_thread(team)
         return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
 
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of a platform that all nodes keep together."""
+        return self._rates.rate(limit)
+
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
         self.check_open()
@@ -542,6 +622,7 @@ class Gateway:
         self.check_open()
         await self._store.delete_thread(thread)
         self._life.gone(thread)
+        self._nodes.tell("gone", thread)
 
     async def delete_person(self, person: str) -> list[str]:
         """Remove everything about a person, their threads included."""
@@ -550,6 +631,7 @@ class Gateway:
         self._ledger.forget_person(person)
         for thread in threads:
             self._life.gone(thread)
+            self._nodes.tell("gone", thread)
         await self._using.teams.forget(person)
         return threads
 

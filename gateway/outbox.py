@@ -150,6 +150,10 @@ class DeliveryHost(Protocol):
         """
         ...
 
+    async def delivers(self, thread: str) -> bool:
+        """True if this node tells the thread's platform what happens."""
+        ...
+
     async def key_of(self, thread: str) -> ConversationKey:
         """The conversation of a thread. Raises NotFound."""
         ...

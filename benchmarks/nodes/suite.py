@@ -10,12 +10,9 @@ from benchmarks.measure import Figures
 from benchmarks.nodes import scenarios
 from benchmarks.report import Row, Table, Target
 from benchmarks.stores.suite import SETTINGS
-from gateway.config.settings import StoreConfig
 from tests.fakes.postgres_server import PostgresServer
 
-SEVERAL = "failover_seconds" in StoreConfig.model_fields
-"""This Parley knows of several nodes."""
-NODES = (1, 2, 3) if SEVERAL else (1,)
+NODES = (1, 2, 3)
 TUNED = 2.0
 """`failover_seconds` of those who want it short."""
 UNITS = {
@@ -40,7 +37,7 @@ def run(*, quick: bool) -> Table:
         }
         for name, load in loads.items():
             table.rows += _rows(name, _measured(name, load, NODES, rounds))
-        for seconds_given in (None, TUNED) if SEVERAL else (None,):
+        for seconds_given in (None, TUNED):
             tuned = "" if seconds_given is None else f", failover_seconds = {seconds_given:g}"
             name = f"a node is killed{tuned}"
 
@@ -77,8 +74,8 @@ def _rows(name: str, found: Found) -> list[Row]:
             name=f"{name}: {what}",
             unit=UNITS.get(what, "s"),
             cells={column: Figures.of(samples) for column, samples in cells.items()},
-            over=[(most, one)] if SEVERAL and len(cells) > 1 else [],
-            target=Target(at_least=1.0) if what == "messages a second" and SEVERAL else None,
+            over=[(most, one)],
+            target=Target(at_least=1.0) if what == "messages a second" else None,
         )
         for what, cells in found.items()
     ]

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gateway.adapter import Adapter, AuthError
 from gateway.app.assemble import (
@@ -36,7 +36,7 @@ from gateway.config.root import Config
 from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
-from gateway.errors import GatewayError, causes
+from gateway.errors import GatewayError, StoreTaken, causes
 from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
@@ -44,6 +44,9 @@ from gateway.runtime.backups import Backups
 from gateway.runtime.loop_watch import watch_loop
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.tokens import TokenStore, keys_of
+
+if TYPE_CHECKING:
+    from gateway.store.postgres.store import PostgresStore  # an extra
 
 THRESHOLDS = (10_000, 10, 10)
 """New objects between two looks at them; looks at the young ones between two at older ones."""
@@ -97,7 +100,13 @@ def _trace(stack: ExitStack, config: TracingConfig) -> None:
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:
     require_network(loaded, all_addresses(loaded))
-    return asyncio.run(until_signal(loaded, watch=watch))
+    try:
+        return asyncio.run(until_signal(loaded, watch=watch))
+    except (StoreTaken, ExceptionGroup) as error:
+        if not any(isinstance(each, StoreTaken) for each in causes(error)):
+            raise
+        LOG.error("another node has declared this one dead; it begins anew")  # noqa: TRY400 (the text says it all)
+        return None
 
 
 def _reread(loaded: LoadedConfig) -> LoadedConfig:
@@ -216,6 +225,7 @@ async def open_service(
         access=access_of(config),
         limits=limits,
         tokens=TokenStore(store, keys_of(config.store.keys)),
+        platforms=tuple(loaded.adapters),
     )
     reloader = Reloader(gateway, loaded, teams, _check)
     process = _Process(gateway, reloader.reload, restore, watches=watch)
@@ -328,9 +338,8 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
                 async with _health(gateway, loaded.config), asyncio.TaskGroup() as group:
                     reloading = group.create_task(_reload_on(wanted, reload), name="config reload")
                     beside = [reloading]
-                    if not isinstance(store, SqliteStore):  # a folder can't be taken over
-                        owning = group.create_task(store.until_taken(), name="store's owner")
-                        beside.append(owning)
+                    if not isinstance(store, SqliteStore):  # files have one process
+                        beside += _watch_node(group, store, end)
                     await run_adapters(gateway, adapters)
                     for task in beside:
                         task.cancel()
@@ -345,7 +354,30 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
     if end.restores and isinstance(store, SqliteStore):
         await store.restore()
         LOG.info("restored the backup; the old store is kept as %s", store.kept)
+    if end.outdated:
+        return ExitCode.FAILED
     return ExitCode.DONE if end.signals else None
+
+
+def _watch_node(
+    group: asyncio.TaskGroup, store: PostgresStore, end: _End
+) -> list[asyncio.Task[None]]:
+    """Tasks that end this node, once it is none or of an earlier version."""
+
+    async def until_lost() -> None:
+        try:
+            await store.until_lost()
+        except StoreTaken:
+            end.for_new_start()
+
+    async def until_outdated() -> None:
+        await store.until_outdated()
+        end.for_newer_version()
+
+    return [
+        group.create_task(until_lost(), name="node is lost"),
+        group.create_task(until_outdated(), name="node is outdated"),
+    ]
 
 
 def _terminals() -> list[int]:
@@ -378,6 +410,7 @@ class _End:
         self.wanted = False
         self.signals = 0
         self.restores = False
+        self.outdated = False
         self.hurry: Callable[[], None] | None = None
 
     def signal(self) -> None:
@@ -402,6 +435,17 @@ class _End:
         """End, so that the staged backup can replace the store."""
         self.restores = True
         self._begin("ending for a restore")
+
+    def for_new_start(self) -> None:
+        """End, since another node has declared this one dead, and begin anew."""
+        if self.hurry is not None:
+            self.hurry()
+        self._begin("declared dead by another node, and beginning anew")
+
+    def for_newer_version(self) -> None:
+        """End, since a newer version of Parley has changed the store."""
+        self.outdated = True
+        self._begin("ending, since a newer version of Parley has upgraded the store")
 
     def _begin(self, why: str) -> None:
         if not self.wanted:

@@ -87,7 +87,7 @@ async def copy_store(store: AnyStore, to: CopyTarget, tell: Callable[[Step], Non
     Nobody may use either of them. `tell` is called in another thread. Raises GatewayError.
     """
     _require_other_kind(store, to.place)
-    async with store.own(), _ends(store, to.place) as (source, target, files):
+    async with store.own(alone=True), _ends(store, to.place) as (source, target, files):
         report = await _run(Copy(source, target, tell=tell, files=files, clock=store.clock))
         await store.note("store.copied", object=target.name, outcome="copy")
     told = _report(report, source.name, target.name, store.folder)

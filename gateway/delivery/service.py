@@ -19,7 +19,14 @@ from typing import cast
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.delivery.writer import Writer
-from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.errors import (
+    GatewayClosed,
+    GatewayError,
+    NodeCutOff,
+    NotFound,
+    StoreFull,
+    StoreUnwritable,
+)
 from gateway.outbox import DeliveryHost, ThreadActivity
 from gateway.surface import Place, TextSurface
 
@@ -122,6 +129,8 @@ class _Writers:
         try:
             key = await self._host.key_of(thread)
             if key.platform == self._surface.platform:
+                if not await self._host.delivers(thread):
+                    return True
                 place = Place(key=key, thread=thread)
                 seen = partial(self._again.discard, thread)
                 await Writer(self._host, self._surface, place, self._clock, seen).run()
@@ -133,7 +142,7 @@ class _Writers:
             if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
                 raise
             for leaf in _leaves(error):
-                if isinstance(leaf, StoreFull | StoreUnwritable):
+                if isinstance(leaf, StoreFull | StoreUnwritable | NodeCutOff):
                     raise _StoreRefusal from leaf
             LOG.exception("thread %s: it could not be written to its platform", thread)
             if _being_cancelled():

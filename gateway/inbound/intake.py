@@ -56,6 +56,7 @@ class Intake:
         self._bus = parts.bus
         self._dispatcher = parts.dispatcher
         self._sessions = parts.sessions
+        self._nodes = parts.nodes
         self._using = parts.using
         self._trust = parts.trust
         self._clock = parts.clock
@@ -202,15 +203,11 @@ class Intake:
             self._vitals.ignored["not addressed"] += 1
         if accepted.forgotten:
             self._life.gone(accepted.forgotten)
+            self._nodes.tell("gone", accepted.forgotten)
         self._bus.publish(lane, accepted.events)
         if isinstance(accepted.decision, QueueEntry | CommandReply) and accepted.decision.late:
             self._life.deadlines.look()
-        if accepted.stop:
-            self._sessions.stop(lane, accepted.stop)
-        if accepted.steer:
-            self._sessions.steer(lane, accepted.steer)
-        if accepted.revoked:
-            self._sessions.revoke(lane, accepted.revoked)
+        self._tell_turn(accepted)
         if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
             self._dispatcher.hasten(lane)  # what was first may have waited for its files
         if accepted.turn is not None:
@@ -222,11 +219,26 @@ class Intake:
             limits = begun.limits if isinstance(begun, QueueEntry | TurnRetry) else None
             if accepted.turn is not None:
                 self._dispatcher.run(lane, person=person, limits=limits, groups=groups)
+            elif accepted.deferred:
+                self._dispatcher.look()
             else:
                 delay = accepted.delay
                 self._dispatcher.wake(
                     lane, person=person, delay=delay, limits=limits, groups=groups
                 )
+
+    def _tell_turn(self, accepted: AcceptedMessage) -> None:
+        """Tell the thread's turn what the message means for it."""
+        lane = accepted.lane
+        if accepted.stop:
+            self._nodes.tell("stop", lane, accepted.stop)
+            self._sessions.stop(lane, accepted.stop)
+        if accepted.steer:
+            self._nodes.tell("steer", lane, accepted.steer)
+            self._sessions.steer(lane, accepted.steer)
+        if accepted.revoked:
+            self._nodes.tell("revoke", lane, accepted.revoked)
+            self._sessions.revoke(lane, accepted.revoked)
 
     async def bring_files(
         self, inbox: int, files: Sequence[Attachment], missing: Sequence[MissingFile]
@@ -242,6 +254,7 @@ class Intake:
             return
         self._bus.publish(brought.thread, brought.events)
         if brought.steer:
+            self._nodes.tell("steer", brought.thread, brought.steer)
             self._sessions.steer(brought.thread, brought.steer)
         self._dispatcher.hasten(brought.thread)
 

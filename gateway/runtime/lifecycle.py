@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from gateway.base.calendar import local_time
 from gateway.base.clock import ClockTrust
+from gateway.base.describe import describe
 from gateway.base.metrics import Metrics
 from gateway.errors import GatewayError
 from gateway.events import TextDelta
@@ -20,6 +21,7 @@ from gateway.sessions.event_bus import EventBus
 from gateway.sessions.expiry import Deadlines, RequestTimes
 from gateway.sessions.lanes import Lanes
 from gateway.sessions.live_team import REASON, WITHDRAWN, changed_threads
+from gateway.sessions.nodes import Nodes
 from gateway.store.protocols import SessionStore
 from gateway.store.records import StoreLoss
 from gateway.store.rulebook import DoubtWords, RecoveryWords, RequestDating
@@ -27,8 +29,12 @@ from gateway.store.turn_records import MAX_RESUMES
 
 LOG = logging.getLogger("gateway")
 
+LEAVE = 2.0
+"""Seconds in which the store is told that this node ends."""
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""
+UPKEEP = "upkeep"
+"""The lease of the node that keeps time, lets old things go, reminds, and indexes."""
 INDEX_EVERY = 15.0
 """Seconds between two rounds of indexing new texts for searches."""
 
@@ -83,6 +89,7 @@ class GatewayParts:
     bus: EventBus
     dispatcher: LocalDispatcher
     sessions: Lanes
+    nodes: Nodes
     using: ActiveSettings
     trust: ClockTrust
     clock: Callable[[], float]
@@ -109,6 +116,7 @@ class Lifecycle:
         self._bus = parts.bus
         self._dispatcher = parts.dispatcher
         self._sessions = parts.sessions
+        self._nodes = parts.nodes
         self._using = parts.using
         self._trust = parts.trust
         self._vitals = parts.vitals
@@ -163,16 +171,19 @@ class Lifecycle:
             group.create_task(self._sessions.closing.run(), name="gateway closing")
             serving = self._dispatcher.serve(self._sessions.drain)
             group.create_task(serving, name="gateway dispatcher")
+            group.create_task(self._nodes.work(), name="gateway nodes")
 
     async def tidy(self) -> None:
         """Let go of what was not used for long."""
         self._sessions.evict(self._using.limits.idle)
+        if not await self._nodes.hold(UPKEEP):
+            return
         await self._store.keep_time(self._trust.known())
         await self.retention.round(self._using.limits)
 
     async def index(self) -> None:
         """Index new texts, in a third of the time at most."""
-        more = await self._store.unindexed()
+        more = await self._nodes.hold(UPKEEP) and await self._store.unindexed()
         while more:
             began = time.monotonic()
             more = await self._store.index_words()
@@ -180,6 +191,8 @@ class Lifecycle:
 
     async def _settle_due(self) -> float | None:
         """Expire and remind of requests; returns the next due time."""
+        if not await self._nodes.hold(UPKEEP):
+            return None
         settled = await self._store.settle_due(
             RequestTimes(operators=self._using.access.operators),
             self._trust.now(),
@@ -198,6 +211,7 @@ class Lifecycle:
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
         """Let turns reach a safe point, then cut them short; within seconds."""
         self._sessions.pause()
+        await self._for_the_others(self._nodes.drain)
         async with asyncio.TaskGroup() as group:
             resting = group.create_task(self._dispatcher.rest(), name="gateway rest")
             hurry = group.create_task(self.hurry.wait(), name="gateway hurry")
@@ -216,3 +230,12 @@ class Lifecycle:
         for task in done:
             if not task.cancelled() and (error := task.exception()):
                 LOG.error("the lanes ended with an error", exc_info=error)
+        await self._for_the_others(self._nodes.leave)
+
+    async def _for_the_others(self, leave: Callable[[], Awaitable[None]]) -> None:
+        """Leave work to other nodes; without that they find it a little later."""
+        try:
+            async with asyncio.timeout(LEAVE):
+                await leave()
+        except (GatewayError, TimeoutError) as error:
+            LOG.warning("other nodes find this one's work a little later: %s", describe(error))

@@ -63,7 +63,7 @@ class Dispatcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _RunRequest:
+class RunRequest:
     """Why a thread wants to run."""
 
     person: str
@@ -126,17 +126,17 @@ class LocalDispatcher:
         self.group_limits = group_limits or {}
         """Most running threads of each group, by its kind."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
-        self._waiting: dict[str, _RunRequest] = {}
-        self._running: dict[str, _RunRequest] = {}
-        self._again: dict[str, _RunRequest] = {}
-        self._claimed: dict[str, _RunRequest] = {}
+        self._waiting: dict[str, RunRequest] = {}
+        self._running: dict[str, RunRequest] = {}
+        self._again: dict[str, RunRequest] = {}
+        self._claimed: dict[str, RunRequest] = {}
         """Threads whose turn has begun in the store."""
         self._kept: Counter[str] = Counter()
         """People for whose next turn there is room, and how many."""
         self._groups: Counter[LaneGroup] = Counter()
         self._rates = PersonRateLimiter()
         self._timers: set[asyncio.TimerHandle] = set()
-        self._delayed: dict[str, tuple[asyncio.TimerHandle, _RunRequest]] = {}
+        self._delayed: dict[str, tuple[asyncio.TimerHandle, RunRequest]] = {}
         self._look: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
         self._resting = False
@@ -152,7 +152,7 @@ class LocalDispatcher:
     ) -> None:
         """Run the thread's turn after `delay` seconds."""
         running = self._running.get(thread)
-        request = _RunRequest(person, limits, groups or (running.groups if running else ()))
+        request = RunRequest(person, limits, groups or (running.groups if running else ()))
         if delay > 0:
             self._wake_later(thread, request, delay)
         else:
@@ -208,8 +208,11 @@ class LocalDispatcher:
         """Run the thread, whose turn is claimed, before all that wait."""
         if thread in self._waiting:  # it must not run twice at a time
             self._again[thread] = self._leave_line(thread)
-        self._claimed[thread] = _RunRequest(person, limits, groups)
+        self._claimed[thread] = RunRequest(person, limits, groups)
         self._changed.set()
+
+    def look(self) -> None:
+        """Look for threads that wait elsewhere: here there are none."""
 
     def put_off(self, thread: str, delay: float) -> None:
         """Run a running thread again in `delay` seconds, unchanged."""
@@ -222,7 +225,7 @@ class LocalDispatcher:
         if request is not None:
             self._wake(thread, request)
 
-    def _undelayed(self, thread: str) -> _RunRequest | None:
+    def _undelayed(self, thread: str) -> RunRequest | None:
         """The request of a sleeping thread, which is cancelled."""
         if (delayed := self._delayed.pop(thread, None)) is None:
             return None
@@ -231,7 +234,7 @@ class LocalDispatcher:
         self._timers.discard(handle)
         return request
 
-    def _wake_later(self, thread: str, request: _RunRequest, delay: float) -> None:
+    def _wake_later(self, thread: str, request: RunRequest, delay: float) -> None:
         """Wake the thread at that time, in place of an earlier plan."""
         self._undelayed(thread)
 
@@ -241,7 +244,7 @@ class LocalDispatcher:
 
         self._delayed[thread] = self._later(delay, due), request
 
-    def _wake(self, thread: str, request: _RunRequest) -> None:
+    def _wake(self, thread: str, request: RunRequest) -> None:
         if thread in self._running or thread in self._claimed:
             self._again.setdefault(thread, request)
         elif thread not in self._waiting:
@@ -316,7 +319,7 @@ class LocalDispatcher:
             self._timers.discard(self._look)
         self._look = self._later(delay, self._changed.set) if delay < math.inf else None
 
-    def _leave_line(self, thread: str) -> _RunRequest:
+    def _leave_line(self, thread: str) -> RunRequest:
         """The request of a waiting thread, which waits no more."""
         request = self._waiting.pop(thread)
         line = self._lines.pop(request.person)
@@ -325,7 +328,7 @@ class LocalDispatcher:
             self._lines[request.person] = line
         return request
 
-    def _count(self, thread: str, request: _RunRequest, now: float) -> None:
+    def _count(self, thread: str, request: RunRequest, now: float) -> None:
         """Count the thread as running."""
         self._running[thread] = request
         for group in request.groups:
@@ -347,8 +350,16 @@ class LocalDispatcher:
                     del self._groups[group]
             again = self._again.pop(thread, None)
             if more or again:
-                self._wake(thread, again or request)
+                self._go_on(thread, again or request)
             self._changed.set()
+            self._ended()
+
+    def _go_on(self, thread: str, request: RunRequest) -> None:
+        """Run a thread that has more to do."""
+        self._wake(thread, request)
+
+    def _ended(self) -> None:
+        """A turn has ended."""
 
     async def rest(self) -> None:
         """Start nothing any more, and wait until nothing runs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
@@ -24,12 +24,15 @@ LONGEST_QUEUE = 2000
 class Subscription:
     """The events of one thread, from the moment of the subscription on."""
 
-    def __init__(self, opened: dict[str, OpenText]) -> None:
+    def __init__(self, thread: str, opened: dict[str, OpenText]) -> None:
+        self.thread = thread
         self._opened = opened
         self._items: deque[SessionEvent | OpenText] = deque()
         self._arrived = asyncio.Event()
         self._gap = False
         self._closed = False
+        self.elsewhere = False
+        """The thread may run on another node."""
 
     @property
     def closed(self) -> bool:
@@ -71,6 +74,13 @@ class Subscription:
         taken = [item.delta() if isinstance(item, OpenText) else item for item in self._items]
         self._items.clear()
         return taken
+
+    def look(self) -> None:
+        """Let the reader look at the rows: another node has added some."""
+        self.elsewhere = True
+        self._items.clear()
+        self._gap = True
+        self._arrived.set()
 
     def close(self) -> None:
         """Let the reader finish."""
@@ -157,7 +167,9 @@ class EventBus(Protocol):
 class LocalBus:
     """Bus within one process, with open messages for latecomers."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Callable[[str, bool], None] | None = None) -> None:
+        self._shared = shared
+        """Is told each thread with something new, and whether that is more than growing text."""
         self._subscriptions: dict[str, set[Subscription]] = {}
         self._opened: dict[str, dict[str, OpenText]] = {}
         self._activity: set[ActivitySubscription] = set()
@@ -176,6 +188,20 @@ class LocalBus:
             subscription.push(events)
         for subscription in self._activity if events else ():
             subscription.push(thread)
+        if events and self._shared is not None:
+            self._shared(thread, not all(isinstance(event, TextDelta) for event in events))
+
+    def touched(self, thread: str) -> None:
+        """Let the thread's watchers look at its rows: another node has added some."""
+        for subscription in self._subscriptions.get(thread, ()):
+            subscription.look()
+        for subscription in self._activity:
+            subscription.push(thread)
+
+    @property
+    def watched(self) -> Sequence[str]:
+        """The threads that somebody watches."""
+        return [*self._subscriptions]
 
     def _grow(self, thread: str, delta: TextDelta) -> None:
         opened = self._opened.setdefault(thread, {})
@@ -187,7 +213,7 @@ class LocalBus:
     @contextmanager
     def subscription(self, thread: str) -> Generator[Subscription]:
         """The thread's events, for the length of a context."""
-        subscription = Subscription(self._opened.setdefault(thread, {}))
+        subscription = Subscription(thread, self._opened.setdefault(thread, {}))
         if self._closed:
             subscription.close()
         self._subscriptions.setdefault(thread, set()).add(subscription)
@@ -232,6 +258,23 @@ class LocalBus:
             self._opened.pop(thread, None)
 
 
+async def _stored_texts(store: SessionReader, subscription: Subscription) -> list[TextDelta]:
+    """Open messages of a turn on another node, as far as they are stored."""
+    if not subscription.elsewhere:
+        return []
+    return [
+        TextDelta(
+            thread=subscription.thread,
+            turn=message.turn,
+            agent=message.agent,
+            message=message.message,
+            text=message.text,
+            replace=True,
+        )
+        for message in await store.open_messages(subscription.thread)
+    ]
+
+
 async def watch(
     store: SessionReader, bus: EventBus, thread: str, after: int
 ) -> AsyncGenerator[SessionEvent]:
@@ -243,7 +286,7 @@ async def watch(
     await store.thread(thread)
     with bus.subscription(thread) as subscription:
         while not subscription.closed:
-            opened = subscription.start_over()
+            opened = subscription.start_over() or await _stored_texts(store, subscription)
             finished: set[str] = set()
             while page := await store.events(thread, after=after):
                 for event in page:

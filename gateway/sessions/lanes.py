@@ -29,7 +29,7 @@ from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
 from gateway.store.rulebook import TurnClaim
-from gateway.store.turn_records import ClaimedTurn, Succession, TurnDelay
+from gateway.store.turn_records import ClaimedTurn, LaneElsewhere, Succession, TurnDelay
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
@@ -43,8 +43,8 @@ GIVEN_UP = "The model {model!r} can't be used here any more: {problem}. Each age
 class Lanes:
     """Runner of all threads' turns, which keeps idle teams in memory.
 
-    `dispatcher` is asked to wake a thread later whose turn the store refused, or that collects
-    messages.
+    The dispatcher is asked to wake a thread later whose turn the store refused, or that collects
+    messages. `speaks` is false while another node may have taken this one's work over.
     """
 
     def __init__(
@@ -57,8 +57,9 @@ class Lanes:
         vitals: Metrics,
         ledger: Ledger,
         terms: TurnSettings,
-        dispatcher: Dispatcher,
+        speaks: Callable[[], bool],
     ) -> None:
+        self._speaks = speaks
         self._store = store
         self._bus = bus
         self._teams = teams
@@ -67,7 +68,8 @@ class Lanes:
         self._ledger = ledger
         self.terms = terms
         """Settings of turns from now on."""
-        self._dispatcher = dispatcher
+        self.dispatcher: Dispatcher
+        """Runs threads later; to be set before anything is run."""
         self.closing = TeamCloser()
         """Closes the teams that were dropped, while it is run."""
         self._idle = IdleTeams(self.closing)
@@ -108,7 +110,7 @@ class Lanes:
         self._claimed[thread] = work
         self._early.setdefault(thread, [])
 
-    async def _next(self, thread: str) -> ClaimedTurn | TurnDelay | None:
+    async def _next(self, thread: str) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
         """The thread's claimed turn, or the one that is claimed now."""
         if (claimed := self._claimed.pop(thread, None)) is not None:
             return claimed
@@ -125,8 +127,10 @@ class Lanes:
         try:
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
-                self._dispatcher.put_off(thread, work.seconds)
+                self.dispatcher.put_off(thread, work.seconds)
                 return False
+            if isinstance(work, LaneElsewhere):
+                return False  # the node that holds it looks for more
             more = work is not None and await self._run(work, claim_at)
         except LeaseLost:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
@@ -135,7 +139,7 @@ class Lanes:
             delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
             self._delays[thread] = delay
             LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
-            self._dispatcher.wake(thread, delay=delay)
+            self.dispatcher.wake(thread, delay=delay)
             return False
         finally:
             if thread not in self._claimed:
@@ -152,6 +156,7 @@ class Lanes:
             try:
                 ended, more = await self._turn(work, meter)
             finally:
+                meter.close()
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
                 TRACES.note({"parley.outcome": ended})
@@ -161,7 +166,7 @@ class Lanes:
     async def _turn(self, work: ClaimedTurn, meter: Meter) -> tuple[str, bool]:
         """End of the turn; True if the thread has more."""
         thread = work.thread
-        log = TurnWriter(self._store, self._bus, work.lease, meter)
+        log = TurnWriter(self._store, self._bus, work.lease, meter, self._speaks)
         log.show(work.events)
         model = await self._model(work, log)
         turn = Turn(
@@ -181,8 +186,8 @@ class Lanes:
         for tell in self._early.pop(thread.id, ()):
             tell(turn)
         live = self._idle.take(thread.id)
-        if live is not None and live.model != model:
-            self.closing.add(live)
+        if live is not None and (live.model != model or live.epoch + 1 != work.lease.epoch):
+            self.closing.add(live)  # it was claimed elsewhere since, or its models are others
             live = None
         teams = self._teams
         more = kept = False
@@ -196,6 +201,7 @@ class Lanes:
         try:
             more = await turn.run(build)
             if live is not None and turn.intact and teams is self._teams:
+                live.epoch = work.lease.epoch
                 self._idle.add(thread.id, live)
                 kept = True
         finally:
@@ -266,6 +272,10 @@ class Lanes:
                 f"The team {thread.team!r} can't be saved, so it can't be used here."
             )
         return built.team, built.holds
+
+    def has(self, thread: str) -> bool:
+        """True if a turn of the thread runs here, or is about to."""
+        return thread in self._running or thread in self._early
 
     def stop(self, thread: str, turn: str) -> None:
         """Stop this turn, running or about to run."""

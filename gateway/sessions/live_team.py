@@ -84,6 +84,8 @@ class LiveTeam:
         self.hands_off = isinstance(team, Swarm)
         """Somebody in it may hand the work to the user."""
         self._foretells = team if isinstance(team, BaseGroupChat) else None
+        self.epoch = 0
+        """The thread's, as of its last turn here."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
         self._snapshot = 0

@@ -25,10 +25,22 @@ from gateway.store.turn_records import (
 LOG = logging.getLogger("gateway.events")
 
 
+def _always() -> bool:
+    return True
+
+
 class TurnWriter:
     """Writer under the turn's lease; raises LeaseLost once that is lost."""
 
-    def __init__(self, store: SessionStore, bus: EventBus, lease: Lease, meter: Meter) -> None:
+    def __init__(
+        self,
+        store: SessionStore,
+        bus: EventBus,
+        lease: Lease,
+        meter: Meter,
+        speaks: Callable[[], bool] = _always,
+    ) -> None:
+        self._speaks = speaks
         self._store = store
         self._bus = bus
         self.lease = lease
@@ -49,6 +61,11 @@ class TurnWriter:
     def turn(self) -> str:
         """The turn's id."""
         return self.lease.turn
+
+    def check_lease(self) -> None:
+        """Check that no other node can have taken the turn over. Raises LeaseLost."""
+        if not self._speaks():
+            raise LeaseLost(self.thread)
 
     async def write(self, record: TurnUpdate) -> StoredUpdate:
         """Commit what was put off, this update and usage; then show it."""
@@ -106,6 +123,9 @@ class TurnWriter:
         except GatewayError:  # one who is cancelled here has written all the same
             self.meter.put_back(uses, told)
             raise
+        finally:
+            if uses:
+                self.meter.recorded()
         self.show(recorded.events)
         return recorded
 

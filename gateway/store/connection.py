@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
+from gateway.store.jobs import LaneJob
+
 T = TypeVar("T")
 
 Parameters: TypeAlias = Mapping[str, Any]
@@ -80,6 +82,17 @@ class Connection(Protocol):
         """Do so for all names that a query finds."""
         ...
 
+    def defer(self, job: LaneJob, /) -> bool:
+        """Let a node run a thread, which this transaction has locked.
+
+        False where its only process sees to that by itself.
+        """
+        ...
+
+    def hasten(self, thread: str, /) -> None:
+        """Let a thread that is to run later run now."""
+        ...
+
 
 Unit: TypeAlias = Callable[[Connection], T]
 
@@ -117,3 +130,10 @@ class NoConnection:
 
     def lock_found(self, query: str, parameters: Parameters, /) -> None:
         """Keep nobody away."""
+
+    def defer(self, job: LaneJob, /) -> bool:
+        """Wake nobody."""
+        return False
+
+    def hasten(self, thread: str, /) -> None:
+        """Wake nobody."""

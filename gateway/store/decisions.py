@@ -316,6 +316,8 @@ class AcceptedMessage:
     """The lane's "team" and "workspace", each with its name."""
     wake: bool = False
     """The thread's lane has something to do."""
+    deferred: bool = False
+    """A node will run it."""
     stop: str = ""
     """The turn that is to be stopped."""
     steer: str = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
@@ -23,7 +23,10 @@ from gateway.conversation import (
 from gateway.events import SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
+from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
+from gateway.store.jobs import FoundWork, JobSearch, LaneJob
+from gateway.store.nodes import Healed, Node, NodeRow
 from gateway.store.records import (
     AuditRow,
     Checkpoint,
@@ -49,11 +52,13 @@ from gateway.store.rulebook import (
     RequestDating,
     RequestRules,
 )
+from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.store.turn_records import (
     ClaimedTurn,
     ExpiredThreads,
     ExpiryResult,
     JoinedMessages,
+    LaneElsewhere,
     Lease,
     RecoveredThread,
     RetentionPause,
@@ -258,8 +263,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Call `observe`, in any thread, with the seconds of each transaction."""
         ...
 
-    def own(self) -> AbstractAsyncContextManager[None]:
-        """Be its only owner. Raises StoreError."""
+    def own(
+        self, node: Node | None = None, *, alone: bool = False
+    ) -> AbstractAsyncContextManager[None]:
+        """Be its owner, or one of its nodes. Raises StoreError.
+
+        `alone`: nobody else may be one.
+        """
         ...
 
     async def create_thread(
@@ -309,8 +319,20 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Index the words of some texts; True if more are left."""
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def draw_tokens(self, limit: RateLimit, most: int, reserve: float = 0.0) -> DrawnTokens:
+        """Draw up to `most` tokens of a rate, and leave `reserve` in its bucket."""
+        ...
+
+    async def close_rate(self, limit: RateLimit, seconds: float) -> None:
+        """Leave nothing to draw of a rate for so long, and one token then."""
+        ...
+
+    async def draw_shares(self, boot: str, queries: Sequence[ShareQuery]) -> list[BudgetShare]:
+        """Let a node use what it wants of all these budgets, or of none."""
+        ...
+
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names, or that of `name`."""
         ...
 
     async def mark(
@@ -405,8 +427,8 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
     async def begin(
         self, thread: str, boot: str, *, words: MissingFileWords, quiet: float = 0.0
-    ) -> ClaimedTurn | TurnDelay | None:
-        """Claim the thread and its next turn.
+    ) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
+        """Claim the thread and its next turn, unless another node holds it.
 
         It is one that goes on, or that of the first waiting message, once nobody has written for
         `quiet` seconds where the thread collects.
@@ -480,4 +502,95 @@ class SupportsPool(Protocol):
 
     def pool(self) -> PoolFigures:
         """The connections of its owner."""
+        ...
+
+
+@runtime_checkable
+class SupportsNodes(Protocol):
+    """A store that several nodes share."""
+
+    @property
+    def speaks(self) -> bool:
+        """True while no other node can have declared this one dead."""
+        ...
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes a moment ago."""
+        ...
+
+    def tell_figures(self, figures: Callable[[], dict[str, Any]]) -> None:
+        """Ask for this node's load with each beat, in another thread."""
+        ...
+
+    async def until_lost(self) -> None:
+        """Wait as long as this node is one. Raises StoreTaken then."""
+        ...
+
+    async def until_outdated(self) -> None:
+        """Wait until a newer version of Parley has changed the store."""
+        ...
+
+    async def nodes(self) -> list[NodeRow]:
+        """The nodes, the oldest first."""
+        ...
+
+    async def hold(self, name: str, boot: str) -> bool:
+        """Take a lease, unless another node that lives has it."""
+        ...
+
+    async def release(self, name: str, boot: str) -> None:
+        """Give a lease back."""
+        ...
+
+    async def lanes_of(self, boot: str, threads: Sequence[str]) -> frozenset[str]:
+        """Those of these threads whose lanes this node holds."""
+        ...
+
+    async def take(self, search: JobSearch) -> FoundWork | None:
+        """Take a thread that waits for a node; None if none does.
+
+        It has no turn where more may be looked at.
+        """
+        ...
+
+    async def defer(self, job: LaneJob) -> None:
+        """Let a node run the thread."""
+        ...
+
+    async def dead_nodes(self, boot: str) -> list[str]:
+        """Nodes without a sign of life, whose sessions are ended."""
+        ...
+
+    async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
+        """Declare nodes dead, and put their work back; the names of those that were."""
+        ...
+
+    async def heal(
+        self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
+    ) -> Healed:
+        """Adopt lanes without a node, and let others have what this one can't run.
+
+        `full`: it has no room. With `all_work`, unless another node does, it looks for work without
+        a job.
+        """
+        ...
+
+    async def drain(self, boot: str) -> None:
+        """Take nothing more, and give leases and lanes back."""
+        ...
+
+    async def leave(self, boot: str) -> None:
+        """Let go of what a drained node still has."""
+        ...
+
+    async def signal(self, text: str) -> None:
+        """Tell all nodes, outside of any transaction; it may be lost."""
+        ...
+
+    async def listen(self, told: Callable[[str], None]) -> None:
+        """Call `told` with each signal, and "" for new jobs, until cancelled.
+
+        Whenever the connection was made anew, it is called with "", too.
+        """
         ...

@@ -12,9 +12,12 @@ ROW_NUMBER = "rowid"
 """The column with the order in which rows were added."""
 NOTES = "copying"
 """The table of a copy's notes, by their names; a whole store has none."""
-DERIVED = ("tallies", "used_days", "word_threads", "searched", "unsearched")
+DERIVED = (
+    *("tallies", "used_days", "word_threads", "searched", "unsearched"),
+    *("nodes", "leases", "rates", "budget_shares"),
+)
 DERIVED_COLUMNS = {"threads": ("number",)}
-"""Kept figures and the index of words: they are made anew from the rows that are copied."""
+"""Kept figures and the index of words, made anew from the rows that are copied, and processes."""
 SOURCE = "source"
 """The name of the note that says from where the rows are."""
 

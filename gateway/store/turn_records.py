@@ -113,6 +113,17 @@ class ThreadContext:
 
 
 @value
+class LaneElsewhere:
+    """A thread whose lane another node holds.
+
+    Its turn runs there, or there is something left to tell.
+    """
+
+    node: str
+    running: bool
+
+
+@value
 class TurnDelay:
     """Seconds until the next turn may begin, unless somebody writes meanwhile."""
 

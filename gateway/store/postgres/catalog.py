@@ -15,23 +15,27 @@ _COLUMNS = """
      CASE WHEN a.attidentity <> '' THEN pg_get_serial_sequence(c.oid::regclass::text, a.attname) END
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
-     AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY c.relname, a.attnum
+     AND NOT a.attisdropped AND a.attgenerated = '' AND c.relname NOT LIKE 'procrastinate%'
+    ORDER BY c.relname, a.attnum
 """
 _SEQUENCES = {("audit", "id"): "audit_positions"}
 """Sequences that are not their column's own."""
 _KEYS = """
     SELECT conrelid::regclass, conname, pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace ORDER BY 1, 2
+    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+     AND conrelid::regclass::text NOT LIKE 'procrastinate%' ORDER BY 1, 2
 """
 _INDEXES = """
     SELECT i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) FROM pg_index i
      JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relnamespace = current_schema()::regnamespace
+     AND c.relname NOT LIKE 'procrastinate%'
      AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid) ORDER BY 1
 """
 _TRIGGERED = """
     SELECT DISTINCT tgrelid::regclass FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE NOT tgisinternal AND c.relnamespace = current_schema()::regnamespace
+     AND c.relname NOT LIKE 'procrastinate%'
 """
 _READ = {
     "boolean": ('"{}"::int::bigint', "int8"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.store.jobs import LaneJob
 from gateway.store.postgres.contents import contents, put_contents
 from gateway.store.postgres.dialect import translated
+from gateway.store.postgres.jobs import defer, hasten
 from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 from gateway.store.postgres.rows import PlainRow, row_type
 
@@ -81,6 +83,15 @@ class PostgresConnection:
     def lock_found(self, query: str, parameters: Parameters, /) -> None:
         """Do so for all names that a query finds, in their order."""
         self._send(_LOCK_FOUND.format(query), parameters)
+
+    def defer(self, job: LaneJob, /) -> bool:
+        """Let a node run the thread; see Connection."""
+        defer(self.pipeline, job)
+        return True
+
+    def hasten(self, thread: str, /) -> None:
+        """Let a thread that is to run later run now."""
+        hasten(self.pipeline, thread)
 
     def _send(self, statement: str, parameters: Parameters) -> Sent:
         text, names = translated(statement)

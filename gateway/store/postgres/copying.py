@@ -16,13 +16,14 @@ from psycopg import RawCursor, errors, sql
 
 from gateway.errors import StoreError, StoreTaken
 from gateway.store.connection import Connection, Unit
+from gateway.store.nodes import Node
 from gateway.store.postgres.catalog import PLACE, Column, carry_out, columns_of, put_aside
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
+from gateway.store.postgres.membership import Membership
 from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
-from gateway.store.postgres.ownership import Ownership
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.tables import NOTES, ROW_NUMBER, SOURCE, StoredRow
@@ -40,6 +41,7 @@ _DROP_UNNAMED = """
     DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
      SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
 """
+_LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR SHARE"
 _ASIDE = "aside"
 """The note with the statements that make again what was put aside."""
 _RELATIONS = {
@@ -212,8 +214,7 @@ class PostgresTables:
         Raises StoreTaken where that is another one.
         """
         with self._translated(table), self._raw.transaction():
-            (row,) = self._raw.execute("SELECT boot FROM owner FOR SHARE").fetchall()
-            if row[0] != self._boot:
+            if not RawCursor(self._raw).execute(_LIVES, [self._boot]).fetchall():
                 raise StoreTaken
             yield
 
@@ -246,16 +247,22 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
 
     Nobody else can own it meanwhile. Raises StoreError.
     """
-    boot = secrets.token_hex(8)
     name = f"the copy, process {os.getpid()} on {socket.gethostname()}"
-    ownership = Ownership(database, boot, name)
+    node = Node(boot=secrets.token_hex(8), name=name)
+    membership = Membership(database, node, alone=True)
     with _connected(database) as raw:
         _prepare(raw, database)
-        ownership.take(connect(database))
+        session = connect(database, node.boot)
         try:
-            yield PostgresTables(database, raw, boot)
+            membership.enter(session)
+            membership.join(session)
+        except BaseException:
+            session.close()
+            raise
+        try:
+            yield PostgresTables(database, raw, node.boot)
         finally:
-            ownership.release()
+            membership.release()
 
 
 def _settle(connection: Connection) -> None:

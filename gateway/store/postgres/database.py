@@ -25,9 +25,9 @@ class Patience:
     silence: float = 25.0
     """A connection that says nothing so long is given up: longer than a statement may take."""
     beat: float = 2.0
-    """Time between two looks at the session of the owner."""
+    """Time between two looks for connections that say nothing."""
     owner: float = 5.0
-    """A new owner waits so long for the session of one that has just ended."""
+    """A node waits so long for a process that has the store alone, and may just have ended."""
     end: float = 3.0
     """Units have so long to end when the store is closed."""
 
@@ -44,6 +44,9 @@ class Database:
     """Megabytes of one file of a work folder; larger ones stay on this node."""
     work_mb: float = 200.0
     """Megabytes of a thread's work folder that are stored."""
+
+    failover: float = 6.0
+    """Seconds without a sign of life after which this node's work goes to the others."""
 
     patience: Patience = Patience()
 

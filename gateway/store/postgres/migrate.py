@@ -14,6 +14,7 @@ from psycopg.errors import UndefinedTable
 
 from gateway.errors import StoreError, StoreTooNew
 from gateway.store.postgres.errors import place_of
+from gateway.store.postgres.jobs import install_jobs
 from gateway.store.postgres.pipeline import Raw
 
 BASE = 18
@@ -28,6 +29,11 @@ def migrations() -> Mapping[int, str]:
     folder = files("gateway.store.postgres") / "migrations"
     named = {each.name: each for each in folder.iterdir() if each.name.endswith(".sql")}
     return {int(name.split("_")[0]): named[name].read_text("utf-8") for name in sorted(named)}
+
+
+def newest_version() -> int:
+    """The version that this Parley makes."""
+    return max(migrations(), default=BASE)
 
 
 def version_of(raw: Raw) -> int:
@@ -47,7 +53,7 @@ def known_version(raw: Raw, url: str) -> int:
 
     Raises StoreTooNew for one from the future, and StoreError for a copy that is not complete.
     """
-    version, newest = version_of(raw), max(migrations(), default=BASE)
+    version, newest = version_of(raw), newest_version()
     if version < 0:
         raise StoreError(
             f"The store in {place_of(url)} is a copy that is not complete: `parley store copy` goes"
@@ -77,6 +83,7 @@ def bring_up_to_date(raw: Raw, url: str) -> None:
             with raw.transaction():
                 raw.execute(step.encode())
                 RawCursor(raw).execute("UPDATE store SET version = $1", [number])
+        install_jobs(raw)
     finally:
         if not raw.broken:
             raw.execute(_UNLOCK)

@@ -32,6 +32,8 @@ SETTINGS = {
     "tcp_user_timeout": 15_000,
 }
 """Settings of a session, unless the URL has its own."""
+LONGEST_NAME = 30
+"""Characters of an application's name; PostgreSQL keeps 63, with the boot."""
 RECONNECT = 2.0
 """Seconds in which the pool tries to replace a lost connection.
 
@@ -39,8 +41,11 @@ Its pauses would grow with an outage. Whoever needs a connection afterwards has 
 """
 
 
-def conninfo(database: Database) -> str:
-    """Parameters of a connection; a password may be among them."""
+def conninfo(database: Database, boot: str = "") -> str:
+    """Parameters of a connection; a password may be among them.
+
+    Those of a node end with its `boot`: others can end them once it is dead.
+    """
     given = conninfo_to_dict(database.url)
     patience = database.patience
     settings = {
@@ -49,9 +54,15 @@ def conninfo(database: Database) -> str:
         "lock_timeout": _ms(patience.lock),
         "idle_in_transaction_session_timeout": _ms(patience.idle),
     }
+    if boot:
+        settings["parley.boot"] = boot
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{options} {given.get('options') or ''}".strip()
-    return make_conninfo("", **{**DEFAULTS, **given, "options": options})
+    parameters = {**DEFAULTS, **given, "options": options}
+    if boot:
+        name = str(parameters["application_name"])[:LONGEST_NAME]
+        parameters["application_name"] = f"{name} {boot}"
+    return make_conninfo("", **parameters)
 
 
 def _ms(seconds: float) -> int:
@@ -64,18 +75,18 @@ def configure(raw: Raw) -> None:
     adapt(raw)
 
 
-def connect(database: Database) -> Raw:
+def connect(database: Database, boot: str = "") -> Raw:
     """One connection of its own, for the caller to close."""
-    raw = Raw.connect(conninfo(database), autocommit=True)
+    raw = Raw.connect(conninfo(database, boot), autocommit=True)
     configure(raw)
     return raw
 
 
-def open_pool(database: Database) -> ConnectionPool[Raw]:
+def open_pool(database: Database, boot: str) -> ConnectionPool[Raw]:
     """A pool of connections, the first of which are being made."""
 
     return ConnectionPool(
-        conninfo(database),
+        conninfo(database, boot),
         connection_class=Raw,
         min_size=1,
         max_size=database.pool_size,

@@ -1,41 +1,47 @@
-"""Connections and threads of a process that owns the store."""
+"""Connections and threads of a node."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import socket
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any, TypeVar
 
 from gateway.errors import GatewayClosed, StoreTaken
+from gateway.store.nodes import Node
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
+from gateway.store.postgres.membership import BEATS, Membership
 from gateway.store.postgres.migrate import bring_up_to_date
-from gateway.store.postgres.ownership import Ownership
 from gateway.store.postgres.pool import connect, open_pool
 from gateway.store.postgres.transactions import Transactions, Work
 
 T = TypeVar("T")
 
+CUT_EVERY = 0.1
+"""Seconds between two interruptions of what has not ended."""
+
 
 class Running:
     """Runs units in threads, one for each connection."""
 
-    def __init__(self, database: Database, boot: str, ownership: Ownership) -> None:
-        self.ownership = ownership
-        self.pool = open_pool(database)
+    def __init__(self, database: Database, membership: Membership) -> None:
+        self.membership = membership
+        self.pool = open_pool(database, membership.boot)
         self._patience = database.patience
-        self.transactions = Transactions(self.pool, boot, self._patience.connection)
+        self._beat = min(database.failover / BEATS, self._patience.beat)
+        self._silence = min(database.failover / 2, self._patience.silence)
+        self.transactions = Transactions(self.pool, membership.boot, self._patience.connection)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
         self._works: dict[asyncio.Future[Any], Work] = {}
         self._watch = self._loop.call_later(0, self._look)
-        self.taken = asyncio.Event()
-        """Another process owns the store."""
+        self.lost = asyncio.Event()
+        """This node was declared dead."""
+        self.outdated = asyncio.Event()
+        """A newer version of Parley has changed the store."""
 
     @property
     def busy(self) -> int:
@@ -72,57 +78,72 @@ class Running:
     def _done(self, future: asyncio.Future[Any]) -> None:
         del self._works[future]
         if not future.cancelled() and isinstance(future.exception(), StoreTaken):
-            self.taken.set()
+            self.lost.set()
 
     def _look(self) -> None:
-        for work in (*self._works.values(), self.ownership.session):
+        for work in self._works.values():
             work.interrupt(self._patience.silence)
-        if self.ownership.is_taken:
-            self.taken.set()
-        self._watch = self._loop.call_later(self._patience.beat, self._look)
+        self.membership.session.interrupt(self._silence)
+        if self.membership.is_lost:
+            self.lost.set()
+        if self.membership.is_outdated:
+            self.outdated.set()
+        self._watch = self._loop.call_later(self._beat, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
         self._watch.cancel()
         await self._end()
         self.transactions.closing.set()
-        for work in self._works.values():
-            work.interrupt()
-        self._threads.shutdown(wait=False)  # those that have not begun are refused
-        await asyncio.to_thread(self._close)
-        await self._end()
+        self._threads.shutdown(wait=False)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._cut_short(), name="store's end")
+            await asyncio.to_thread(self._close)
 
     async def _end(self) -> None:
         if self._works:
             await asyncio.wait([*self._works], timeout=self._patience.end)
 
+    async def _cut_short(self) -> None:
+        """Interrupt units until there is none, also those that begin only now."""
+        until = monotonic() + self._patience.end
+        while self._works and monotonic() < until:
+            for work in self._works.values():
+                work.interrupt()
+            await asyncio.wait([*self._works], timeout=CUT_EVERY)
+
     def _close(self) -> None:
         self.pool.close(self._patience.end)
-        self.ownership.release()
+        self.membership.release()
 
 
 @asynccontextmanager
-async def running(database: Database) -> AsyncGenerator[Running]:
-    """Own the store in a database. Raises StoreInUse and PostgreSQL's errors."""
-    boot = secrets.token_hex(8)
-    ownership = Ownership(database, boot, f"process {os.getpid()} on {socket.gethostname()}")
+async def running(
+    database: Database, node: Node, *, alone: bool = False
+) -> AsyncGenerator[Running]:
+    """Be a node of the store. Raises StoreInUse and PostgreSQL's errors.
+
+    `alone`: nobody else may be one.
+    """
+    membership = Membership(database, node, alone=alone)
     try:
-        await asyncio.to_thread(_take, database, ownership)
+        await asyncio.to_thread(_join, database, membership)
     except BaseException:
-        ownership.release()  # who was cancelled here may become the owner a moment later
+        membership.release()  # who was cancelled here may become a node a moment later
         raise
-    found = Running(database, boot, ownership)
+    found = Running(database, membership)
     try:
         yield found
     finally:
         await found.close()
 
 
-def _take(database: Database, ownership: Ownership) -> None:
-    raw = connect(database)
+def _join(database: Database, membership: Membership) -> None:
+    raw = connect(database, membership.boot)
     try:
+        membership.enter(raw)  # before the tables are changed: somebody may use the older ones
         bring_up_to_date(raw, database.url)
+        membership.join(raw)
     except BaseException:
         raw.close()
         raise
-    ownership.take(raw)

@@ -1,7 +1,7 @@
 """The store in a PostgreSQL database.
 
 store = PostgresStore(Database(url="postgresql://..."), folder)
-async with store.own():       # the one process that writes
+async with store.own():       # be one of its nodes
     ...
 await store.threads()         # reading needs no ownership
 """
@@ -9,34 +9,42 @@ await store.threads()         # reading needs no ownership
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from socket import gethostname
+from typing import Any, TypeVar, cast
 
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.lock import StoreLock
-from gateway.store.operations import ReadOperations, WriteOperations
+from gateway.store.nodes import Node
+from gateway.store.operations import ReadOperations
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
+from gateway.store.postgres.listening import listen
 from gateway.store.postgres.migrate import known_version
+from gateway.store.postgres.node_operations import NodeOperations
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.work_folder import WorkFolders
-from gateway.store.records import PoolFigures, StoreFault
+from gateway.store.records import PoolFigures, StoreFault, new_id
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from gateway.store.units import turns
 from gateway.store.units.losses import note_restore
 from gateway.store.units.threads import thread_ids
 
 T = TypeVar("T")
+
+_SIGNAL = "SELECT pg_notify('parley', :text)"
 
 PROBE = 3.0
 """Seconds for which a probe waits for the database."""
@@ -72,13 +80,13 @@ class PostgresReader(ReadOperations):
         """Where this node keeps its socket, its lock and its working copies."""
         return self._folder
 
-    async def read(self, unit: Unit[T]) -> T:
+    async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
         """Run a unit that only reads. Raises StoreError."""
         if self._running is not None:
             return await self._translated(asyncio.shield(self._running.read(unit)))
         return await self._translated(self._read_alone(unit))
 
-    async def _read_alone(self, unit: Unit[T]) -> T:
+    async def _read_alone(self, unit: Callable[[PostgresConnection], T]) -> T:
         """As somebody who does not own the store."""
         work = Work(self._database.patience.unit)
         loop = asyncio.get_running_loop()
@@ -89,14 +97,14 @@ class PostgresReader(ReadOperations):
             late.cancel()
             work.interrupt()  # its thread may go on although nobody waits for it
 
-    def _read(self, unit: Unit[T], work: Work) -> T:
+    def _read(self, unit: Callable[[PostgresConnection], T], work: Work) -> T:
         with closing(connect(self._database)) as raw:
             connection = PostgresConnection(raw)
             work.holds(connection)
             try:
                 raw.execute("SET default_transaction_read_only = on")
                 known = known_version(raw, self._database.url)
-                return unit(connection if known else NoConnection())
+                return unit(connection if known else cast("PostgresConnection", NoConnection()))
             finally:
                 work.holds(None)
 
@@ -117,7 +125,7 @@ class PostgresReader(ReadOperations):
             raise translated from error
 
 
-class PostgresStore(PostgresReader, WriteOperations):
+class PostgresStore(PostgresReader, NodeOperations):
     """A SessionStore in a database, and in a folder of this node."""
 
     _group: Group | None = None
@@ -145,22 +153,60 @@ class PostgresStore(PostgresReader, WriteOperations):
     @property
     def unreachable_since(self) -> float | None:
         """When the database stopped to answer, by the monotonic clock."""
-        return self._running.ownership.unreachable_since if self._running else None
+        return self._running.membership.unreachable_since if self._running else None
 
-    async def until_taken(self) -> None:
-        """Wait as long as nobody else owns the store. Raises StoreTaken then."""
+    @property
+    def speaks(self) -> bool:
+        """True while no other node can have declared this one dead."""
+        return self._running is None or self._running.membership.speaks
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes a moment ago."""
+        return self._running.membership.nodes if self._running else 0
+
+    def tell_figures(self, figures: Callable[[], dict[str, Any]]) -> None:
+        """Ask for this node's load with each beat, in another thread."""
+        if self._running is not None:
+            self._running.membership.figures = figures
+
+    async def until_lost(self) -> None:
+        """Wait as long as this node is one. Raises StoreTaken then."""
         if self._running is None:
             raise GatewayClosed
-        await self._running.taken.wait()
+        await self._running.lost.wait()
         raise StoreTaken
 
+    async def until_outdated(self) -> None:
+        """Wait until a newer version of Parley has changed the store."""
+        if self._running is None:
+            raise GatewayClosed
+        await self._running.outdated.wait()
+
+    async def signal(self, text: str) -> None:
+        """Tell all nodes, outside of any transaction; it may be lost."""
+        await self.read(lambda connection: connection.fetch(_SIGNAL, {"text": text}))
+
+    async def listen(self, told: Callable[[str], None]) -> None:
+        """Call `told` with each signal, and "" for new jobs, until cancelled.
+
+        Whenever the connection was made anew, it is called with "", too.
+        """
+        boot = self._running.membership.boot if self._running else ""
+        await listen(self._database, boot, told)
+
     @asynccontextmanager
-    async def own(self) -> AsyncGenerator[None]:
-        """Be its only owner. Raises StoreError."""
+    async def own(self, node: Node | None = None, *, alone: bool = False) -> AsyncGenerator[None]:
+        """Be a node of it. Raises StoreError.
+
+        `alone`: nobody else may be one.
+        """
         lock = StoreLock(self._folder)
         self._prepare(lock)
+        node = node or Node(boot=new_id())
+        named = replace(node, name=node.name or f"process {os.getpid()} on {gethostname()}")
         try:
-            context = running(self._database)
+            context = running(self._database, named, alone=alone)
             self._running = await self._translated(context.__aenter__())
             if self._observe is not None:
                 self._running.transactions.observe = self._observe
@@ -190,7 +236,7 @@ class PostgresStore(PostgresReader, WriteOperations):
 
     async def write(
         self,
-        unit: Unit[T],
+        unit: Callable[[PostgresConnection], T],
         then: Callable[[T], None] | None = None,
         *,
         alone: bool = False,

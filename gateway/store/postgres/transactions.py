@@ -33,7 +33,9 @@ TRIES = 12
 STORE = "parley store"
 """Name of the lock that all transactions of a store share, and a few hold alone."""
 _SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
-_STANDS = "SELECT boot, pg_current_xact_id()::text FROM owner"
+_STANDS = """
+    SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text
+"""
 _STATUS = "SELECT pg_xact_status($1::xid8)"
 
 
@@ -79,7 +81,7 @@ class Work:
 
 
 class Transactions:
-    """Runs units for the boot that owns the store, in any thread."""
+    """Runs units of one node, in any thread."""
 
     def __init__(self, pool: ConnectionPool[Raw], boot: str, wait: float) -> None:
         self._pool = pool
@@ -132,6 +134,8 @@ class Transactions:
             pause = min(2 * pause, 1.0)
 
     def _once(self, attempt: Callable[[PostgresConnection], T], work: Work) -> T:
+        if self.closing.is_set():
+            raise GatewayClosed
         if monotonic() > work.until and not work.begun:
             raise StoreUnreachable("The store is too busy: nothing was done within the time.")
         work.begun = True
@@ -156,10 +160,10 @@ class Transactions:
     ) -> T:
         pipeline, xid, result = connection.pipeline, "", None
         try:
-            stands = _begin(pipeline, alone=alone)
+            stands = self._begin(pipeline, alone=alone)
             result = unit(connection)
-            boot, number = pipeline.rows(stands, tuple)[0]
-            if boot != self._boot:
+            lives, number = pipeline.rows(stands, tuple)[0]
+            if not lives:
                 raise StoreTaken  # noqa: TRY301 (it is rolled back like any other)
             xid = number
             commit = pipeline.send("COMMIT")
@@ -174,6 +178,12 @@ class Transactions:
                 pipeline.raw.rollback()
             raise
         return result
+
+    def _begin(self, pipeline: Pipeline, *, alone: bool) -> Sent:
+        """Begin a transaction; its number, and that this node lives, will be read."""
+        pipeline.send("BEGIN")
+        pipeline.send(LOCK if alone else _SHARED, [STORE])
+        return pipeline.send(_STANDS, [self._boot])
 
     def _is_committed(self, xid: str, work: Work) -> bool:
         """True if the database knows the transaction as committed."""
@@ -194,13 +204,6 @@ class Transactions:
                     "The connection was lost in a commit, and the database does not say what"
                     " became of it."
                 )
-
-
-def _begin(pipeline: Pipeline, *, alone: bool) -> Sent:
-    """Begin a transaction; its owner and its number will be read."""
-    pipeline.send("BEGIN")
-    pipeline.send(LOCK if alone else _SHARED, [STORE])
-    return pipeline.send(_STANDS)
 
 
 def _socket_of(connection: PostgresConnection) -> socket.socket:

@@ -33,6 +33,7 @@ from gateway.errors import (
 )
 from gateway.store.connection import Connection, NoConnection, Unit
 from gateway.store.lock import StoreLock
+from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
 from gateway.store.sqlite.backup import write_backup
@@ -195,8 +196,8 @@ class SqliteStore(SqliteReader, WriteOperations):
         return self._writer.commits if self._writer else 0
 
     @asynccontextmanager
-    async def own(self) -> AsyncGenerator[None]:
-        """Be its only owner.
+    async def own(self, node: Node | None = None, *, alone: bool = False) -> AsyncGenerator[None]:
+        """Be its only owner, as nobody shares files.
 
         Raises StoreInUse, StoreUnwritable, StoreTooNew, StoreTooOld, StoreCorrupt or StoreFull.
         """

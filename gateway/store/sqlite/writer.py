@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from gateway.base.describe import describe
 from gateway.errors import GatewayClosed, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
 from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.store.jobs import LaneJob
 from gateway.store.sqlite.commit_count import CommitCount
 
 LOG = logging.getLogger("gateway.store")
@@ -80,6 +81,13 @@ class SqliteConnection:
 
     def lock_found(self, query: str, parameters: Parameters, /) -> None:
         """Keep nobody away: there is one writer."""
+
+    def defer(self, job: LaneJob, /) -> bool:
+        """Leave it to the process, which has all threads."""
+        return False
+
+    def hasten(self, thread: str, /) -> None:
+        """Leave it to the process, which has all threads."""
 
 
 def prepare(raw: sqlite3.Connection, *pragmas: str) -> sqlite3.Connection:

@@ -13,6 +13,7 @@ from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import (
     ClaimedTurn,
+    LaneElsewhere,
     Lease,
     QueuedMessage,
     ThreadContext,
@@ -61,6 +62,11 @@ class _ThreadStatus(NamedTuple):
     shown: int
     saved: int
     model: str | None
+    owner: str
+    lives: int
+    """Its owner was not declared dead."""
+    untold: int
+    """Its platform is not told everything yet."""
 
 
 _STANDS = f"""
@@ -72,6 +78,9 @@ _STANDS = f"""
      EXISTS (SELECT 1 FROM grants WHERE thread = t.id),
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
      EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id), u.model,
+     t.owner, EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner),
+     t.key NOT LIKE 'local/%' AND t.last_seq > COALESCE(
+      (SELECT told FROM deliveries WHERE thread = t.id), 0),
      {MESSAGE_COLUMNS}
     FROM threads t
     LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)
@@ -181,13 +190,19 @@ def begin(
     *,
     words: MissingFileWords,
     quiet: float = 0.0,
-) -> ClaimedTurn | TurnDelay | None:
-    """Claim the open turn if it can go on, or start one."""
+    anew: bool = True,
+) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
+    """Claim the open turn if it can go on, or start one.
+
+    `anew`: also one that this node claimed already, and that does not run any more.
+    """
     connection.lock(thread)
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
     stands = _ThreadStatus._make(row[THREAD_WIDTH:_FIRST])
+    if (held := _elsewhere(stands, boot, anew=anew)) is not None:
+        return held
     begun = thread_of(row, begun=True)
     if stands.status in OPEN:
         goes_on = stands.status != "waiting" or stands.ready
@@ -204,6 +219,16 @@ def begin(
         return TurnDelay(seconds=wait)
     turn = _open(connection, begun, stands, message, behind, now)
     return _start(connection, begun, stands, message, turn, boot, words, now)
+
+
+def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere | None:
+    """The node that holds the lane, if it is not free for this one."""
+    running = stands.status == "running"
+    if stands.owner == boot and running and not anew:
+        return LaneElsewhere(node=boot, running=True)
+    if stands.owner != boot and stands.lives and (running or stands.untold):
+        return LaneElsewhere(node=stands.owner, running=running)
+    return None
 
 
 def _resume(

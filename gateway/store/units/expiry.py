@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from gateway.events import InputReminded, SessionEvent
 from gateway.store.connection import Connection
+from gateway.store.jobs import LaneJob
 from gateway.store.records import Request
 from gateway.store.rulebook import RequestDating, RequestRules
 from gateway.store.turn_records import ExpiryResult
@@ -47,7 +48,8 @@ def settle_due(
         request = existing_request(connection, row["id"])
         if request.expires_at is not None and request.expires_at <= by:
             event = _expire(connection, request, rules, now)
-            if mark_ready(connection, request.turn):
+            job = LaneJob(thread=request.thread, person=request.asker)
+            if mark_ready(connection, request.turn) and not connection.defer(job):
                 ready[request.thread] = request.asker
         else:
             event = _remind(connection, request, row["created_at"], rules, by)

@@ -180,6 +180,7 @@ def bring(connection: Connection, now: float, inbox: int, files: FileRules) -> F
     found = files.sort(thread.attached)
     attach(connection, inbox, found.taken, found.missing)
     events = _complete(connection, row, found.notice, now)
+    connection.hasten(thread.id)
     steer = open_turn(connection, thread.id) if thread.mode == "steer" else ""
     return FileArrival(thread=thread.id, events=events, steer=steer)
 

@@ -27,6 +27,7 @@ from gateway.store.decisions import (
     MuteChange,
     NewConversation,
     NoAction,
+    PersonLimits,
     QueueEntry,
     QueuePromotion,
     QueueRemoval,
@@ -38,6 +39,7 @@ from gateway.store.decisions import (
     TurnStop,
     UsageReply,
 )
+from gateway.store.jobs import LaneJob
 from gateway.store.records import (
     NO_LOAD,
     PersonLoad,
@@ -51,6 +53,7 @@ from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.grants import grants
+from gateway.store.units.lanes import has_room
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -201,12 +204,37 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
         taken = frozenset(row["key"] for row in found)
         met = replace(met, repeated=is_repeated(found, message))
     accepted = _carry_out(Acceptance(connection, judged, met, now, taken))
-    if judged.claim is not None and accepted.wake and _is_free(accepted, met):
+    if isinstance(accepted.decision, MessageWithdrawal | QueueRemoval | QueuePromotion):
+        connection.hasten(accepted.lane)  # what was first may have waited for its files
+    if not accepted.wake:
+        return accepted
+    limits = _limits_of(accepted)
+    if judged.claim is not None and _is_free(accepted, met) and has_room(limits, met.load):
         claim, lane = judged.claim, accepted.lane
         turn = claims.begin(connection, now, lane, claim.boot, words=claim.words, quiet=claim.quiet)
         if isinstance(turn, ClaimedTurn):
             return replace(accepted, turn=turn)
-    return accepted
+    connection.lock(accepted.lane)
+    job = LaneJob(
+        thread=accepted.lane,
+        person=accepted.person,
+        limits=limits,
+        groups=accepted.groups,
+        delay=accepted.delay,
+        leaves_at=met.thread.last_seq if met.thread else 0,
+    )
+    return replace(accepted, deferred=connection.defer(job))
+
+
+def _limits_of(accepted: AcceptedMessage) -> PersonLimits | None:
+    """Limits of whose turn a message asks for."""
+    match accepted.decision:
+        case QueueEntry(limits=limits) | TurnRetry(limits=limits):
+            return limits
+        case RepeatedTurn(enqueue=entry):
+            return entry.limits
+        case _:
+            return None
 
 
 def _lock(connection: Connection, judged: JudgedMessage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, Notice, SessionEvent
 from gateway.store.connection import Connection
+from gateway.store.jobs import LaneJob
 from gateway.store.records import lane_groups_of
 from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
@@ -13,9 +14,19 @@ from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
+from gateway.store.units.lanes import free_lost_lanes
 from gateway.store.units.losses import mark_told
-from gateway.store.units.rows import OPEN_STATUSES, fence, open_messages
+from gateway.store.units.rows import FREE, OPEN_STATUSES, fence, open_messages, scalar
 from gateway.store.units.turns import park
+
+_LOST = """
+    SELECT u.id, u.thread, u.attempts FROM turns u JOIN threads t ON t.id = u.thread
+    WHERE u.status = 'running' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)
+"""
+_OTHERS = """
+    SELECT COUNT(*) FROM nodes WHERE boot <> :boot /*pg AND beat + patience >= server_time() */
+"""
+"""Nodes that were there before this one, and may live."""
 
 
 def recover(
@@ -33,13 +44,27 @@ def recover(
     if words.doubt is not None:
         doubts.park_unfinished(connection, now, boot, words.doubt)
         mark_told(connection)
-    left = connection.fetch("SELECT id, thread, attempts FROM turns WHERE status = 'running'")
-    for row in left:
-        epoch = fence(connection, row["thread"], boot)
-        lease = Lease(thread=row["thread"], turn=row["id"], epoch=epoch)
+    resume_lost(connection, now, words)
+    expect_anew(connection, now)
+    if not scalar(connection, _OTHERS, {"boot": boot}):
+        free_lost_lanes(connection)
+        date_anew(connection, asked or RequestDating(by=now))
+    return [each for each in _to_do(connection) if not connection.defer(_job_of(each))]
+
+
+def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> None:
+    """Count attempts of turns whose node is gone; park frequent failures.
+
+    They run no more: until somebody claims them, nobody counts them again.
+    """
+    for row in connection.fetch(_LOST):
+        lease = Lease(
+            thread=row["thread"], turn=row["id"], epoch=fence(connection, row["thread"], FREE)
+        )
         if row["attempts"] < MAX_RESUMES:
             connection.execute(
-                "UPDATE turns SET attempts = attempts + 1 WHERE id = :turn", {"turn": lease.turn}
+                "UPDATE turns SET attempts = attempts + 1, status = 'paused' WHERE id = :turn",
+                {"turn": lease.turn},
             )
             notice = Notice(
                 thread=lease.thread, turn=lease.turn, text=words.interrupted, level="warning"
@@ -47,9 +72,10 @@ def recover(
             add_events(connection, lease.thread, [notice], now)
         else:
             _park(connection, lease, words, now)
-    expect_anew(connection, now)
-    date_anew(connection, asked or RequestDating(by=now))
-    return _to_do(connection)
+
+
+def _job_of(left: RecoveredThread) -> LaneJob:
+    return LaneJob(thread=left.thread, person=left.person, groups=left.groups, hastens=False)
 
 
 def _to_do(connection: Connection) -> list[RecoveredThread]:

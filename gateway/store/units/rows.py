@@ -20,6 +20,9 @@ OPEN_STATUSES = "('running', 'paused', 'waiting')"
 SUPERSEDED = "a newer message came"
 """Reason of a turn that a newer message ended."""
 
+FREE = "free"
+"""The owner of a thread that any node may take."""
+
 NEW_THREAD = "a new thread began"
 """Reason of a message that waited when its conversation got another thread."""
 

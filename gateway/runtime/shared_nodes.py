@@ -1,0 +1,186 @@
+"""A node among the others of its store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.content.attachments import MISSING
+from gateway.conversation import LOCAL
+from gateway.errors import GatewayError
+from gateway.sessions.event_bus import LocalBus
+from gateway.sessions.job_dispatcher import JobDispatcher
+from gateway.sessions.lanes import Lanes
+from gateway.sessions.nodes import Word
+from gateway.sessions.signals import Signals, read_signal
+from gateway.store.jobs import JobSearch
+from gateway.store.protocols import SupportsNodes
+from gateway.store.rulebook import RecoveryWords
+
+LOG = logging.getLogger("gateway")
+
+DEAD_EVERY = 1.0
+"""Seconds between two looks for nodes that are gone."""
+HEAL_EVERY = 2.0
+"""Seconds between two looks for lanes without a node."""
+ALL_WORK = 5
+"""Each so many of them, work without a job is looked for, too."""
+SHARES_EVERY = 1.0
+"""Seconds between two looks at what this node holds of budgets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeParts:
+    """Parts of a node, and the words for turns that another one has left."""
+
+    store: SupportsNodes
+    bus: LocalBus
+    dispatcher: JobDispatcher
+    sessions: Lanes
+    words: RecoveryWords
+    gone: Callable[[str], None]
+    """Drops what there is of a deleted thread."""
+    tell_shares: Callable[[], Awaitable[None]]
+    """Tells what this node holds of budgets."""
+
+
+def search_for(
+    boot: str, platforms: Collection[str], dispatcher: JobDispatcher, sessions: Lanes
+) -> JobSearch:
+    """What a node looks for: work of its lanes, and of its platforms."""
+    return JobSearch(
+        boot=boot,
+        queues=(f"node {boot}", *sorted({LOCAL, *platforms})),
+        words=MISSING,
+        quiet=sessions.terms.quiet,
+        group_limits=tuple(dispatcher.group_limits.items()),
+    )
+
+
+class SharedNodes:
+    """This node and the others: leases, signals, and the work of those that are gone."""
+
+    def __init__(self, parts: NodeParts, *, boot: str, platforms: Collection[str]) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._boot = boot
+        self._platforms = tuple(sorted(platforms))
+        self._signals = Signals(boot, parts.store.signal)
+        self._rounds = 0
+
+    @property
+    def alone(self) -> bool:
+        """True while there is no other node."""
+        return self._store.node_count <= 1
+
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease; it is taken if it was free."""
+        return self._store.speaks and await self._store.hold(lease, self._boot)
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+        await self._store.release(lease, self._boot)
+
+    def speaks(self) -> bool:
+        """True while no other node can have taken this one's work over."""
+        return self._store.speaks
+
+    async def delivers(self, thread: str) -> bool:
+        """True if this node holds the thread's lane."""
+        return thread in await self._store.lanes_of(self._boot, [thread])
+
+    def share(self, thread: str, lasting: bool) -> None:
+        """Tell the others that a thread has something new."""
+        if not self.alone:
+            self._signals.touch(thread, growing=not lasting)
+
+    def tell(self, word: Word, thread: str, about: str = "") -> None:
+        """Tell the node that has the thread's turn."""
+        if not self.alone:
+            self._signals.tell(word, thread, about)
+
+    async def work(self) -> None:
+        """Do what the nodes have to do for each other, until cancelled."""
+        self._store.tell_figures(self._figures)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._parts.dispatcher.feed(), name="node jobs")
+            group.create_task(self._store.listen(self._hear), name="node ears")
+            group.create_task(self._signals.run(), name="node signals")
+            group.create_task(_repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
+            group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
+            tell = self._parts.tell_shares
+            group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
+
+    def _figures(self) -> dict[str, Any]:
+        return {"running": self._parts.sessions.running, "live": self._parts.sessions.live}
+
+    def _hear(self, text: str) -> None:
+        if not text:
+            self._parts.dispatcher.look()
+            return
+        touched, told = read_signal(text, self._boot)
+        for thread in touched:
+            self._parts.bus.touched(thread)
+        for word, thread, about in told:
+            self._obey(word, thread, about)
+
+    def _obey(self, word: Word, thread: str, about: str) -> None:
+        if word == "gone":
+            self._parts.gone(thread)
+        elif self._parts.sessions.has(thread):
+            match word:
+                case "stop":
+                    self._parts.sessions.stop(thread, about)
+                case "steer":
+                    self._parts.sessions.steer(thread, about)
+                case "revoke":
+                    self._parts.sessions.revoke(thread, about)
+
+    async def _bury(self) -> None:
+        """Take over from nodes that are gone."""
+        dead = await self._store.dead_nodes(self._boot)
+        if not dead:
+            return
+        for name in await self._store.bury(dead, self._parts.words):
+            LOG.warning("the node %s is gone: its work goes on here and on the others", name)
+        self._parts.dispatcher.look()
+        await self._heal()
+
+    async def _heal(self) -> None:
+        self._rounds += 1
+        healed = await self._store.heal(
+            self._boot,
+            self._platforms,
+            full=self._parts.dispatcher.full,
+            all_work=self._rounds % ALL_WORK == 1,
+        )
+        for thread in (*healed.adopted, *healed.untold):
+            self._parts.bus.touched(thread)
+        for thread, turn in healed.stops:
+            self._obey("stop", thread, turn)
+        for thread, turn in healed.steers:
+            self._obey("steer", thread, turn)
+        if not self.alone:
+            for thread in self._parts.bus.watched:
+                if not self._parts.sessions.has(thread):
+                    self._parts.bus.touched(thread)
+
+    async def drain(self) -> None:
+        """Take nothing more, and leave to others what was not begun."""
+        await self._store.drain(self._boot)
+
+    async def leave(self) -> None:
+        """Leave to others what was begun."""
+        await self._store.leave(self._boot)
+
+
+async def _repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
+    while True:
+        try:
+            await work()
+        except GatewayError as error:
+            LOG.warning("%s failed, and is tried again: %s", what, error)
+        await asyncio.sleep(every)

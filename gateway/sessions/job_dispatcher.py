@@ -1,0 +1,122 @@
+"""Order of turns where several nodes share the threads: by jobs of the store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from gateway.errors import GatewayError
+from gateway.sessions.dispatcher import LocalDispatcher, RunRequest
+from gateway.store.jobs import FoundWork, JobSearch, LaneJob
+from gateway.store.turn_records import ClaimedTurn
+
+LOG = logging.getLogger("gateway")
+
+LOOK = 2.0
+"""Seconds between two looks for jobs that nobody has told of."""
+SIDE_BY_SIDE = 4
+"""Jobs that a node takes at a time."""
+
+
+class JobStore(Protocol):
+    """The part of a store that keeps threads that wait for a node."""
+
+    async def take(self, search: JobSearch) -> FoundWork | None:
+        """Take a thread that waits; None if none does."""
+        ...
+
+    async def defer(self, job: LaneJob) -> None:
+        """Let a node run the thread."""
+        ...
+
+
+class JobDispatcher(LocalDispatcher):
+    """Runs what this node has claimed, and takes jobs while it has room.
+
+    Threads that wait are rows, not in memory: any node with room takes them, in the order of the
+    store. `search` says what this node looks for, `take_up` is told each turn that it has claimed.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        group_limits: Mapping[str, int] | None,
+        store: JobStore,
+        *,
+        search: Callable[[], JobSearch],
+        take_up: Callable[[ClaimedTurn], None],
+    ) -> None:
+        super().__init__(limit, group_limits)
+        self._store = store
+        self._search = search
+        self._take_up = take_up
+        self._bell = asyncio.Event()
+        self._deferring: set[asyncio.Task[None]] = set()
+
+    def look(self) -> None:
+        """Look for jobs at once."""
+        self._bell.set()
+
+    @property
+    def full(self) -> bool:
+        """True if there is no room for one more turn."""
+        return self._begun() >= self.limit
+
+    async def feed(self) -> None:
+        """Take jobs until cancelled."""
+        while True:
+            self._bell.clear()
+            try:
+                while not self._resting and not self.full and await self._take_some():
+                    pass
+            except GatewayError as error:
+                LOG.warning("looking for work failed, and is tried again: %s", error)
+            try:
+                async with asyncio.timeout(LOOK):
+                    await self._bell.wait()
+            except TimeoutError:
+                continue
+
+    async def _take_some(self) -> bool:
+        """Take a few jobs side by side; True if there may be more."""
+        room = min(SIDE_BY_SIDE, self.limit - self._begun())
+        found = await asyncio.gather(*(self._take() for _ in range(room)))
+        return all(found)
+
+    async def _take(self) -> bool:
+        work = await self._store.take(self._search())
+        if work is None:
+            return False
+        if work.turn is not None:
+            self._take_up(work.turn)
+            job = work.job
+            self.run(job.thread, person=job.person, limits=job.limits, groups=job.groups)
+        return True
+
+    def _go_on(self, thread: str, request: RunRequest) -> None:
+        """Let a node run what the thread has more: this one, if it has room."""
+        job = LaneJob(
+            thread=thread, person=request.person, limits=request.limits, groups=request.groups
+        )
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._defer(job), name=f"thread {thread} goes on")
+        self._deferring.add(task)
+        task.add_done_callback(self._deferring.discard)
+
+    def _ended(self) -> None:
+        self.look()
+
+    async def _defer(self, job: LaneJob) -> None:
+        try:
+            await self._store.defer(job)
+        except GatewayError as error:  # a node finds it among what has no job
+            LOG.warning("thread %s: goes on a little later: %s", job.thread, error)
+        self.look()
+
+    async def rest(self) -> None:
+        """Start nothing any more, and wait until nothing runs."""
+        await super().rest()
+        if self._deferring:
+            await asyncio.wait(self._deferring)

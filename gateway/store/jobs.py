@@ -1,0 +1,57 @@
+"""Work of a thread that waits for a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.store.decisions import PersonLimits
+from gateway.store.rulebook import MissingFileWords
+from gateway.store.turn_records import ClaimedTurn
+from gateway.values import value
+
+
+@value
+class LaneJob:
+    """A thread that has something to do, and on whose behalf.
+
+    `limits` are the person's, `groups` what the thread is one of many of: kinds and names.
+    """
+
+    thread: str
+    person: str = ""
+    limits: PersonLimits | None = None
+    groups: tuple[tuple[str, str], ...] = ()
+    delay: float = 0.0
+    """Seconds until it may run."""
+    hastens: bool = True
+    """It may run at once although it was to run later."""
+    leaves_at: int | None = None
+    """This node lets go of the lane, if its platform was told everything up to this seq."""
+
+
+@value
+class FoundJob:
+    """A fetched job with its number."""
+
+    number: int
+    job: LaneJob
+
+
+@value
+class JobSearch:
+    """A node's search for a thread to run."""
+
+    boot: str
+    queues: Sequence[str]
+    words: MissingFileWords
+    quiet: float
+    group_limits: tuple[tuple[str, int], ...]
+    """Most running threads of each group, by its kind."""
+
+
+@value
+class FoundWork:
+    """A job that a node has fetched, with the turn it has claimed, if any."""
+
+    job: LaneJob
+    turn: ClaimedTurn | None = None

@@ -1,0 +1,55 @@
+"""Nodes: the processes that share a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from gateway.values import value
+
+
+@value
+class Node:
+    """A process at a store, from its start to its end.
+
+    It holds lanes of threads of its `platforms`; without any it only writes.
+    """
+
+    boot: str
+    name: str = ""
+    version: str = ""
+    platforms: tuple[str, ...] = ()
+
+
+@value
+class Healed:
+    """Findings of a node about its lanes.
+
+    Turns come with their threads.
+    """
+
+    adopted: tuple[str, ...]
+    """Threads whose lanes it has taken."""
+    untold: tuple[str, ...]
+    """Threads with something to tell that nobody has told it of."""
+    stops: tuple[tuple[str, str], ...]
+    """Turns that run here and are to be stopped."""
+    steers: tuple[tuple[str, str], ...]
+    """Turns that run here and have messages to take up."""
+
+
+@value
+class NodeRow:
+    """A node as the others see it. Times are by the database's clock."""
+
+    node: Node
+    since: float
+    silent: float
+    """Seconds since its last beat."""
+    draining: bool
+    lanes: int = 0
+    """Threads with a turn that runs there."""
+    leases: tuple[str, ...] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Its load, as it said with its last beat."""

@@ -1,0 +1,145 @@
+"""Jobs of procrastinate: threads with work that no node has begun.
+
+They are deferred, fetched and finished by procrastinate's own functions, on the connection and in
+the transaction of the unit that is about the thread. Fetching a job, claiming the thread's turn and
+finishing the job is one transaction, so no job is ever left half done: the turn's row and the
+thread's owner say where it runs. A thread has one job at most (`queueing_lock`), and is locked
+before its job is deferred, so that none is missed by who finishes the last one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from procrastinate.schema import SchemaManager
+
+from gateway.store.decisions import PersonLimits
+from gateway.store.jobs import FoundJob, LaneJob
+from gateway.store.postgres.pipeline import Pipeline, Raw
+from gateway.store.units.rows import FREE
+
+TASK = "parley.thread"
+"""The name of every job's task."""
+CHANNEL = "procrastinate_any_queue_v1"
+"""The channel on which new jobs are told of."""
+AGES = 10
+"""Places that a job gains over those of busy people each time that `age_jobs` is called."""
+
+_IS_THERE = "SELECT to_regclass('procrastinate_jobs') IS NOT NULL"
+
+_RUN_NOW = """
+    UPDATE procrastinate_jobs SET scheduled_at = NULL,
+     args = CASE WHEN $2::jsonb ->> 'limits' IS NULL THEN $2::jsonb ELSE args END WHERE id IN
+     (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
+      FOR UPDATE SKIP LOCKED)
+"""
+_HASTEN = """
+    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
+     (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
+      FOR UPDATE SKIP LOCKED)
+"""
+_LEAVE = f"""
+    UPDATE threads SET owner = '{FREE}' WHERE id = $1
+     AND owner = current_setting('parley.boot', TRUE)
+     AND COALESCE((SELECT told FROM deliveries WHERE thread = $1), 0) >= $2
+     AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = $1 AND status = 'running')
+"""
+_DEFER = f"""
+    SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(
+      CASE WHEN n.boot IS NULL THEN split_part(t.key, '/', 1) ELSE 'node ' || n.boot END, '{TASK}',
+      -(SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = $2::text AND outcome = 'queued'
+        LIMIT 50) AS waiting)::integer,
+      t.id, t.id, $3::jsonb,
+      CASE WHEN $4::float8 > 0 THEN clock_timestamp() + make_interval(secs => $4::float8) END
+     )::procrastinate_job_to_defer_v1])
+    FROM threads t LEFT JOIN nodes n ON n.boot = t.owner AND NOT n.draining
+    WHERE t.id = $1 AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs
+     WHERE queueing_lock = $1 AND status = 'todo')
+"""
+_FETCH = """
+    SELECT id, lock, args::text FROM procrastinate_fetch_job_v2($1::varchar[], NULL)
+    WHERE id IS NOT NULL
+"""
+_FINISH = "SELECT procrastinate_finish_job_v1($1, 'succeeded', TRUE)"
+_RETRY = """
+    SELECT procrastinate_retry_job_v2($1, clock_timestamp() + make_interval(secs => $2::float8),
+     NULL, $3::varchar, NULL)
+"""
+_SPREAD = """
+    UPDATE procrastinate_jobs j SET queue_name = split_part(t.key, '/', 1) FROM threads t
+    WHERE t.id = j.lock AND j.id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo'
+     AND queue_name LIKE 'node %' AND (queue_name = 'node ' || $1::text OR queue_name NOT IN
+     (SELECT 'node ' || boot FROM nodes WHERE NOT draining))
+     ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
+"""
+_AGE = f"""
+    UPDATE procrastinate_jobs SET priority = LEAST(priority + {AGES}, 0)
+    WHERE id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND priority < 0
+     ORDER BY priority DESC, id LIMIT 500 FOR UPDATE SKIP LOCKED)
+"""
+
+
+def install_jobs(raw: Raw) -> None:
+    """Make procrastinate's tables and functions, unless they are there."""
+    if not raw.execute(_IS_THERE).fetchall()[0][0]:
+        with raw.transaction():
+            raw.execute(SchemaManager.get_schema().encode())
+
+
+def defer(pipeline: Pipeline, job: LaneJob) -> None:
+    """Let a node run the thread, once this is committed.
+
+    Its own, if that lives. The thread's job, if there is one, is hastened.
+    """
+    limits = job.limits and [job.limits.parallel, job.limits.turns]
+    arguments = json.dumps({"person": job.person, "limits": limits, "groups": job.groups})
+    if job.hastens and job.delay <= 0:
+        pipeline.send(_RUN_NOW, [job.thread, arguments])
+    if job.leaves_at is not None:
+        pipeline.send(_LEAVE, [job.thread, job.leaves_at])
+    pipeline.send(_DEFER, [job.thread, job.person, arguments, float(job.delay)])
+
+
+def hasten(pipeline: Pipeline, thread: str) -> None:
+    """Let the thread's job, if there is one, run now."""
+    pipeline.send(_HASTEN, [thread])
+
+
+def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:
+    """The next job of these queues; nobody else gets it."""
+    rows = pipeline.rows(pipeline.send(_FETCH, [[*queues]]), tuple)
+    if not rows:
+        return None
+    number, thread, arguments = rows[0]
+    given = json.loads(arguments)
+    limits = given["limits"]
+    return FoundJob(
+        number=number,
+        job=LaneJob(
+            thread=thread,
+            person=given["person"],
+            limits=limits and PersonLimits(parallel=limits[0], turns=limits[1]),
+            groups=tuple((kind, name) for kind, name in given["groups"]),
+        ),
+    )
+
+
+def finish(pipeline: Pipeline, number: int) -> None:
+    """Finish a fetched job: its thread runs, or has nothing to do."""
+    pipeline.send(_FINISH, [number])
+
+
+def put_back(pipeline: Pipeline, number: int, delay: float, queue: str | None = None) -> None:
+    """Let a fetched job wait again, in another queue if one is named."""
+    pipeline.send(_RETRY, [number, float(delay), queue])
+
+
+def spread(pipeline: Pipeline, boot: str = "") -> None:
+    """Let every node take the jobs of this one, and of those that are gone."""
+    pipeline.send(_SPREAD, [boot])
+
+
+def age_jobs(pipeline: Pipeline) -> None:
+    """Let those who have waited catch up with those who wait for less."""
+    pipeline.send(_AGE)

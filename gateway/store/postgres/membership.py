@@ -1,0 +1,229 @@
+"""Membership of a node: a session, a row, and its beat.
+
+All nodes share an advisory lock, which a copy and processes of earlier versions take alone. The row
+in `nodes` says that a node lives: each of its transactions reads it under a lock that those who
+declare it dead have to wait for, so that a process which was cut off writes nothing any more.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.errors import UndefinedTable
+
+from gateway.base.describe import describe
+from gateway.errors import StoreInUse
+from gateway.store.nodes import Node
+from gateway.store.postgres.connection import LOCK, PostgresConnection
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.errors import place_of
+from gateway.store.postgres.migrate import newest_version
+from gateway.store.postgres.pipeline import Raw
+from gateway.store.postgres.pool import connect
+from gateway.store.postgres.transactions import STORE, Work
+
+LOG = logging.getLogger("gateway.store")
+
+_SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
+_TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
+_OWNER = "SELECT name FROM owner"
+_LIVING = "SELECT name FROM nodes ORDER BY since DESC"
+_KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
+_JOIN = """
+    INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
+    VALUES ($1, $2, $3, $4, server_time(), server_time(), $5)
+"""
+_FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
+_BEAT = """
+    UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
+    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store)
+"""
+_LEAVE = "DELETE FROM nodes WHERE boot = $1"
+
+NODES = "nodes"
+"""The boot in `owner`, which no process of an earlier version has."""
+SPEAKS = 0.6
+"""Part of a node's patience for which it speaks after a beat."""
+BEATS = 4
+"""Beats in a node's patience."""
+END = 1.0
+"""Seconds that the thread has to end in by itself."""
+
+
+class Membership:
+    """The session by which this node is one of the store's.
+
+    `unreachable_since` is a time of the monotonic clock while the database does not answer. With
+    `alone` there is no other node.
+    """
+
+    def __init__(self, database: Database, node: Node, *, alone: bool = False) -> None:
+        self._database = database
+        self._alone = alone
+        self._ended = Event()
+        self._late = Event()
+        # A daemon: a process that ends without `release` is not held by it.
+        self._thread = Thread(target=self._keep, name="parley-node", daemon=True)
+        self._beat_at = monotonic()
+        self.node = node
+        self.session = Work(0)
+        """It can be interrupted, as it may wait for a database that says nothing."""
+        self.unreachable_since: float | None = None
+        self.is_lost = False
+        """It was declared dead, or the store is another process's alone."""
+        self.is_outdated = False
+        """A newer version of Parley has changed the tables."""
+        self.nodes = 1
+        """Number of nodes, as of the last beat."""
+        self.figures: Callable[[], dict[str, Any]] = dict
+        """The load of this node; asked in this thread."""
+
+    @property
+    def boot(self) -> str:
+        """The id of this node."""
+        return self.node.boot
+
+    @property
+    def speaks(self) -> bool:
+        """True while no other node can have declared this one dead."""
+        return not self.is_lost and monotonic() - self._beat_at < SPEAKS * self._database.failover
+
+    def enter(self, raw: Raw) -> None:
+        """Keep by this session those out who want the store alone. Raises StoreInUse.
+
+        There may be no tables yet, or older ones.
+        """
+        until = monotonic() + self._database.patience.owner
+        while not self._locks(raw):
+            if monotonic() > until:
+                raise self._in_use(_first(raw, _LIVING) or _first(raw, _OWNER))
+            self._ended.wait(0.1)
+
+    def join(self, raw: Raw) -> None:
+        """Become a node by this session, until `release`. Raises StoreInUse."""
+        until = monotonic() + self._database.patience.owner
+        while other := self._joins(raw):
+            if monotonic() > until:
+                raise self._in_use(other)
+            self._ended.wait(0.1)
+        self._hold(raw)
+        self._thread.start()
+
+    def _joins(self, raw: Raw) -> str:
+        """Add the row; the name of another node if it lives and is in the way."""
+        self._beat_at = monotonic()
+        with raw.transaction():
+            cursor = RawCursor(raw)
+            cursor.execute(LOCK, [STORE])
+            if self._alone:
+                cursor.execute(_FORGET)
+                if other := _first(raw, _LIVING):
+                    return other
+            cursor.execute(_KEEP_OUT, [NODES, self.node.name])
+            platforms = json.dumps(sorted(self.node.platforms))
+            patience, version = self._database.failover, self.node.version
+            cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
+        return ""
+
+    def _in_use(self, name: str) -> StoreInUse:
+        return StoreInUse(place_of(self._database.url), None, name)
+
+    def _locks(self, raw: Raw) -> bool:
+        return raw.execute(_TAKE if self._alone else _SHARE).fetchall()[0][0]
+
+    def _keep(self) -> None:
+        """Beat on the session, or make a new one, until `release`."""
+        while not self._ended.wait(self._database.failover / BEATS) and not self.is_lost:
+            try:
+                self._look()
+            except psycopg.Error as error:
+                self._lose(error)
+        self._leave()
+
+    def _look(self) -> None:
+        if self.session.connection is None:
+            self._come_back()
+        if (connection := self.session.connection) is not None:
+            self._beat(connection)
+        if self.unreachable_since is not None:
+            LOG.info("the database %s answers again", place_of(self._database.url))
+            self.unreachable_since = None
+
+    def _beat(self, connection: PostgresConnection) -> None:
+        began, pipeline = monotonic(), connection.pipeline
+        sent = pipeline.send(_BEAT, [self.boot, json.dumps(self.figures())])
+        rows = pipeline.rows(sent, tuple)
+        if not rows:
+            self.is_lost = True
+            return
+        self._beat_at = began
+        self.nodes, version = rows[0]
+        self.is_outdated = version > newest_version()
+
+    def _come_back(self) -> None:
+        """Make a new session, and say that this node lives."""
+        raw = connect(self._database, self.boot)
+        self._hold(raw)
+        if not self._locks(raw):
+            # Another process tries to have it alone, and finds that this one lives.
+            self._beat(PostgresConnection(raw))
+            self._close()
+
+    def _lose(self, error: psycopg.Error) -> None:
+        self._close()
+        if self.unreachable_since is None:
+            self.unreachable_since = monotonic()
+            place = place_of(self._database.url)
+            LOG.error("the database %s does not answer: %s", place, describe(error))
+
+    def _hold(self, raw: Raw) -> None:
+        self.session.holds(PostgresConnection(raw))
+
+    def _leave(self) -> None:
+        """Take the row away, by a new session if this one was lost."""
+        while not (self._late.is_set() or self.is_lost):
+            try:
+                if self.session.connection is None:
+                    self._late.set()  # it is tried once more
+                    self._hold(connect(self._database, self.boot))
+                if (connection := self.session.connection) is not None:
+                    connection.pipeline.send(_LEAVE, [self.boot])
+                    connection.pipeline.wait()
+                    break
+            except psycopg.Error:
+                self._close()
+        self._close()
+
+    def _close(self) -> None:
+        if (connection := self.session.connection) is not None:
+            self.session.holds(None)
+            with suppress(psycopg.Error):
+                connection.pipeline.raw.close()
+
+    def release(self) -> None:
+        """Be a node no more."""
+        self._ended.set()
+        if self._thread.ident is None:
+            return
+        self._thread.join(END)
+        self._late.set()
+        self.session.interrupt()
+        self._thread.join(END)
+
+
+def _first(raw: Raw, query: str) -> str:
+    """The first name that a query finds; it may ask for a table that is not there yet."""
+    try:
+        with raw.transaction():
+            rows = raw.execute(query.encode()).fetchall()
+    except UndefinedTable:
+        return ""
+    return rows[0][0] if rows else ""

@@ -1,0 +1,167 @@
+"""Operations of a store that has nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from gateway.store.jobs import FoundWork, JobSearch, LaneJob
+from gateway.store.nodes import Healed, NodeRow
+from gateway.store.operations import WriteOperations
+from gateway.store.postgres import jobs
+from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.taking import take_work
+from gateway.store.rulebook import RecoveryWords
+from gateway.store.units import lanes, recovery
+
+T = TypeVar("T")
+
+RECENT = 600.0
+"""Seconds since a change that may have gone unnoticed."""
+
+_DEAD = "SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1"
+_END = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND right(application_name, length($1) + 1) = ' ' || $1
+"""
+_BURY = """
+    DELETE FROM nodes WHERE boot = $1 AND beat + patience < server_time() RETURNING name
+"""
+_DRAIN = "UPDATE nodes SET draining = TRUE WHERE boot = $1"
+_GIVE_BACK = "DELETE FROM leases WHERE holder = $1"
+_ONE_HEALS = "SELECT pg_try_advisory_xact_lock(hashtextextended('parley healing', 0))"
+
+
+class NodeOperations(WriteOperations):
+    """The part of a store that several nodes share."""
+
+    @abstractmethod
+    async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
+        """Run a unit that only reads."""
+
+    @abstractmethod
+    async def write(
+        self,
+        unit: Callable[[PostgresConnection], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        alone: bool = False,
+    ) -> T:
+        """Run a unit as one transaction; see WriteOperations."""
+
+    async def nodes(self) -> list[NodeRow]:
+        """The nodes, the oldest first."""
+        return await self.read(lanes.nodes)
+
+    async def hold(self, name: str, boot: str) -> bool:
+        """Take a lease, unless another node that lives has it."""
+        return await self.write(lambda connection: lanes.hold(connection, name, boot))
+
+    async def release(self, name: str, boot: str) -> None:
+        """Give a lease back."""
+        await self.write(lambda connection: lanes.release(connection, name, boot))
+
+    async def take(self, search: JobSearch) -> FoundWork | None:
+        """Take a thread that waits for a node; None if none does.
+
+        It has no turn where more may be looked at.
+        """
+        now = self.clock()
+        return await self.write(lambda connection: take_work(connection, now, search))
+
+    async def defer(self, job: LaneJob) -> None:
+        """Let a node run the thread."""
+
+        def unit(connection: PostgresConnection) -> None:
+            connection.lock(job.thread)
+            connection.defer(job)
+
+        await self.write(unit)
+
+    async def dead_nodes(self, boot: str) -> list[str]:
+        """Nodes without a sign of life, whose sessions are ended."""
+
+        def unit(connection: PostgresConnection) -> list[str]:
+            pipeline = connection.pipeline
+            dead = [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
+            for each in dead:
+                pipeline.send(_END, [each])
+            pipeline.wait()
+            return dead
+
+        return await self.read(unit)
+
+    async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
+        """Declare nodes dead, and put their work back; the names of those that were."""
+        now = self.clock()
+
+        def unit(connection: PostgresConnection) -> list[str]:
+            names = list[str]()
+            for boot in dead:
+                found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
+                names += [row[0] for row in found]
+                if found:
+                    lanes.free_lanes_of(connection, boot)
+            if names:
+                recovery.resume_lost(connection, now, words)
+                jobs.spread(connection.pipeline)
+                lanes.defer_lost(connection)
+            return names
+
+        return await self.write(unit, alone=True)
+
+    async def heal(
+        self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
+    ) -> Healed:
+        """Adopt lanes without a node, and let others have what this one can't run.
+
+        `full`: it has no room. With `all_work`, unless another node does, it looks for work without
+        a job.
+        """
+
+        now = self.clock()
+
+        def unit(connection: PostgresConnection) -> Healed:
+            adopted = lanes.adopt(connection, boot, platforms)
+            jobs.spread(connection.pipeline, boot if full else "")
+            if all_work and _is_the_one(connection):
+                lanes.defer_lost(connection)
+                jobs.age_jobs(connection.pipeline)
+            return Healed(
+                adopted=tuple(adopted),
+                untold=lanes.untold_of(connection, boot, now - RECENT),
+                stops=lanes.stopped_turns(connection, boot),
+                steers=lanes.steered_turns(connection, boot),
+            )
+
+        return await self.write(unit)
+
+    async def drain(self, boot: str) -> None:
+        """Take nothing more, and give leases and lanes back."""
+
+        def unit(connection: PostgresConnection) -> None:
+            connection.pipeline.send(_DRAIN, [boot])
+            connection.pipeline.send(_GIVE_BACK, [boot])
+            jobs.spread(connection.pipeline, boot)
+
+        await self.write(unit)
+
+    async def leave(self, boot: str) -> None:
+        """Let go of what a drained node still has."""
+
+        def unit(connection: PostgresConnection) -> None:
+            lanes.free_lanes_of(connection, boot)
+            lanes.defer_lost(connection)
+
+        await self.write(unit)
+
+    async def lanes_of(self, boot: str, threads: Sequence[str]) -> frozenset[str]:
+        """Those of these threads whose lanes this node holds."""
+        return await self.read(lambda connection: lanes.known_lanes(connection, threads, boot))
+
+
+def _is_the_one(connection: PostgresConnection) -> bool:
+    """True if no other node looks for lost work now."""
+    pipeline = connection.pipeline
+    return pipeline.rows(pipeline.send(_ONE_HEALS), tuple)[0][0]
