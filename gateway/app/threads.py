@@ -47,7 +47,7 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
         for each in threads
     ]
     rows.insert(0, ("ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"))
-    return _columns(rows)
+    return columns(rows)
 
 
 def place_of(thread: ThreadInfo) -> str:
@@ -58,7 +58,7 @@ def place_of(thread: ThreadInfo) -> str:
     return f"{thread.platform} {where}"
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
+def columns(rows: Sequence[Sequence[str]]) -> str:
     """Lines with a column for each cell, as wide as needed."""
     cells = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -120,7 +120,7 @@ def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
         for row in rows
     ]
     lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
-    return _columns(lines)
+    return columns(lines)
 
 
 async def retry(store: AnyStore, thread: str) -> str:
