@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gateway.app.stores import AnyStore
 from gateway.app.threads import columns
 from gateway.base.calendar import local_time
 from gateway.store.nodes import NodeRow
-from gateway.store.sqlite.store import SqliteStore
 
 _HEADS = ("NODE", "VERSION", "SINCE", "BEAT", "TURNS", "IDLE", "LANES", "LAG", "COMMIT", "LEASES")
-
-
-async def stored_nodes(store: AnyStore) -> list[NodeRow]:
-    """The nodes as the database knows them; none for files."""
-    return [] if isinstance(store, SqliteStore) else await store.nodes()
 
 
 def serving(nodes: Sequence[NodeRow]) -> list[NodeRow]:
@@ -45,7 +38,7 @@ def _row(row: NodeRow, boot: str, zone: str) -> tuple[str, ...]:
         *([] if node.platforms else ["no platforms"]),
     ]
     return (
-        f"{node.name}{f' ({', '.join(marks)})' if marks else ''}",
+        " ".join([node.name, *([f"({', '.join(marks)})"] if marks else [])]),
         node.version or "-",
         f"{local_time(row.since, zone):%Y-%m-%d %H:%M}",
         f"{max(0.0, row.silent):.1f} s ago",

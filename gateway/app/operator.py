@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gateway.access.pairing import TypedCode
-from gateway.app.node_table import node_table, nodes_json, serving, stored_nodes
+from gateway.app.node_table import node_table, nodes_json, serving
 from gateway.app.stores import AnyStore, files_of
-from gateway.app.threads import age, owner_of
+from gateway.app.threads import age, owner_of, stored_nodes
 from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures
 from gateway.control.socket_client import SocketClient
@@ -20,6 +20,7 @@ from gateway.errors import GatewayError
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.runtime.status import PlatformStatus
+from gateway.sessions.signals import signal_texts
 from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
 from gateway.store.records import Counts, PairedPerson, PoolFigures
@@ -36,16 +37,27 @@ async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
             yield store
 
 
+async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) -> None:
+    """Tell the nodes of a database, if it was changed here, which threads are gone."""
+    if isinstance(writable, SocketClient | SqliteStore):
+        return
+    for text in signal_texts("", told=[("gone", thread, "") for thread in threads]):
+        await writable.signal(text)
+
+
 async def delete_thread(store: AnyStore, thread: str) -> None:
     """Remove the thread and everything it has."""
     async with _writable(store) as writable:
         await writable.delete_thread(thread)
+        await _tell_gone(writable, [thread])
 
 
 async def delete_person(store: AnyStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
     async with _writable(store) as writable:
-        return await writable.delete_person(person)
+        deleted = await writable.delete_person(person)
+        await _tell_gone(writable, deleted)
+        return deleted
 
 
 async def reload(store: AnyStore, *, dry_run: bool) -> str:
@@ -165,7 +177,9 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     if owner is None:
         nodes = await stored_nodes(store)
         counts = _counts(await store.counts())
-        told = f"{_elsewhere(store, nodes)}\n{_nodes(nodes, '', zone)}{_database(store, None)}{counts}"
+        told = (
+            f"{_elsewhere(store, nodes)}\n{_nodes(nodes, '', zone)}{_database(store, None)}{counts}"
+        )
         return bool(serving(nodes)), told
     status = await owner.status()
     since = local_time(status.since, zone)

@@ -20,9 +20,11 @@ from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import AcceptedMessage, NewThread
+from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
+from gateway.store.sqlite.store import SqliteStore
 
 TERMINAL = "terminal"
 """The platform of threads that live in the store alone, for people."""
@@ -129,8 +131,9 @@ async def retry(store: AnyStore, thread: str) -> str:
         return (await owner.send(thread, "/retry")).reply
     async with store.own():
         accepted = await _accept(store, await store.thread(thread), "/retry")
-    later = " Parley is not running; it continues when Parley starts."
-    return accepted.reply + (later if accepted.wake else "")
+    if not accepted.wake or any(each.serves for each in await stored_nodes(store)):
+        return accepted.reply  # a node finds the thread's job
+    return f"{accepted.reply} Parley is not running; it continues when Parley starts."
 
 
 async def owner_of(store: AnyStore) -> SocketClient | None:
@@ -152,6 +155,11 @@ async def _accept(store: AnyStore, thread: Thread, command: str) -> AcceptedMess
     return await store.accept(
         JudgedMessage(message=message, rulebook=rules, new=new, kind="command"), lambda _: None
     )
+
+
+async def stored_nodes(store: AnyStore) -> list[NodeRow]:
+    """The nodes as the database knows them; none for files."""
+    return [] if isinstance(store, SqliteStore) else await store.nodes()
 
 
 def age(seconds: float) -> str:
