@@ -191,7 +191,8 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{number(status.running, 'turn')} running.\n"
-        f"{_platforms(status.platforms, zone)}{_nodes(status.nodes, status.boot, zone)}{troubles}{_database(store, status.pool)}"
+        f"{_platforms(status.platforms, zone)}{_nodes(status.nodes, status.boot, zone)}{troubles}"
+        f"{_database(store, status.pool)}"
         f"{_backup(status.backup, zone)}"
         f"{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )

@@ -95,8 +95,9 @@ class SharedReloader:
         """
         until = monotonic() + 2 * SECONDS
         while True:
-            while self._reloader.busy and monotonic() < until:
+            if self._reloader.busy and monotonic() < until:
                 await asyncio.sleep(VERDICT_EVERY)
+                continue
             if (before := await self._just_replaced()) is not None:
                 return before
             try:
@@ -214,9 +215,7 @@ class SharedReloader:
             before = self.loaded
             await self._use(*prepared)
             self._told = monotonic(), before
-            LOG.info(
-                "the config was reloaded on all nodes, as %s has proposed", found.proposer_name
-            )
+            LOG.info("the config was reloaded, as %s has proposed to all", ended.proposer_name)
 
     async def _prepare(
         self, stack: AsyncExitStack, found: Reload

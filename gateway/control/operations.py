@@ -159,9 +159,10 @@ PERSON = JsonCodec(
 )
 
 
-def _node_row(row: Mapping[str, Any]) -> NodeRow:
-    node = {**row["node"], "platforms": tuple(row["node"]["platforms"])}
-    return NodeRow(**{**row, "node": Node(**node), "leases": tuple(row["leases"])})
+def _node_row(row: dict[str, Any]) -> NodeRow:
+    node: dict[str, Any] = row.pop("node")
+    platforms, leases = tuple(node.pop("platforms")), tuple(row.pop("leases"))
+    return NodeRow(**row, node=Node(**node, platforms=platforms), leases=leases)
 
 
 STATUS = JsonCodec(
