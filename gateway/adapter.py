@@ -30,6 +30,7 @@ from gateway.conversation import (
 )
 from gateway.errors import GatewayError
 from gateway.missed import Gap, KnownPlace, MissedRules, MissedVerdict, OpenGap, ReadPage
+from gateway.rates import RateLimit, SharedRate
 from gateway.surface import TextSurface
 from gateway.values import value
 
@@ -280,8 +281,12 @@ class AdapterHost(Protocol):
         """
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of the platform that all nodes keep together."""
+        ...
+
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names, or that of `name`."""
         ...
 
     async def mark(
@@ -291,6 +296,25 @@ class AdapterHost(Protocol):
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
         none.
+        """
+        ...
+
+    async def hold(self, lease: str) -> bool:
+        """True if this node has the lease, which is taken if free.
+
+        A lease is what one node at a time may do. To be asked again every second or two: it is
+        lost with a node that was cut off.
+        """
+        ...
+
+    async def release(self, lease: str) -> None:
+        """Leave a lease to other nodes."""
+        ...
+
+    def check_speaking(self) -> None:
+        """Check that this node may change something on a platform.
+
+        To be called right before each call that does. Raises NodeCutOff.
         """
         ...
 

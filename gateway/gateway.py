@@ -29,6 +29,7 @@ from gateway.base.clock import ClockTrust, steadily
 from gateway.base.metrics import Metrics
 from gateway.base.version import parley_version
 from gateway.budgets.ledger import Ledger
+from gateway.budgets.shares import BudgetShares
 from gateway.client import (
     Answer,
     Choice,
@@ -58,12 +59,15 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import EACH_ITS_OWN, OWN
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
+from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import RECOVERY, GatewayParts, Lifecycle
+from gateway.runtime.node_load import NodeLoad
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.shared_nodes import NodeParts, SharedNodes, search_for
+from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import known_counts, store_state, store_trouble
+from gateway.runtime.store_health import known_counts, known_nodes, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
@@ -75,6 +79,7 @@ from gateway.store.jobs import JobSearch
 from gateway.store.nodes import Node
 from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes, SupportsPool
 from gateway.store.records import PairedPerson, new_id
+from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.surface import TextSurface
 
 LOG = logging.getLogger("gateway")
@@ -128,6 +133,9 @@ class Gateway:
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
+        self.reload_proposed = asyncio.Event()
+        """Set when another node proposes a reload."""
+        self._rates = SharedRates(store, self._has_others)
         self._ledger = Ledger(
             store.spent,
             budgets=using.limits.budgets,
@@ -136,6 +144,7 @@ class Gateway:
             clock=trust.believed,
             vitals=self.vitals,
             zone=using.limits.timezone,
+            shares=BudgetShares(self._draw_shares, self._has_others),
         )
         self._sessions = Lanes(
             store,
@@ -167,6 +176,13 @@ class Gateway:
         self._open = False
         self._since = 0.0
 
+    def _has_others(self) -> bool:
+        """True while other nodes serve the same store."""
+        return not self._nodes.alone
+
+    async def _draw_shares(self, queries: Sequence[ShareQuery]) -> Sequence[BudgetShare]:
+        return await self._store.draw_shares(self._boot, queries)
+
     def _assembled(self, limits: Limits) -> tuple[LocalDispatcher, OneNode | SharedNodes]:
         """The order of turns, for one process or for many nodes."""
         store, parallel, crowds = self._store, limits.parallel_turns, limits.crowd_turns
@@ -186,6 +202,9 @@ class Gateway:
             sessions=self._sessions,
             words=RECOVERY,
             gone=lambda thread: self._life.gone(thread),
+            tell_shares=self._ledger.tell_shares,
+            figures=NodeLoad(self._sessions, dispatcher, self.vitals).figures,
+            proposed=self.reload_proposed.set,
         )
         return dispatcher, SharedNodes(parts, boot=self._boot, platforms=self._platforms)
 
@@ -313,6 +332,7 @@ class Gateway:
             await self._life.review()
             stack.push_async_callback(self.close)
             self._work.callback(self._bus.close)
+            self._work.push_async_callback(self._rates.close)
             self._work.push_async_callback(self._sessions.close_retired)
             self._work.push_async_callback(self._sessions.close_teams)
             # The gateway may be entered by one task and left by another (a terminal's callbacks),
@@ -556,6 +576,10 @@ class Gateway:
         new = self._intake.new_thread(team)
         return await self._store.create_thread(new, key=ConversationKey.local(new.id), title=title)
 
+    def shared_rate(self, limit: RateLimit) -> SharedRate:
+        """A rate of a platform that all nodes keep together."""
+        return self._rates.rate(limit)
+
     async def rename_thread(self, thread: str, title: str) -> None:
         """Give a thread another title. Raises NotFound."""
         self.check_open()
@@ -732,8 +756,14 @@ class Gateway:
             remarks=self.vitals.remarks,
             backup=self.vitals.backup,
             pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
+            boot=self._boot,
+            nodes=await known_nodes(self._store, state),
             troubles=self._troubles(state),
         )
+
+    def propose_reload(self) -> None:
+        """Tell the other nodes, at once and without a promise, that one proposes a reload."""
+        self._nodes.tell("reload", "")
 
     async def troubles(self) -> tuple[str, ...]:
         """Sentences about trouble, without ids and texts."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
-from adapters.discord.connection.connection import Connection, make_client
+from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.identify_gate import IdentifyGate
+from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
 from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.shards import Shards
 from adapters.discord.connection.values import (
     PLATFORM,
     BotIdentity,
@@ -61,9 +63,6 @@ UNKNOWN_SERVER = (
 )
 LEFT_SERVER = "the bot left the server {guild}, which no route names."
 
-SEEN = "seen"
-"""Name of the mark that says until when everything was heard."""
-NOTE_SECONDS = 15.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
@@ -83,7 +82,11 @@ class DiscordAdapter:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
         config = self._config
         told = partial(host.compare_time, PLATFORM)
-        async with Rest(config.token, config.api_url, told=told) as rest:
+        buckets = Buckets(host.shared_rate(OF_ALL_NODES))
+        speaking = host.check_speaking
+        async with Rest(
+            config.token, config.api_url, buckets, told=told, check_speaking=speaking
+        ) as rest:
             me, config = await _sign_in(rest, config)
             bot = _Bot(config, host, rest, me, config.shards or 1, self._clock)
             try:
@@ -140,15 +143,10 @@ class _Bot:
         self._host = host
         self._rest = rest
         self._me = me
-        self._shards = shards
-        self._connection = Connection(
-            lambda listener: make_client(config, shards, listener),
-            config.token.get_secret_value(),
-            self,
-            shards=shards,
-        )
-        self._cache = Cache(self._connection)
-        self._targets = MessageTargets(rest, config.threads, host)
+        self._count = shards
+        self._gate = IdentifyGate(host, rest, self._start_task)
+        self._cache = Cache(lambda: self._shards, rest, me.user)
+        self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
         self._channels = Channels(rest, self._cache.channel)
         files = Files(rest, config.api_url, lambda: host.largest_file)
         self._fetching = AwaitedFiles(host, PLATFORM, files.fetch_awaited, self._start_task)
@@ -169,10 +167,10 @@ class _Bot:
             host,
             context,
             self._handler,
-            self._me_if_told,
+            self._me_known,
             lambda channel: self._events.lock(channel),
         )
-        self._catch_up = CatchUp(host, missed, ArchivedThreads(rest), clock)
+        self._catch_up = CatchUp(host, missed, ArchivedThreads(rest), clock, self._hears_all)
         self._missed_edits = MissedEdits(rest, host, self._handler)
         self._interactions = InteractionHandler(
             host,
@@ -196,58 +194,61 @@ class _Bot:
 
     async def run(self) -> None:
         await self._targets.load()
-        await self._catch_up.load()
-        heard_at = await self._heard_at()
         async with (
             self._surface,
             self._host.delivering(self._surface),
             asyncio.TaskGroup() as group,
         ):
             self._group = group
-            self._events = EventQueue(self, group, heard_at, self._clock)
-            self._start_task(self._fetching.look(), "looks for files of an earlier run")
-            group.create_task(self._note_seen(), name="notes until when all was heard")
-            group.create_task(self._sync_commands(), name="tells Discord of the commands")
-            group.create_task(self._catch_up.run(), name="works off what was missed")
-            group.create_task(self._connection.run(), name="keeps the connection to Discord")
+            self._events = EventQueue(self, group, self._count, self._clock)
+            bot = f"{self._me.user} {make_intents(self._config).value}"
+            self._shards = Shards(
+                self._host, self, self._events, self._count, bot=bot, now=self._clock
+            )
+            group.create_task(self._shards.run(), name="connects shards to Discord")
+
+    def make_connection(self, shard: int) -> Connection:
+        make = partial(make_client, self._config, self._count)
+        token = self._config.token.get_secret_value()
+        return Connection(make, token, self, self._gate.wait, shard=shard)
+
+    async def take_over(self) -> None:
+        """Know what the earlier holder of a shard has known. Raises GatewayError."""
+        self._targets.locked.forget()
+        await self._targets.load()
+        await self._catch_up.load()
+
+    async def serve_shard(self, shard: int) -> None:
+        """Do the other work of a shard's holder.
+
+        The first shard's holder does what one node alone may do.
+        """
+        self._start_task(self._fetching.look(), "looks for files of an earlier run")
+        if shard == 0:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._sync_commands(), name="tells Discord of the commands")
+                group.create_task(self._catch_up.run(), name="works off what was missed")
+
+    def _hears_all(self) -> bool:
+        return self._shards.hears_all
 
     def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
         self._group.create_task(_log_errors(work), name=name)
 
-    def on_frame(self, text: str) -> None:
+    def on_frame(self, shard: int, text: str) -> None:
         self._host.heartbeat(PLATFORM)
-        self._events.on_frame(text)
+        self._events.on_frame(shard, text)
 
     def on_lost(self, shard: int) -> None:
         self._events.on_lost(shard)
 
     def on_resumed(self, shard: int) -> None:
         self._events.on_resumed(shard)
+        self._catch_up.begin()
 
-    def on_connection(self, *, is_open: bool) -> None:
-        self._host.connection(PLATFORM, is_open=is_open)
-
-    async def _heard_at(self) -> Sequence[float]:
-        """The time until which each shard heard everything, from the store."""
-        noted = (await self._host.marks(PLATFORM)).get(SEEN)
-        if noted is None:  # before the very first run there is nothing that could have been missed
-            return [self._clock()] * self._shards
-        found: float | list[float] = json.loads(noted)  # a number, as earlier versions wrote it
-        seen = found if isinstance(found, list) else [found]
-        return seen if len(seen) == self._shards else [min(seen)] * self._shards
-
-    async def _note_seen(self) -> None:
-        noted: tuple[float, ...] = ()
-        while True:
-            until = self._events.done_until
-            if new := until != noted:
-                try:
-                    await self._host.mark(PLATFORM, SEEN, json.dumps(until))
-                except GatewayError as error:
-                    LOG.warning("could not store the time of the last event: %s", error)
-            await asyncio.sleep(NOTE_SECONDS if new else FIRST_WAIT)
-            noted = until
+    def on_connection(self, shard: int, *, is_open: bool) -> None:
+        self._shards.note_connection(shard, is_open=is_open)
 
     async def _sync_commands(self) -> None:
         wanted = command_payloads(self._config.ask, self._host.commands())
@@ -270,7 +271,7 @@ class _Bot:
     async def on_message(self, payload: Payload) -> None:
         if payload.get("author", {}).get("id") == self._me.user and (nonce := payload.get("nonce")):
             self._surface.note_nonce(str(nonce), str(payload["id"]))
-        me = self._me_in(payload)
+        me = await self._me_for(payload)
         if parsed := self._parsed(payload, me):
             await self._handler.handle(parsed, me)
 
@@ -291,7 +292,7 @@ class _Bot:
         if payload.get("edited_timestamp") is None or "author" not in payload:
             self._host.count_ignored("no change")
             return
-        me = self._me_in(payload)
+        me = await self._me_for(payload)
         if parsed := self._parsed(payload, me):
             await self._handler.handle_edit(parsed, me)
 
@@ -361,14 +362,23 @@ class _Bot:
         if not metadata.get("archived") or metadata.get("locked"):
             return
         self._channels.learn(channel)
+        await self._targets.look_up_root(channel.id)
         key = self._targets.key_of_thread(channel.guild, channel.parent, channel.id)
         found = await self._host.thread_at(key)
         if found is not None and found.state == "waiting":
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
-    def _me_if_told(self, guild: str) -> BotIdentity | None:
-        """The bot in a server; None while that is unknown."""
-        return self._cache.me_in(self._me, guild) if self._cache.tells_of(guild) else None
+    async def _me_for(self, payload: Payload) -> BotIdentity:
+        """The bot in a message's server, once its mentions are known."""
+        if payload.get("mention_roles") or "<#" in str(payload.get("content", "")):
+            return await self._me_known(str(payload.get("guild_id") or ""))
+        return self._me_in(payload)
+
+    async def _me_known(self, guild: str) -> BotIdentity:
+        """The bot in a server, which is asked for if need be."""
+        for channel in await self._cache.learn(guild):
+            self._channels.learn(channel)
+        return self._cache.me_in(self._me, guild)
 
     def _me_in(self, payload: Payload) -> BotIdentity:
         return self._cache.me_in(self._me, str(payload.get("guild_id") or ""))

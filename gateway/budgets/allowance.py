@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from gateway.base.calendar import CalendarWindow, Scope, window_end, window_start
 from gateway.config.budgets import Budget
 from gateway.conversation import Author
-from gateway.store.records import Thread
+from gateway.store.records import Thread, UsageTotals
+from gateway.store.shares import NOTHING, Amounts
 
 if TYPE_CHECKING:
     from teams.base import ModelRequest
@@ -64,12 +65,60 @@ class UsageSum:
     """Tokens and cost that open requests may use."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set, and replaced, when one of them is."""
+    unrecorded: Amounts = NOTHING
+    """Own use that the store does not have yet."""
+    share: Amounts = NOTHING
+    """The part that this node holds, as others know it."""
+    left: Amounts = NOTHING
+    """The rest of it; below nothing where none was drawn."""
+    drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    is_shared: bool = False
+    """Others may have used some since it was read."""
+    was_used: bool = False
+    """A request was begun since the share was last looked at."""
+
+    def expect(self, request: ModelRequest, tokens: int, cost: float) -> None:
+        """Expect a request to use so much."""
+        self.expected[request] = tokens, cost
+        self.left = self.left.minus(Amounts(tokens=tokens, cost=cost))
+        self.was_used = True
 
     def settle(self, request: ModelRequest) -> None:
         """Expect nothing of the request any more."""
-        if self.expected.pop(request, None) is not None:
+        if (expected := self.expected.pop(request, None)) is not None:
+            self.left = self.left.plus(Amounts(tokens=expected[0], cost=expected[1]))
             self.settled.set()
             self.settled = asyncio.Event()
+
+    def add(self, used: Amounts) -> None:
+        """Count what was used here."""
+        self.tokens += used.tokens
+        self.cost += used.cost
+        self.turns += used.turns
+        self.unrecorded = self.unrecorded.plus(used)
+        self.left = self.left.minus(used)
+
+    @property
+    def counted(self) -> Amounts:
+        """Usage as far as it is known here."""
+        return Amounts(tokens=self.tokens, cost=self.cost, turns=self.turns)
+
+    def correct(self, before: Amounts, own: Amounts, stored: UsageTotals) -> None:
+        """Count anew: the store's sum, `own` that it lacked, and use since."""
+        self.tokens += stored.tokens + own.tokens - before.tokens
+        self.cost += stored.cost + own.cost - before.cost
+        self.turns += stored.turns + own.turns - before.turns
+
+    @property
+    def held(self) -> Amounts:
+        """Use that the store lacks, and that open requests may have."""
+        expected = self.expected.values()
+        return self.unrecorded.plus(
+            Amounts(
+                tokens=sum(tokens for tokens, _ in expected),
+                cost=sum(cost for _, cost in expected),
+            )
+        )
 
     def roll(self, window: CalendarWindow, now: float) -> None:
         """Begin with nothing once the window is over."""

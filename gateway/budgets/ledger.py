@@ -21,11 +21,13 @@ from gateway.base.calendar import CalendarWindow, Scope, window_end, window_star
 from gateway.base.metrics import Metrics
 from gateway.budgets.allowance import Allowance, UsageSum, budgets_of, scope_names
 from gateway.budgets.messages import nearly_used_notice, substitution_notice, used_up_notice
+from gateway.budgets.shares import BudgetShares, SharedSum
 from gateway.config.budgets import Budget, Price
 from gateway.conversation import Author
 from gateway.errors import BudgetSpent
 from gateway.registry import model_label
 from gateway.store.records import ModelUse, UsageTotals
+from gateway.store.shares import NOTHING, Amounts
 from gateway.store.turn_records import ClaimedTurn
 from teams.models import ModelError
 
@@ -56,7 +58,7 @@ class Ledger:
     """Sums counted against the budgets of one gateway.
 
     `read` sums what the store has; `exempt` says who has no budget as a person; people are told
-    times in the `zone`.
+    times in the `zone`. With `shares`, other nodes may use the same budgets.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Ledger:
         clock: Callable[[], float],
         vitals: Metrics,
         zone: str = "",
+        shares: BudgetShares | None = None,
     ) -> None:
         self._read = read
+        self.shares = shares
         self._exempt = exempt
         self.vitals = vitals
         self.clock = clock
@@ -116,9 +120,18 @@ class Ledger:
             known = self._sums.setdefault(key, read)
         self._sums.move_to_end(key)
         while len(self._sums) > KEPT:
-            self._sums.popitem(last=False)
+            oldest, dropped = self._sums.popitem(last=False)
+            if dropped.share != NOTHING or dropped.held != NOTHING:
+                self._sums[oldest] = dropped  # other nodes would count it for ever
+                break
         known.roll(budget.window, now)
         return known
+
+    async def tell_shares(self) -> None:
+        """Tell other nodes, if any, what this one holds."""
+        if self.shares is not None:
+            sums = [SharedSum(*key, each) for key, each in self._sums.items()]
+            await self.shares.tell(sums)
 
     def forget_person(self, person: str) -> None:
         """Drop what is known of somebody who was deleted."""
@@ -192,6 +205,8 @@ class Meter:
         ]
         self._uses: dict[str, ModelUse] = {}
         self._notices: list[str] = []
+        self._unrecorded = self._on_its_way = NOTHING
+        """Use that the store does not have yet; that which is being stored."""
         self._asked: dict[ModelRequest, float] = {}
         self._failed: set[str] = set()
         """Models whose last request failed."""
@@ -218,19 +233,42 @@ class Meter:
                 async with asyncio.timeout(PATIENCE):
                     await full.settled.wait()
                 self._check()
+        if self._held and (shares := self._ledger.shares) is not None and shares.several():
+            await self._share(shares, request)
         if not self._counted:
             self._counted = True
-            for held in self._held:
-                self._add(held, 0, 0.0, 1)
+            if self._held:
+                self._use(Amounts(turns=1))
         if self._limited:
             expected = self._ledger.expects(request)
             for held in self._limited:
-                held.sum.expected[request] = expected
+                held.sum.expect(request, *expected)
         if self._failed and (model := model_label(request.client)) in self._failed:
             self._failed.remove(model)
             self.vitals.model_retries[model] += 1
         self._asked[request] = monotonic()
         self.model_calls += 1
+
+    async def _share(self, shares: BudgetShares, request: ModelRequest) -> None:
+        """Wait until other nodes leave enough of what is left.
+
+        Raises BudgetSpent where a budget is used up.
+        """
+        tokens, cost = self._ledger.expects(request)
+        turns = 0 if self._counted else 1
+        wanted = Amounts(tokens=tokens, cost=cost, turns=turns)
+        held = [each for each in self._held if each.budget.window != "turn"]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while held:
+                    before = [self._below(each) for each in held]
+                    is_free = await shares.take(held, wanted)
+                    for each, below in zip(held, before, strict=True):
+                        self._warn(each, below)
+                    if is_free:
+                        break
+                    self._check()
+                    await shares.wait(held)
 
     def _check(self) -> None:
         for held in self._held:
@@ -290,7 +328,8 @@ class Meter:
         self._note(use)
         for held in self._held:
             held.roll(self._ledger.clock())
-            self._add(held, read + written, cost, 0)
+        if self._held:
+            self._use(Amounts(tokens=read + written, cost=cost))
 
     def _note(self, use: ModelUse) -> None:
         if (other := self._uses.get(use.model)) is not None:
@@ -302,25 +341,47 @@ class Meter:
             )
         self._uses[use.model] = use
 
-    def _add(self, held: Allowance, tokens: int, cost: float, turns: int) -> None:
-        before = [used < WARN_AT * limit for _, used, limit in held.parts()]
-        held.sum.tokens += tokens
-        held.sum.cost += cost
-        held.sum.turns += turns
-        for (what, used, limit), below in zip(held.parts(), before, strict=True):
-            if below and WARN_AT * limit <= used < limit:
+    def _use(self, used: Amounts) -> None:
+        self._unrecorded = self._unrecorded.plus(used)
+        for held in self._held:
+            below = self._below(held)
+            held.sum.add(used)
+            self._warn(held, below)
+
+    def _below(self, held: Allowance) -> list[bool]:
+        """For each limit, True if its thread need not be warned yet."""
+        return [used < WARN_AT * limit for _, used, limit in held.parts()]
+
+    def _warn(self, held: Allowance, below: list[bool]) -> None:
+        for (what, used, limit), was_below in zip(held.parts(), below, strict=True):
+            if was_below and WARN_AT * limit <= used < limit:
                 self._notices.append(nearly_used_notice(held, what, used, limit, self._asker))
 
     def drain(self) -> tuple[list[ModelUse], list[str]]:
         """Usage and notices since the last call."""
         uses, notices = list(self._uses.values()), self._notices
         self._uses, self._notices = {}, []
+        if uses:
+            self._on_its_way, self._unrecorded = self._unrecorded, NOTHING
         return uses, notices
+
+    def recorded(self) -> None:
+        """Note that the store has what was drained."""
+        for held in self._held:
+            held.sum.unrecorded = held.sum.unrecorded.minus(self._on_its_way)
+        self._on_its_way = NOTHING
+
+    def close(self) -> None:
+        """Forget what will never be stored, as the turn was left."""
+        self._on_its_way, self._unrecorded = self._on_its_way.plus(self._unrecorded), NOTHING
+        self.recorded()
 
     def put_back(self, uses: Iterable[ModelUse], notices: list[str]) -> None:
         """Take back what could not be stored."""
         for use in uses:
             self._note(use)
+        self._unrecorded = self._unrecorded.plus(self._on_its_way)
+        self._on_its_way = NOTHING
         self._notices = notices + self._notices
 
     def too_long(self) -> str:

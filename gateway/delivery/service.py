@@ -19,7 +19,14 @@ from typing import cast
 from gateway.adapter import AuthError
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.delivery.writer import Writer
-from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
+from gateway.errors import (
+    GatewayClosed,
+    GatewayError,
+    NodeCutOff,
+    NotFound,
+    StoreFull,
+    StoreUnwritable,
+)
 from gateway.outbox import DeliveryHost, ThreadActivity
 from gateway.surface import Place, TextSurface
 
@@ -135,7 +142,7 @@ class _Writers:
             if any(isinstance(leaf, AuthError) for leaf in _leaves(error)):
                 raise
             for leaf in _leaves(error):
-                if isinstance(leaf, StoreFull | StoreUnwritable):
+                if isinstance(leaf, StoreFull | StoreUnwritable | NodeCutOff):
                     raise _StoreRefusal from leaf
             LOG.exception("thread %s: it could not be written to its platform", thread)
             if _being_cancelled():

@@ -156,6 +156,7 @@ class Lanes:
             try:
                 ended, more = await self._turn(work, meter)
             finally:
+                meter.close()
                 took = monotonic() - began
                 self._vitals.took(work.thread.team, ended, took)
                 TRACES.note({"parley.outcome": ended})

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-Word: TypeAlias = Literal["stop", "steer", "revoke", "gone"]
+Word: TypeAlias = Literal["stop", "steer", "revoke", "gone", "reload"]
 """What a node with a thread's turn is told: to end the turn, to take up messages, to ask for a tool
-again, or that the thread was deleted."""
+again, or that the thread was deleted; and all nodes: that one proposes a reload."""
 
 
 class Nodes(Protocol):
     """This node, and the others if there are any."""
+
+    @property
+    def alone(self) -> bool:
+        """True while there is no other node."""
+        ...
 
     async def hold(self, lease: str) -> bool:
         """True if this node has the lease; it is taken if it was free."""
@@ -51,6 +56,11 @@ class Nodes(Protocol):
 
 class OneNode:
     """The only process of its store: there is nobody to agree with."""
+
+    @property
+    def alone(self) -> bool:
+        """True: there is never another one."""
+        return True
 
     async def hold(self, lease: str) -> bool:
         """True: nobody else could have it."""

@@ -123,6 +123,9 @@ class TurnWriter:
         except GatewayError:  # one who is cancelled here has written all the same
             self.meter.put_back(uses, told)
             raise
+        finally:
+            if uses:
+                self.meter.recorded()
         self.show(recorded.events)
         return recorded
 

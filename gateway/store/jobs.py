@@ -25,6 +25,8 @@ class LaneJob:
     """Seconds until it may run."""
     hastens: bool = True
     """It may run at once although it was to run later."""
+    leaves_at: int | None = None
+    """This node lets go of the lane, if its platform was told everything up to this seq."""
 
 
 @value

@@ -27,9 +27,11 @@ from gateway.store.units import (
     out_of_order,
     outbox,
     queue,
+    rates,
     recovery,
     rows,
     search_index,
+    shares,
     team_changes,
     turns,
     usage,
@@ -202,6 +204,9 @@ class WriteOperations(ReadOperations):
     clear_gone = _writes(outbox.clear_gone)
     put_tokens = _writes_at(adapters.put_tokens)
     delete_token = _writes_at(adapters.delete_token)
+    draw_tokens = _writes_at(rates.draw_tokens)
+    close_rate = _writes_at(rates.close_rate)
+    draw_shares = _writes(shares.draw_shares)
     note = _writes_at(audit_units.note)
     drop_audit = _writes(audit_units.drop_audit, alone=True)
 

@@ -23,6 +23,7 @@ from gateway.conversation import (
 from gateway.events import SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
+from gateway.rates import DrawnTokens, RateLimit
 from gateway.store.decisions import AcceptedMessage, FileArrival, NewThread
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
 from gateway.store.nodes import Healed, Node, NodeRow
@@ -51,6 +52,7 @@ from gateway.store.rulebook import (
     RequestDating,
     RequestRules,
 )
+from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.store.turn_records import (
     ClaimedTurn,
     ExpiredThreads,
@@ -317,8 +319,20 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Index the words of some texts; True if more are left."""
         ...
 
-    async def marks(self, platform: str) -> Mapping[str, str]:
-        """The marks of a platform, by their names."""
+    async def draw_tokens(self, limit: RateLimit, most: int, reserve: float = 0.0) -> DrawnTokens:
+        """Draw up to `most` tokens, and leave `reserve` in the bucket."""
+        ...
+
+    async def close_rate(self, limit: RateLimit, seconds: float) -> None:
+        """Leave nothing to draw for so long, and one token then."""
+        ...
+
+    async def draw_shares(self, boot: str, queries: Sequence[ShareQuery]) -> list[BudgetShare]:
+        """Grant a node its wishes, in all these budgets or in none."""
+        ...
+
+    async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
+        """The marks of a platform, by their names, or that of `name`."""
         ...
 
     async def mark(

@@ -41,6 +41,7 @@ async def simulated() -> AsyncGenerator[DiscordSimulator]:
     They are checked at the end: that takes several times as long as all the rest of an exchange.
     """
     async with DiscordSimulator() as simulator:
+        simulator.gateway.starts.seconds = 0.0  # tests begin anew within seconds
         exchanges: list[Call] = []
         simulator.on_exchange.append(lambda call: exchanges.append(_snapshot(call)))
         simulator.world.on_event.append(api_description().check_event)

@@ -1,44 +1,96 @@
-"""Servers, channels and roles that the connection has told of."""
+"""Servers, channels and roles, told by connections or asked for.
+
+A session that began on another node tells of no server from its beginning, nor does a shard of
+another node; what is needed of such a server is asked for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from adapters.discord.connection.values import BotIdentity, Channel
+from adapters.discord.bounded_cache import BoundedCache
+from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.values import BotIdentity, Channel, Payload, parse_channel
 
 if TYPE_CHECKING:
-    from adapters.discord.connection.connection import Connection
+    from adapters.discord.connection.shards import Shards
+
+KNOWN_SECONDS = 300.0
+MOST_SERVERS = 200
+"""Servers that Discord names at a time."""
 
 
 class Cache:
-    """Looks into what discord.py keeps; empty while there is no connection."""
+    """Looks into what discord.py keeps, and into what was asked for."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, shards: Callable[[], Shards], rest: Rest, user: str) -> None:
+        self._shards = shards
+        self._user = user
+        self._rest = rest
+        self._asked = BoundedCache[tuple[float, str]](1_000)
+        """When a server was asked for, and the bot's own role there."""
+        self._roles = BoundedCache[str](20_000)
+        self._joined: tuple[float, Sequence[str]] = (0.0, ())
 
-    def guilds(self) -> list[str]:
-        """The servers that the bot is in."""
-        client = self._connection.client
-        return [str(guild.id) for guild in client.guilds] if client else []
+    def _guild(self, guild: str) -> Any:
+        """The server as a connection has told of it."""
+        if guild:
+            for client in self._shards().clients:
+                if (found := client.get_guild(int(guild))) is not None and not found.unavailable:
+                    return found
+        return None
 
-    def tells_of(self, guild: str) -> bool:
-        """True if a server is known; "" is for direct messages."""
-        client = self._connection.client
-        found = client.get_guild(int(guild)) if client and guild else None
-        return not guild or (found is not None and not found.unavailable)
+    async def guilds(self) -> Iterable[str]:
+        """The servers that the bot is in, as far as is known.
+
+        Raises the errors of calls.
+        """
+        shards = self._shards()
+        told = [str(guild.id) for client in shards.clients for guild in client.guilds]
+        if shards.tells_all:
+            return told
+        at, joined = self._joined
+        if not joined or monotonic() - at > KNOWN_SECONDS:
+            query = {"limit": str(MOST_SERVERS)}
+            found = await self._rest.call("GET", "/users/@me/guilds", query=query)
+            joined = [str(each["id"]) for each in found]
+            self._joined = monotonic(), joined
+        return dict.fromkeys([*joined, *told])
+
+    async def learn(self, guild: str) -> Sequence[Channel]:
+        """Ask for a server of which no connection has told.
+
+        Its channels, if they are new. Raises the errors of calls.
+        """
+        asked = self._asked.get(guild)
+        fresh = asked is not None and monotonic() - asked[0] < KNOWN_SECONDS
+        if not guild or fresh or self._guild(guild) is not None:
+            return ()
+        found: Payload = await self._rest.call("GET", f"/guilds/{guild}")
+        channels: Sequence[Payload] = await self._rest.call("GET", f"/guilds/{guild}/channels")
+        own = ""
+        for role in found["roles"]:
+            self._roles.put(str(role["id"]), str(role["name"]))
+            if str((role.get("tags") or {}).get("bot_id", "")) == self._user:
+                own = str(role["id"])
+        self._asked.put(guild, (monotonic(), own))
+        return [parse_channel(each, guild) for each in channels]
 
     def me_in(self, me: BotIdentity, guild: str) -> BotIdentity:
         """The bot with its own role in a server, if any."""
-        client = self._connection.client
-        found = client.get_guild(int(guild)) if client and guild else None
-        role = found.self_role if found else None
-        return me if role is None else replace(me, roles=frozenset({str(role.id)}))
+        own = ""
+        if (found := self._guild(guild)) is not None:
+            own = str(found.self_role.id) if found.self_role else ""
+        elif (asked := self._asked.get(guild)) is not None:
+            own = asked[1]
+        return replace(me, roles=frozenset({own})) if own else me
 
     def channel(self, channel: str) -> Channel | None:
         """A channel of a server, None for one that is not known."""
-        client = self._connection.client
-        found: Any = client.get_channel(int(channel)) if client else None
+        found = self._told_channel(channel)
         guild = getattr(found, "guild", None)
         if guild is None:
             return None
@@ -56,18 +108,23 @@ class Cache:
 
         Discord bans who is refused too often.
         """
-        client = self._connection.client
-        found: Any = client.get_channel(int(channel)) if client else None
+        found = self._told_channel(channel)
         me = getattr(getattr(found, "guild", None), "me", None)
         if me is None:
             return True
         allowed = found.permissions_for(me)
         return bool(allowed.view_channel and allowed.read_message_history)
 
+    def _told_channel(self, channel: str) -> Any:
+        for client in self._shards().clients:
+            if (found := client.get_channel(int(channel))) is not None:
+                return found
+        return None
+
     def role(self, role: str) -> str:
         """A role's name, "" for an unknown one."""
-        client = self._connection.client
-        for guild in client.guilds if client else ():
-            if found := guild.get_role(int(role)):
-                return found.name
-        return ""
+        for client in self._shards().clients:
+            for guild in client.guilds:
+                if found := guild.get_role(int(role)):
+                    return found.name
+        return self._roles.get(role) or ""

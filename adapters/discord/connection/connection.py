@@ -1,4 +1,4 @@
-"""The connection to Discord's gateway, kept up by discord.py and by us.
+"""A shard's connection to Discord's gateway, kept up by us.
 
 An event that its parsers can't read ends discord.py's connection while it still says that it is
 ready. So it runs in a task of its own, and is replaced by a new one when it ends or falls silent.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import aiohttp
 import discord.http
 import yarl
-from discord.client import Client as DiscordClient
 from discord.errors import (
     ConnectionClosed,
     DiscordException,
@@ -27,11 +26,12 @@ from discord.flags import Intents, MemberCacheFlags
 from discord.gateway import DiscordClientWebSocketResponse, DiscordWebSocket
 from discord.http import Route
 from discord.mentions import AllowedMentions
-from discord.shard import AutoShardedClient
 from discord.voice_client import VoiceClient
 
 from adapters.discord.config import Config
 from adapters.discord.connection.rest import TOKEN_REFUSED
+from adapters.discord.connection.shard_session import ClientListener, ShardClient
+from adapters.discord.connection.shard_state import ShardSession
 from gateway.adapter import AuthError
 from gateway.base.proxy_connector import ProxyConnector
 
@@ -56,35 +56,16 @@ STABLE_SECONDS = 60.0
 BAD_TOKEN = 4004
 BAD_INTENTS = (4013, 4014)
 
-
-class ClientListener(Protocol):
-    """A listener to one client's connections, numbered from 0 (Discord's shards)."""
-
-    def on_frame(self, text: str) -> None:
-        """Discord sent this."""
-        ...
-
-    def on_opened(self) -> None:
-        """A socket is open, and waits for its greeting."""
-        ...
-
-    def on_greeted(self, shard: int) -> None:
-        """The connection is ready, in a new session."""
-        ...
-
-    def on_resumed(self, shard: int) -> None:
-        """The connection resumed, and every event since then was sent."""
-        ...
-
-    def on_lost(self, shard: int) -> None:
-        """The connection is gone."""
-        ...
+MakeClient: TypeAlias = Callable[
+    [int, ClientListener, ShardSession | None, Callable[[], Awaitable[None]]], ShardClient
+]
+"""Makes a client for a shard: its listener, its session, and what to wait for before a new one."""
 
 
 class ConnectionListener(Protocol):
-    """A listener to the connections, numbered from 0 (Discord's shards)."""
+    """A listener to the connections of shards."""
 
-    def on_frame(self, text: str) -> None:
+    def on_frame(self, shard: int, text: str) -> None:
         """Discord sent this."""
         ...
 
@@ -96,59 +77,9 @@ class ConnectionListener(Protocol):
         """The connection resumed, and every event since then was sent."""
         ...
 
-    def on_connection(self, *, is_open: bool) -> None:
-        """All connections are greeted, or no longer all."""
+    def on_connection(self, shard: int, *, is_open: bool) -> None:
+        """The connection is greeted, or no longer is."""
         ...
-
-
-class Client(DiscordClient):
-    """discord.py's client, which passes on each frame as it came."""
-
-    def __init__(self, listener: ClientListener, **options: Any) -> None:
-        super().__init__(**options)
-        self._listener = listener
-        _watch_sockets(self, listener)
-
-    async def on_socket_raw_receive(self, message: str) -> None:
-        """A frame, before anything was read out of it."""
-        self._listener.on_frame(message)
-
-    async def on_connect(self) -> None:
-        """The connection is ready."""
-        self._listener.on_greeted(0)
-
-    async def on_disconnect(self) -> None:
-        """The connection is gone."""
-        self._listener.on_lost(0)
-
-    async def on_resumed(self) -> None:
-        """It goes on."""
-        self._listener.on_resumed(0)
-
-
-class ShardedClient(AutoShardedClient):
-    """The same with several connections."""
-
-    def __init__(self, listener: ClientListener, **options: Any) -> None:
-        super().__init__(**options)
-        self._listener = listener
-        _watch_sockets(self, listener)
-
-    async def on_socket_raw_receive(self, message: str) -> None:
-        """A frame, before anything was read out of it."""
-        self._listener.on_frame(message)
-
-    async def on_shard_connect(self, shard: int) -> None:
-        """One of them is ready."""
-        self._listener.on_greeted(shard)
-
-    async def on_shard_disconnect(self, shard: int) -> None:
-        """One of them is gone."""
-        self._listener.on_lost(shard)
-
-    async def on_shard_resumed(self, shard: int) -> None:
-        """One of them goes on."""
-        self._listener.on_resumed(shard)
 
 
 class PingedSocket(DiscordClientWebSocketResponse):
@@ -167,7 +98,7 @@ class PingedSocket(DiscordClientWebSocketResponse):
             protocol._data_received_cb = self._on_data_received  # pyright: ignore[reportPrivateUsage]
 
 
-def _watch_sockets(client: DiscordClient, listener: ClientListener) -> None:
+def _watch_sockets(client: ShardClient, listener: ClientListener) -> None:
     """Limit the time to open a socket, and tell of each."""
     connect = client.http.ws_connect
 
@@ -192,44 +123,57 @@ def make_intents(config: Config) -> Intents:
     return intents
 
 
-def make_client(config: Config, shards: int, listener: ClientListener) -> DiscordClient:
+def make_client(
+    config: Config,
+    shards: int,
+    shard: int,
+    listener: ClientListener,
+    session: ShardSession | None,
+    may_identify: Callable[[], Awaitable[None]],
+) -> ShardClient:
     """A new client; nothing is connected yet."""
     # discord.py has one address, and one kind of socket, for a whole process.
     discord.http.DiscordClientWebSocketResponse = PingedSocket  # pyright: ignore[reportPrivateImportUsage]
     Route.BASE = config.api_url.rstrip("/")
     if config.gateway_url is not None:
         DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(config.gateway_url)
-    options: dict[str, Any] = {
-        "intents": make_intents(config),
-        "max_messages": None,
-        "member_cache_flags": MemberCacheFlags.none(),
-        "chunk_guilds_at_startup": False,
-        "allowed_mentions": AllowedMentions.none(),
-        "enable_debug_events": True,
-        "connector": ProxyConnector(limit=0),  # as discord.py's own
-        # Nothing waits for it here, and a client closed meanwhile would leave a task behind.
-        "guild_ready_timeout": 0.0,
-    }
     VoiceClient.warn_nacl = VoiceClient.warn_dave = False
-    if shards > 1:
-        return ShardedClient(listener, shard_count=shards, **options)
-    return Client(listener, **options)
+    client = ShardClient(
+        listener,
+        session,
+        may_identify,
+        shard_id=shard,
+        shard_count=shards,
+        intents=make_intents(config),
+        max_messages=None,
+        member_cache_flags=MemberCacheFlags.none(),
+        chunk_guilds_at_startup=False,
+        allowed_mentions=AllowedMentions.none(),
+        enable_debug_events=True,
+        connector=ProxyConnector(limit=0),  # as discord.py's own
+        # Nothing waits for it here, and a client closed meanwhile would leave a task behind.
+        guild_ready_timeout=0.0,
+    )
+    _watch_sockets(client, listener)
+    return client
 
 
 class Connection:
-    """Keeps a connection of `shards` shards until it is cancelled.
+    """Keeps the connection of a shard until it is cancelled.
 
     Each attempt has a new client from `make`; its events go to `listener`. `client` is the current
-    one. Raises AuthError for a token or intents that Discord refuses.
+    one. `gate` returns when the shard may begin a new session. Raises AuthError for a token or
+    intents that Discord refuses.
     """
 
     def __init__(
         self,
-        make: Callable[[ClientListener], DiscordClient],
+        make: MakeClient,
         token: str,
         listener: ConnectionListener,
+        gate: Callable[[int], Awaitable[None]],
         *,
-        shards: int = 1,
+        shard: int = 0,
         silent: float = SILENCE_SECONDS,
         greeting: float = GREETING_SECONDS,
         first_wait: float = FIRST_WAIT,
@@ -237,24 +181,36 @@ class Connection:
         self._make = make
         self._token = token
         self._listener = listener
-        self._shards = shards
+        self._gate = gate
+        self._shard = shard
         self._silent = silent
         self._greeting = greeting
         self._first_wait = first_wait
         self._heard_at = 0.0
-        self._greeted: set[int] = set()
-        self._waiting: list[float] = []
-        """When the sockets were opened that are not greeted yet, the oldest first."""
-        self.client: DiscordClient | None = None
+        self._waits_for_gate = False
+        self._was_opened = False
+        self._opened_at: float | None = None
+        """When the socket was opened, until it is greeted."""
+        self.client: ShardClient | None = None
+        self.tells_all = False
+        """True if the client has been told of all its servers, as a session that began earlier is
+        not.
+        """
         self.replaced = 0
         """The number of clients that were given up."""
 
-    async def run(self) -> None:
-        """Connect, and again whenever that ends."""
+    async def run(self, session: ShardSession | None = None) -> None:
+        """Connect, and again whenever that ends.
+
+        It begins with this session, if given. When it is cancelled, its session can be resumed
+        elsewhere.
+        """
         wait = self._first_wait
         while True:
             began = monotonic()
-            why = await self._run_client()
+            why = await self._run_client(session)
+            if self._was_opened:
+                session = None  # what ended the client may be in it
             if monotonic() - began > STABLE_SECONDS:
                 wait = self._first_wait
             self.replaced += 1
@@ -263,64 +219,72 @@ class Connection:
             await asyncio.sleep(delay)
             wait = min(wait * 2, LONGEST_WAIT)
 
-    async def _run_client(self) -> str:
+    async def _run_client(self, session: ShardSession | None) -> str:
         """One client's life; why it ended."""
-        client = self._make(self)
-        self._greeted.clear()
-        self._waiting.clear()
-        self._listener.on_connection(is_open=False)
-        for shard in range(self._shards):
-            self._listener.on_lost(shard)
+        client = self._make(self._shard, self, session, self._may_identify)
+        self._opened_at = None
+        self._was_opened = self.tells_all = False
+        self._listener.on_connection(self._shard, is_open=False)
+        self._listener.on_lost(self._shard)
         self.client = client
         self._heard_at = monotonic()
         connecting = asyncio.get_running_loop().create_task(
-            client.start(self._token), name="connection to Discord"
+            client.start(self._token), name=f"connection of shard {self._shard} to Discord"
         )
         try:
             while not connecting.done():
                 every = min(CHECK_SECONDS, self._silent / 4, self._greeting / 4)
                 await asyncio.wait([connecting], timeout=every)
-                if monotonic() - self._heard_at > self._silent:
+                if monotonic() - self._heard_at > self._silent and not self._waits_for_gate:
                     return f"silent for {self._silent:.0f} s"
-                if self._waiting and monotonic() - self._waiting[0] > self._greeting:
+                if self._opened_at and monotonic() - self._opened_at > self._greeting:
                     return f"not greeted for {self._greeting:.0f} s"
+        except asyncio.CancelledError:
+            await _bounded(client.leave())
+            raise
         finally:
-            await _close_client(client, connecting)
+            await _bounded(client.close())
+            connecting.cancel()
+            await asyncio.wait([connecting], timeout=CLOSE_SECONDS)
         return self._end_reason(connecting)
+
+    async def _may_identify(self) -> None:
+        self._waits_for_gate = True
+        try:
+            await self._gate(self._shard)
+        finally:
+            self._waits_for_gate = False
+            self._heard_at = monotonic()
 
     def on_frame(self, text: str) -> None:
         """Discord sent this."""
         self._heard_at = monotonic()
-        self._listener.on_frame(text)
+        self._listener.on_frame(self._shard, text)
 
     def on_opened(self) -> None:
         """A socket is open."""
-        self._waiting.append(monotonic())
+        self._was_opened = True
+        self._opened_at = monotonic()
 
-    def on_greeted(self, shard: int) -> None:
-        """A connection is ready."""
-        self._end_wait()
-        self._greeted.add(shard)
-        self._listener.on_connection(is_open=len(self._greeted) == self._shards)
+    def on_greeted(self) -> None:
+        """The connection is ready, and is told of all servers."""
+        self.tells_all = True
+        self._greet()
 
-    def on_resumed(self, shard: int) -> None:
-        """A connection goes on."""
-        self.on_greeted(shard)
-        self._listener.on_resumed(shard)
+    def on_resumed(self) -> None:
+        """The connection goes on."""
+        self._greet()
+        self._listener.on_resumed(self._shard)
 
-    def on_lost(self, shard: int) -> None:
-        """A connection is gone."""
-        if shard in self._greeted:
-            self._greeted.discard(shard)
-        else:
-            self._end_wait()
-        self._listener.on_connection(is_open=False)
-        self._listener.on_lost(shard)
+    def on_lost(self) -> None:
+        """The connection is gone."""
+        self._opened_at = None
+        self._listener.on_connection(self._shard, is_open=False)
+        self._listener.on_lost(self._shard)
 
-    def _end_wait(self) -> None:
-        """A socket was greeted or closed; Discord does not say which."""
-        if self._waiting:
-            del self._waiting[0]
+    def _greet(self) -> None:
+        self._opened_at = None
+        self._listener.on_connection(self._shard, is_open=True)
 
     def _end_reason(self, connecting: asyncio.Task[None]) -> str:
         if connecting.cancelled():
@@ -328,6 +292,8 @@ class Connection:
         match connecting.exception():
             case None:
                 return "closed"
+            case AuthError() as error:
+                raise error
             case LoginFailure() as error:
                 raise AuthError(TOKEN_REFUSED) from error
             case ConnectionClosed(code=code) as error if code == BAD_TOKEN:
@@ -348,12 +314,10 @@ def _intents_error() -> AuthError:
     )
 
 
-async def _close_client(client: DiscordClient, connecting: asyncio.Task[None]) -> None:
+async def _bounded(closing: Awaitable[None]) -> None:
     """Close a client, whatever state it is in, within a bounded time."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
-            await client.close()
+            await closing
     except (TimeoutError, OSError, DiscordException) as error:
         LOG.warning("could not close a client of Discord: %r", error)
-    connecting.cancel()
-    await asyncio.wait([connecting], timeout=CLOSE_SECONDS)

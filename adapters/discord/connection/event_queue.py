@@ -3,7 +3,9 @@
 Each frame is parsed on its own: one that can't be read or handled is logged and does not stop the
 others. While the store fails, messages are kept and retried. A message that fails for longer is
 left to the catch-up. What exceeds the queue is read from Discord's history when the next connection
-begins. Each connection (shard) has its own time until which it heard everything.
+begins. Each connection (shard) has its own time until which it heard everything, and the number of
+the last event of its session before which all are in the store: the node that takes the shard over
+is sent the later ones again.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
+from adapters.discord.connection.shard_state import ShardSession, ShardState
 from adapters.discord.connection.values import Payload
 from gateway.adapter import AuthError
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
@@ -92,6 +95,24 @@ class EventHandler(Protocol):
 
 
 @dataclass(slots=True)
+class _Session:
+    """A session of a shard, and the numbers of its events."""
+
+    id: str
+    address: str
+    received: int
+    open: dict[int, int] = field(default_factory=dict[int, int])
+    """Numbers of events being handled, by ours."""
+    lost: float = math.inf
+    """Number of the first event that could not be taken."""
+
+    @property
+    def accepted(self) -> int:
+        """The last event up to which all were handled."""
+        return int(min(self.received, self.lost - 1, *(each - 1 for each in self.open.values())))
+
+
+@dataclass(slots=True)
 class _Shard:
     """The state of one connection. Times are seconds since the epoch."""
 
@@ -107,68 +128,96 @@ class _Shard:
     """Events being handled, with the times from which they would have to be read again."""
     owed: dict[str, float] = field(default_factory=dict[str, float])
     """Servers of which nothing is told yet, with the times until which they were heard."""
+    session: _Session | None = None
 
     @property
-    def done_until(self) -> float:
-        """The time until which every event was handled."""
-        return min(self.lost, self.heard_at, *self.open.values(), *self.owed.values())
+    def taken_until(self) -> float:
+        """The time until which all is handled that is not owed."""
+        return min(self.lost, self.heard_at, *self.open.values())
 
-    def reset(self, guilds: Iterable[str]) -> None:
-        """A connection begins that owes what happened before, in these servers, too."""
-        self.since = min(self.lost, self.heard_at, *self.open.values())
+    @property
+    def state(self) -> ShardState:
+        """The state that another process can go on from."""
+        session = self.session
+        # An event of an earlier session is not sent again by this one, but read from the history.
+        known = session is not None and session.accepted > 0
+        return ShardState(
+            heard=self.taken_until,
+            owed=dict(self.owed),
+            session=ShardSession(id=session.id, address=session.address, sequence=session.accepted)
+            if session is not None and known
+            else None,
+        )
+
+    def reset(self, data: Mapping[str, Any], number: int) -> None:
+        """A connection begins that owes what happened before."""
+        self.since = self.taken_until
+        guilds = [str(each["id"]) for each in data.get("guilds") or ()]
         self.owed = {guild: min(self.owed.get(guild, self.since), self.since) for guild in guilds}
         self.lost, self.live = math.inf, True
+        self.session = _Session(
+            str(data.get("session_id") or ""), str(data.get("resume_gateway_url") or ""), number
+        )
 
 
 class EventQueue:
     """Parses frames and hands their events to a handler.
 
-    The ConnectionListener of a connection. `heard_at`: the time until which each shard had heard
-    everything.
+    The ConnectionListener of connections.
     """
 
     def __init__(
         self,
         handler: EventHandler,
         group: asyncio.TaskGroup,
-        heard_at: Sequence[float],
+        shards: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
         self._handler = handler
         self._group = group
-        self._shards = [_Shard(at, at) for at in heard_at]
+        self._shards = [_Shard(at, at) for at in [clock()] * shards]
         self._number = 0
         self._open = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    @property
-    def done_until(self) -> tuple[float, ...]:
-        """The times until which each shard has handled everything.
+    def begin(self, shard: int, state: ShardState) -> None:
+        """Go on from the state that the last holder left."""
+        session = state.session
+        self._shards[shard] = _Shard(
+            state.heard,
+            state.heard,
+            owed=dict(state.owed),
+            session=session and _Session(session.id, session.address, session.sequence),
+        )
 
-        In seconds since the epoch.
-        """
-        return tuple(shard.done_until for shard in self._shards)
+    def state(self, shard: int) -> ShardState:
+        """The state of a shard that another process can go on from."""
+        return self._shards[shard].state
 
     def lock(self, channel: str) -> asyncio.Lock:
         """The lock under which events of a channel are handled."""
         return self._locks.setdefault(channel, asyncio.Lock())
 
-    def on_frame(self, text: str) -> None:
-        """Handle a frame."""
+    def on_frame(self, shard: int, text: str) -> None:
+        """Handle a frame of a shard."""
         try:
             frame = json.loads(text)
             kind, event, data = frame["op"], frame.get("t"), frame.get("d")
-            shard = self._shard_of(kind, data)
-            if event == "READY" and shard is not None:
-                shard.reset(str(each["id"]) for each in data.get("guilds") or ())
-            if shard is not None and shard.live:
-                shard.heard_at = self._clock()
-            if shard is not None and kind == DISPATCH and isinstance(data, Mapping):
+            self._note(self._shards[shard], event, data, int(frame.get("s") or 0))
+            if kind == DISPATCH and isinstance(data, Mapping):
                 self._dispatch(shard, str(event), cast("Payload", data))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             LOG.warning("could not parse a frame of Discord: %r", error)
             self._handler.on_malformed()
+
+    def _note(self, shard: _Shard, event: Any, data: Any, number: int) -> None:
+        if event == "READY":
+            shard.reset(data, number)
+        elif shard.session is not None:
+            shard.session.received = max(shard.session.received, number)
+        if shard.live:
+            shard.heard_at = self._clock()
 
     def on_lost(self, shard: int) -> None:
         """The connection is gone: next come a greeting, or repeated events."""
@@ -179,24 +228,8 @@ class EventQueue:
         self._shards[shard].live = True
         self._shards[shard].heard_at = self._clock()
 
-    def _shard_of(self, kind: int, data: Any) -> _Shard | None:
-        """The shard of a frame, None for the answer to a heartbeat.
-
-        With several shards only events of servers tell theirs; the rest comes over the first.
-        """
-        if len(self._shards) == 1:
-            return self._shards[0]
-        if kind != DISPATCH or not isinstance(data, Mapping):
-            return None
-        event_data = cast("Payload", data)
-        if "shard" in event_data:
-            return self._shards[int(event_data["shard"][0])]
-        guild = event_data.get("guild_id") or (
-            event_data.get("id") if "joined_at" in event_data else None
-        )
-        return self._shards[(int(guild or 0) >> 22) % len(self._shards)]
-
-    def _dispatch(self, shard: _Shard, event: str, data: Payload) -> None:
+    def _dispatch(self, number: int, event: str, data: Payload) -> None:
+        shard = self._shards[number]
         handler = self._handler
         channel = str(data.get("channel_id", ""))
         since = shard.since
@@ -211,7 +244,7 @@ class EventQueue:
                 self._begin(shard, event, lambda: handler.on_interaction(data))
             case "THREAD_UPDATE":
                 self._begin(shard, event, lambda: handler.on_thread(data))
-            case "READY" if shard is self._shards[0]:  # which tells of direct messages, too
+            case "READY" if number == 0:  # which tells of direct messages, too
                 self._begin(shard, event, lambda: handler.on_ready(since), since=since)
             case "GUILD_CREATE" if not data.get("unavailable"):
                 since = shard.owed.pop(str(data["id"]), shard.heard_at)
@@ -233,12 +266,15 @@ class EventQueue:
         since: float | None = None,
     ) -> None:
         at = shard.heard_at if since is None else since
+        session = shard.session
         if event in RETRIED and self._open >= MAX_EVENTS:
-            _mark_lost(shard, event, at)
+            _mark_lost(shard, session, event, at, session.received if session else 0)
             return
         self._number += 1
-        taking = self._run_event(shard, event, work, channel, self._number)
+        taking = self._run_event(shard, session, event, work, channel, self._number)
         shard.open[self._number] = at
+        if session is not None:
+            session.open[self._number] = session.received
         self._open += 1
         try:
             self._group.create_task(taking, name=f"handles {event}")
@@ -246,7 +282,13 @@ class EventQueue:
             taking.close()
 
     async def _run_event(
-        self, shard: _Shard, event: str, work: Work, channel: str, number: int
+        self,
+        shard: _Shard,
+        session: _Session | None,
+        event: str,
+        work: Work,
+        channel: str,
+        number: int,
     ) -> None:
         try:
             async with self.lock(channel or str(number)):
@@ -256,16 +298,21 @@ class EventQueue:
         except GatewayError as error:
             LOG.error("could not handle %s: %s", event, error)  # noqa: TRY400 (the text says it all)
             if event in RETRIED and not isinstance(error, NotFound | CallRejected):
-                await self._give_up(shard, event, channel, shard.open[number])
+                await self._give_up(shard, session, event, channel, number)
         except Exception:  # whatever Discord sends ends no more than its own event
             LOG.exception("could not handle %s", event)
             self._handler.on_malformed()
         # Not where it was cancelled: then it is read again at the next start.
         del shard.open[number]
+        if session is not None:
+            session.open.pop(number, None)
         self._open -= 1
 
-    async def _give_up(self, shard: _Shard, event: str, channel: str, at: float) -> None:
+    async def _give_up(
+        self, shard: _Shard, session: _Session | None, event: str, channel: str, number: int
+    ) -> None:
         """Leave a message to the catch-up, the rest to the next connection."""
+        at = shard.open[number]
         if event == "MESSAGE_CREATE":
             try:
                 await self._handler.on_failure(channel, at)
@@ -273,7 +320,7 @@ class EventQueue:
                 LOG.warning("could not note a lost message: %s", error)
             else:
                 return
-        _mark_lost(shard, event, at)
+        _mark_lost(shard, session, event, at, session.open.get(number, 0) if session else 0)
 
     async def _persist(self, event: str, work: Work) -> None:
         """Do the work, and retry temporary failures: Discord sends an event once."""
@@ -295,7 +342,9 @@ class EventQueue:
                 return
 
 
-def _mark_lost(shard: _Shard, event: str, at: float) -> None:
+def _mark_lost(shard: _Shard, session: _Session | None, event: str, at: float, number: int) -> None:
     if shard.lost == math.inf:
         LOG.error("from %s on, messages are read with the next connection", event)
     shard.lost = min(shard.lost, at)
+    if session is not None:
+        session.lost = min(session.lost, number)

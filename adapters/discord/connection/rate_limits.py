@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from time import monotonic
 
+from gateway.rates import LIFE, RateLimit, SharedRate
+
 EDIT_SECONDS = 1.25
 """Between two edits where Discord says nothing of its limits."""
 
@@ -33,8 +35,14 @@ MOST_RESERVED = 3
 
 MOST_BUCKETS = 1000
 
+HELD_SECONDS = 1.0
+"""A wait of all nodes so long means that Discord has refused one of them."""
+
 PER_SECOND = 45
 """Calls of a bot in all; Discord takes 50."""
+
+OF_ALL_NODES = RateLimit(name="discord", per_minute=34 * 60, burst=6)
+"""With what is drawn and used later, that is less than 50 in each second."""
 
 
 class Rank(IntEnum):
@@ -156,9 +164,16 @@ class Bucket:
 
 
 class Buckets:
-    """All rate limits of a bot."""
+    """All rate limits of a bot.
 
-    def __init__(self) -> None:
+    `shared` is that of all its calls, on all nodes.
+    """
+
+    def __init__(self, shared: SharedRate | None = None) -> None:
+        self._shared = shared
+        self._drawing = asyncio.Lock()
+        self._drawn = 0
+        self._good_until = 0.0
         self._hashes: dict[str, str] = {}
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._held_until = 0.0
@@ -184,6 +199,12 @@ class Buckets:
         """Nothing at all may be called for so long."""
         self._held_until = max(self._held_until, monotonic() + seconds + MARGIN)
 
+    def hold_all_nodes(self, seconds: float) -> None:
+        """Nothing at all may be called for so long, on any node."""
+        self.hold_all(seconds)
+        if self._shared is not None and self._shared.is_shared:
+            self._shared.close(seconds)
+
     @property
     def held_seconds(self) -> float:
         """Seconds for which nothing at all may be called."""
@@ -193,7 +214,23 @@ class Buckets:
         """Keep the bot below Discord's limit for all calls together."""
         while (wait := self._wait()) > 0:  # noqa: ASYNC110 (until a time, not an event)
             await asyncio.sleep(wait)
+        if self._shared is not None and self._shared.is_shared:
+            await self._take(self._shared)
         self._calls.append(monotonic())
+
+    async def _take(self, shared: SharedRate) -> None:
+        """Take a token of all nodes, in turn."""
+        async with self._drawing:
+            while self._drawn < 1 or monotonic() > self._good_until:
+                asked_at = monotonic()
+                drawn = await shared.draw(PER_SECOND)
+                self._drawn, self._good_until = drawn.tokens, asked_at + LIFE
+                if drawn.tokens:
+                    break  # the first one is good at once, however long it took
+                if drawn.wait > HELD_SECONDS:
+                    self.hold_all(drawn.wait)
+                await asyncio.sleep(drawn.wait)
+            self._drawn -= 1
 
     def _wait(self) -> float:
         now = monotonic()

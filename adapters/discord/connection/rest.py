@@ -102,7 +102,7 @@ class Rest:
 
     `call` raises RateLimited, ApiError, PlatformUnreachable (Discord did not take it),
     OutcomeUnknown (nobody knows) and AuthError. `told` is given the time that Discord tells with
-    its answers.
+    its answers; `check_speaking` raises NodeCutOff where nothing may be changed just now.
     """
 
     def __init__(
@@ -111,8 +111,10 @@ class Rest:
         base: str,
         buckets: Buckets | None = None,
         told: Callable[[float], None] | None = None,
+        check_speaking: Callable[[], None] = lambda: None,
     ) -> None:
         self._token = token
+        self._check_speaking = check_speaking
         self._told = told
         self._base = base.rstrip("/")
         self.buckets = buckets or Buckets()
@@ -202,6 +204,8 @@ class Rest:
             data = _multipart(body, files)
         elif body is not None:
             data, headers["Content-Type"] = json.dumps(body), "application/json"
+        if method != "GET":
+            self._check_speaking()  # here, for a call may have waited long for its bucket
         try:
             async with self.session.request(
                 method,
@@ -252,7 +256,9 @@ class Rest:
             seconds = 5.0
         everything = body.get("global") or "global" in answer.headers.get("X-RateLimit-Scope", "")
         # Without Via it is not the API that answers but what stands before it, for the address.
-        if everything or "Via" not in answer.headers:
+        if everything:
+            self.buckets.hold_all_nodes(seconds)
+        elif "Via" not in answer.headers:
             self.buckets.hold_all(seconds)
         elif bucket is not None and not _is_own_limit(answer):
             bucket.hold(seconds)

@@ -59,6 +59,7 @@ async def find_conversation(
         root = targets.root_of(root)
         key = ConversationKey(platform=PLATFORM, workspace=guild, channel=channel, root=root)
         return key, False
+    await targets.look_up_root(channel)
     key = targets.key_of_thread(guild, found.parent, channel)
     targets.set_target(key, MessageTarget(channel, thread=True))
     return key, True

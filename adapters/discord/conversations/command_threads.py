@@ -23,6 +23,8 @@ LOG = logging.getLogger("adapters.discord")
 
 PREFIX = "ask-"
 MARK = "asked"
+ROOT = "root"
+"""Marks of threads and root messages: the name of their conversation's mark."""
 LOOKUP_MESSAGES = 100
 """Messages after the command that are looked through for its answer."""
 ANSWER_SECONDS = 4.0
@@ -66,6 +68,7 @@ class CommandThreads:
         """The conversation hangs on this message."""
         self.load(key.root, message)
         try:
+            await self._host.mark(PLATFORM, f"{ROOT}:{message}", f"{MARK}:{key.root}", of=key)
             await self._host.mark(PLATFORM, f"{MARK}:{key.root}", message, of=key)
         except GatewayError as error:  # it can be found again
             LOG.warning("could not store the message of a conversation: %s", error)

@@ -2,33 +2,42 @@
 
 Discord refuses a bot without rights. One that may manage threads would write all the same, and
 reopen the thread; so what events and answers tell of threads is kept, and an unknown one looked up.
+A node that does not hear all events believes what it knows for some seconds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
 
 from adapters.discord.bounded_cache import BoundedCache
 from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import THREADS, Payload
 from gateway.surface import CallRejected
 
+BELIEVED_SECONDS = 10.0
 LOCKED = "A moderator locked the thread."
 
 
 class LockedThreads:
-    """Knows of each thread whether it is locked."""
+    """Knows of each thread whether it is locked.
 
-    def __init__(self, rest: Rest) -> None:
+    `hears_all`: all events of threads come to this node.
+    """
+
+    def __init__(self, rest: Rest, hears_all: Callable[[], bool]) -> None:
         self._rest = rest
-        self._known = BoundedCache[bool](10_000)
+        self._hears_all = hears_all
+        self._known = BoundedCache[tuple[float, bool]](10_000)
 
     def learn(self, channel: Payload) -> None:
         """Note a channel that Discord tells of, if it is a thread."""
         if channel.get("type") in THREADS:
-            self._known.put(str(channel["id"]), is_locked(channel))
+            self._known.put(str(channel["id"]), (monotonic(), is_locked(channel)))
 
     def forget(self) -> None:
         """Forget all threads: events of them may have been missed."""
-        self._known = BoundedCache[bool](10_000)
+        self._known = BoundedCache[tuple[float, bool]](10_000)
 
     async def check_again(self, thread: str) -> None:
         """Check what Discord says now, whatever was known."""
@@ -37,14 +46,21 @@ class LockedThreads:
 
     async def check(self, thread: str) -> None:
         """Raise CallRejected for a locked thread, and the errors of calls."""
-        locked = self._known.get(thread)
+        locked = self._believed(thread)
         if locked is None:
             channel = await self._rest.call("GET", f"/channels/{thread}")
-            if (locked := self._known.get(thread)) is None:  # an event meanwhile is newer
+            if (locked := self._believed(thread)) is None:  # an event meanwhile is newer
                 self.learn(channel)
                 locked = is_locked(channel)
         if locked:
             raise CallRejected(LOCKED, gone=True, obstacle="locked")
+
+    def _believed(self, thread: str) -> bool | None:
+        known = self._known.get(thread)
+        if known is None:
+            return None
+        at, locked = known
+        return locked if self._hears_all() or monotonic() - at < BELIEVED_SECONDS else None
 
 
 def is_locked(channel: Payload) -> bool:

@@ -22,7 +22,12 @@ from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import Message
 from adapters.discord.connection.rest import THREAD_EXISTS, UNKNOWN_CHANNEL, ApiError, Rest
 from adapters.discord.connection.values import PLATFORM, THREADS
-from adapters.discord.conversations.command_threads import MARK, CommandThreads, is_command_thread
+from adapters.discord.conversations.command_threads import (
+    MARK,
+    ROOT,
+    CommandThreads,
+    is_command_thread,
+)
 from adapters.discord.conversations.locked_threads import LockedThreads
 from gateway.adapter import AdapterHost, AuthError
 from gateway.conversation import ConversationKey
@@ -66,18 +71,29 @@ class ThreadOpening:
 
 
 class MessageTargets:
-    """Finds the target of a conversation; opens its thread if needed."""
+    """Finds the target of a conversation; opens its thread if needed.
 
-    def __init__(self, rest: Rest, threads: Threads, host: AdapterHost) -> None:
+    `hears_all`: all events of Discord come to this node.
+    """
+
+    def __init__(
+        self,
+        rest: Rest,
+        threads: Threads,
+        host: AdapterHost,
+        hears_all: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._rest = rest
         self._threads = threads
         self._host = host
         self._commands = CommandThreads(rest, host)
-        self.locked = LockedThreads(rest)
+        self.locked = LockedThreads(rest, hears_all)
         """Threads in which nothing is to be written."""
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
+        self._looked_up = BoundedCache[bool](10_000)
+        """Marks for which the store was asked."""
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
         self._openings = BoundedCache[ThreadOpening](1_000)
@@ -86,13 +102,38 @@ class MessageTargets:
     async def load(self) -> None:
         """Remember the private threads and direct channels of earlier runs."""
         for name, value in (await self._host.marks(PLATFORM)).items():
-            kind, _, what = name.partition(":")
-            if kind == "thread":
-                self._remember(what, value)
-            elif kind == MARK:
-                self._commands.load(what, value)
-            elif kind == "direct":
-                self.direct[what] = value
+            self._load(name, value)
+
+    def _load(self, name: str, value: str) -> None:
+        kind, _, what = name.partition(":")
+        if kind == "thread":
+            self._remember(what, value)
+        elif kind == MARK:
+            self._commands.load(what, value)
+        elif kind == "direct":
+            self.direct[what] = value
+
+    async def look_up_root(self, thread: str) -> None:
+        """Know the conversation in a thread that another node may have opened.
+
+        Raises GatewayError.
+        """
+        if self.root_of(thread) == thread and (mark := await self._look_up(f"{ROOT}:{thread}")):
+            self._load(mark, thread)
+
+    async def _look_up_target(self, key: ConversationKey) -> None:
+        """Know the place of a conversation that another node may have opened."""
+        for kind in ("thread", MARK) if is_command_thread(key) else ("thread",):
+            if found := await self._look_up(f"{kind}:{key.root}"):
+                self._load(f"{kind}:{key.root}", found)
+
+    async def _look_up(self, name: str) -> str:
+        """A mark that may be another node's; the store is asked once."""
+        if self._looked_up.get(name):
+            return ""
+        found = (await self._host.marks(PLATFORM, name)).get(name, "")
+        self._looked_up.put(name, True)
+        return found
 
     def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""
@@ -144,6 +185,7 @@ class MessageTargets:
         async with self._lock(key):
             target = self._known.get(key.root)
             if target is None:
+                await self._look_up_target(key)
                 self.set_target(key, target := await self._find(key, asker))
             return target
 
@@ -229,6 +271,7 @@ class MessageTargets:
         )
         self.locked.learn(thread)
         channel = str(thread["id"])
+        await self._host.mark(PLATFORM, f"{ROOT}:{channel}", f"thread:{key.root}", of=key)
         await self._host.mark(PLATFORM, f"thread:{key.root}", channel, of=key)
         self._remember(key.root, channel)
         if opening.asker:

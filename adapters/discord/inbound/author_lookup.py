@@ -9,7 +9,7 @@ into first, so that strangers' servers push none of them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from time import monotonic
@@ -27,11 +27,14 @@ MOST_GUILDS = 25
 class AuthorLookup:
     """Looks up authors beyond their event.
 
-    `guilds` are the bot's servers, `named` those that routes name.
+    `guilds` are the bot's servers, as far as is known, `named` those that routes name.
     """
 
     def __init__(
-        self, rest: Rest, guilds: Callable[[], Iterable[str]], named: Callable[[], Iterable[str]]
+        self,
+        rest: Rest,
+        guilds: Callable[[], Awaitable[Iterable[str]]],
+        named: Callable[[], Iterable[str]],
     ) -> None:
         self._rest = rest
         self._guilds = guilds
@@ -55,7 +58,7 @@ class AuthorLookup:
         return await self._author_in_direct(sender)
 
     async def _author_in_direct(self, sender: Sender) -> Author:
-        joined = list(self._guilds())
+        joined = list(await self._guilds())
         guilds = dict.fromkeys([*filter(joined.__contains__, self._named()), *joined])
         asked = {
             guild: await self._member(guild, sender.id) for guild in list(guilds)[:MOST_GUILDS]

@@ -36,6 +36,8 @@ READS = 4
 """Places that are read at a time; each counts in a bucket of its own."""
 RETRY_SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
 """Seconds until a place is tried again, the last of them over and over."""
+LOOK_SECONDS = 3.0
+"""Seconds between two looks for what other nodes have noted."""
 SOONEST_ARCHIVE = 3600.0
 """Seconds of silence after which Discord archives a thread, at the soonest."""
 UNTOLD = 60.0
@@ -50,7 +52,10 @@ UNREADABLE = "after a pause, channel {channel} can't be read: {why}"
 
 
 class CatchUp:
-    """Notes gaps, and reads them until it is cancelled."""
+    """Notes gaps, and reads them until it is cancelled.
+
+    `hears_all`: no other node notes any.
+    """
 
     def __init__(
         self,
@@ -58,8 +63,10 @@ class CatchUp:
         messages: MissedMessages,
         archives: ArchivedThreads,
         clock: Callable[[], float] = time.time,
+        hears_all: Callable[[], bool] = lambda: True,
     ) -> None:
         self._clock = clock
+        self._hears_all = hears_all
         self._host = host
         self._messages = messages
         self._archives = archives
@@ -81,6 +88,12 @@ class CatchUp:
         self._woken.inherit(found)
         self._inherited = {gap.id: gap.place.channel for gap in found}
         self._untold_until = monotonic() + UNTOLD
+
+    def begin(self) -> None:
+        """Read the list although no connection tells of its servers anew."""
+        self._untold_until = 0.0
+        self._begun.set()
+        self._changed.set()
 
     async def note(
         self, channels: Sequence[tuple[Channel, str]], since: float, guild: str = ""
@@ -183,7 +196,8 @@ class CatchUp:
 
     async def _pause(self) -> None:
         """Wait until there may be something to read."""
-        due = min(self._not_before.values(), default=monotonic() + RETRY_SECONDS[-1])
+        longest = RETRY_SECONDS[-1] if self._hears_all() else LOOK_SECONDS
+        due = min((*self._not_before.values(), monotonic() + longest))
         wait = max(due - monotonic(), 0.0)
         try:
             async with asyncio.timeout(wait):

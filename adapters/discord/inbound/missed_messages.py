@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
 from gateway.missed import MissedOutcome, MissedVerdict, OpenGap, ReadPage
-from gateway.surface import CallRejected, PlatformUnreachable
+from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -59,8 +59,8 @@ class MissedRange:
 class MissedMessages:
     """Reads gaps page by page.
 
-    `me` gives the bot in a server, None while the connection has not told of that server yet. What
-    happens in a channel meanwhile waits under its `lock`, so that an edit finds its message.
+    `me` gives the bot in a server, and raises the errors of calls. What happens in a channel
+    meanwhile waits under its `lock`, so that an edit finds its message.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class MissedMessages:
         host: AdapterHost,
         context: InboundContext,
         handler: MessageHandler,
-        me: Callable[[str], BotIdentity | None],
+        me: Callable[[str], Awaitable[BotIdentity]],
         lock: Callable[[str], asyncio.Lock],
     ) -> None:
         self._host = host
@@ -89,9 +89,7 @@ class MissedMessages:
         served = [channel.id, channel.parent]
         if channel.guild and not self._host.serves(PLATFORM, channel.guild, served):
             return ReadPage(gap=gap.id, cursor=None)
-        me = self._me(channel.guild)
-        if me is None:
-            raise PlatformUnreachable(f"Discord has not told of server {channel.guild} yet.")
+        me = await self._me(channel.guild)
         after = int(gap.cursor) if gap.cursor else snowflake(gap.since)
         async with self._lock(channel.id):
             page = await self._page(channel.id, after)

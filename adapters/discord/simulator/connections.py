@@ -30,6 +30,7 @@ class Connection:
         self._compressor = zlib.compressobj() if compressed else None
         self._queue: asyncio.Queue[Json | int] = asyncio.Queue()
         self._received: deque[float] = deque()
+        self._closed = False
         self.session: Session | None = None
         self.abort_after: int | None = None
 
@@ -39,12 +40,17 @@ class Connection:
 
     def close(self, code: int) -> None:
         """Close once all that is queued was sent."""
+        self._closed = True
         self._queue.put_nowait(code)
 
     def abort(self) -> None:
         """Cut the connection, as a lost network does."""
         if self._request.transport is not None:
             self._request.transport.abort()
+
+    def left_with(self, socket: web.WebSocketResponse) -> int | None:
+        """The code with which the client closed; None if it did not."""
+        return None if self._closed else socket.close_code
 
     async def write(self) -> None:
         """Send what is queued, until the connection is closed."""

@@ -1,5 +1,9 @@
 """The gateway: clients connect, identify, receive events and resume.
 
+By Discord's pages "Gateway" (Resuming, Disconnections, Rate Limiting, Max Concurrency) and "Opcodes
+and Status Codes": a client that closes with 1000 or 1001 ends its session, a resume with a sequence
+that the session has not reached is closed with 4007, a lost session is answered by op 9.
+
 Its faults are methods that a test calls: `abort`, `reconnect`, `invalidate`, `malformed` ...
 """
 
@@ -16,6 +20,7 @@ from adapters.discord.simulator import payloads
 from adapters.discord.simulator.connections import Connection
 from adapters.discord.simulator.errors import Json
 from adapters.discord.simulator.intents import HIGHEST, PRIVILEGED, application_flags
+from adapters.discord.simulator.session_starts import SessionStarts
 from adapters.discord.simulator.sessions import (
     ACK,
     HEARTBEAT,
@@ -32,8 +37,10 @@ from adapters.discord.simulator.world import Event, World
 
 HEARTBEAT_INTERVAL = 41.25
 UNKNOWN_OPCODE, DECODE_ERROR, NOT_AUTHENTICATED, AUTHENTICATION_FAILED = 4001, 4002, 4003, 4004
-ALREADY_AUTHENTICATED, RATE_LIMITED, INVALID_SHARD = 4005, 4008, 4010
+ALREADY_AUTHENTICATED, INVALID_SEQUENCE, RATE_LIMITED, INVALID_SHARD = 4005, 4007, 4008, 4010
 INVALID_INTENTS, DISALLOWED_INTENTS = 4013, 4014
+ENDS_SESSION = frozenset({1000, 1001})
+"""Codes with which a client says that it will not come back."""
 
 
 class Gateway:
@@ -59,6 +66,8 @@ class Gateway:
         self.turned_away = 0
         self.url = ""
         self.resume_url = ""
+        self.starts = SessionStarts(world.clock)
+        """Limits of new sessions."""
         self.identifies = 0
         self.resumes = 0
         self.sessions: dict[str, Session] = {}
@@ -178,6 +187,8 @@ class Gateway:
                 writer.cancel()
         finally:
             self.connections.remove(connection)
+            if connection.session is not None and connection.left_with(socket) in ENDS_SESSION:
+                self.sessions.pop(connection.session.id, None)
             self._detach(connection)
         return socket
 
@@ -234,6 +245,13 @@ class Gateway:
             return
         world = self._world
         number, count = data.get("shard") or (0, 1)
+        if self.starts.remaining <= 0:  # Discord resets the token, too
+            self.forget()
+            self.close(AUTHENTICATION_FAILED)
+            return
+        if not self.starts.admit(number):
+            connection.send({"op": INVALID_SESSION, "d": False})
+            return
         session = Session(int(data["intents"]), world.bot, (number, count))
         self.identifies += 1
         self._attach(connection, session)
@@ -286,7 +304,12 @@ class Gateway:
         if data.get("token", "").removeprefix("Bot ") != self._token:
             connection.close(AUTHENTICATION_FAILED)
             return
-        missed = session.events_after(int(data.get("seq") or 0)) if session else None
+        sequence = int(data.get("seq") or 0)
+        if session is not None and sequence > session.sequence:
+            self.sessions.pop(session.id)
+            connection.close(INVALID_SEQUENCE)
+            return
+        missed = session.events_after(sequence) if session else None
         gone = session is None or not session.can_resume(world.clock.now())
         if self.refused_resumes or gone or missed is None or session is None:
             self.refused_resumes = max(0, self.refused_resumes - 1)
@@ -297,7 +320,7 @@ class Gateway:
         self._attach(connection, session)
         for frame in missed:
             connection.send(frame)
-        connection.send(session.dispatch("RESUMED", {"_trace": []}))
+        connection.send(session.greet("RESUMED", {"_trace": []}))
 
     def _send_members(self, connection: Connection, data: Json) -> None:
         world, session = self._world, connection.session

@@ -103,8 +103,7 @@ class Server:
         return Reply(200, {"url": self.gateway.url})
 
     def _gateway_bot(self, world: World, call: Call) -> Reply:
-        left = 1000 - self.gateway.identifies
-        limit: Json = {"total": 1000, "remaining": left, "reset_after": 0, "max_concurrency": 1}
+        limit: Json = self.gateway.starts.limit()
         shards = self.gateway.shards
         return Reply(200, {"url": self.gateway.url, "shards": shards, "session_start_limit": limit})
 

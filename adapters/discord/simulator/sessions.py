@@ -43,6 +43,8 @@ class Session:
     kept: deque[tuple[int, Json]] = field(
         default_factory=lambda: deque[tuple[int, Json]](maxlen=KEPT_EVENTS)
     )
+    dropped: int = 0
+    """The last event that is no longer kept."""
     connection: FrameSink | None = None
     lost_at: float | None = None
     resumes: int = 0
@@ -60,8 +62,16 @@ class Session:
     def dispatch(self, name: str, data: Any) -> Json:
         """Number an event and keep it."""
         self.sequence += 1
+        if len(self.kept) == KEPT_EVENTS:
+            self.dropped = self.kept[0][0]
         frame: Json = {"op": DISPATCH, "t": name, "s": self.sequence, "d": data}
         self.kept.append((self.sequence, frame))
+        return frame
+
+    def greet(self, name: str, data: Any) -> Json:
+        """Number an event of this connection alone, which no resume repeats."""
+        frame = self.dispatch(name, data)
+        self.kept.pop()
         return frame
 
     def visible_data(self, event: Event) -> Json:
@@ -73,10 +83,7 @@ class Session:
 
     def events_after(self, sequence: int) -> list[Json] | None:
         """Frames after `sequence`; None if some are no longer kept."""
-        if sequence > self.sequence:
-            return None
-        first = self.kept[0][0] if self.kept else self.sequence + 1
-        if sequence + 1 < first:
+        if sequence < self.dropped:
             return None
         return [frame for number, frame in self.kept if number > sequence]
 

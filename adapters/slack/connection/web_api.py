@@ -114,7 +114,8 @@ class SlackClients:
 
     Entering it asks Slack once whose tokens the configured ones are. Raises AuthError if it takes
     none of them, PlatformUnreachable if it can't be asked. `told` is given the time that Slack
-    tells with its answers.
+    tells with its answers; `check_speaking` raises NodeCutOff where nothing may be changed just
+    now.
     """
 
     def __init__(
@@ -122,7 +123,10 @@ class SlackClients:
         config: Config,
         installs: InstallLookup | None = None,
         told: Callable[[float], None] | None = None,
+        check_speaking: Callable[[], None] = lambda: None,
     ) -> None:
+        self.check_speaking = check_speaking
+        """To be called right before each call that changes something."""
         self._config = config
         self._told = told
         self._installs = installs
@@ -309,6 +313,7 @@ class Calls:
 
         Raises CallRejected or PlatformUnreachable: nobody sees the file yet.
         """
+        self._clients.check_speaking()
         try:
             async with (
                 asyncio.timeout(self._seconds * 4),
@@ -326,6 +331,8 @@ class Calls:
         self, team: str, method: str, arguments: Mapping[str, Any], *, write: bool
     ) -> dict[str, Any]:
         client = await self._client(team)
+        if write:
+            self._clients.check_speaking()
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await client.api_call(method, **arguments)

@@ -71,6 +71,7 @@ class Replies:
             "replace_original": False,
             "text": self.to_mrkdwn(text),
         }
+        self._calls.clients.check_speaking()
         async with (
             asyncio.timeout(SECONDS),
             self._calls.clients.session.post(url, json=answer, allow_redirects=False) as response,

@@ -20,6 +20,8 @@ from gateway.surface import CallRejected, OutcomeUnknown, Place, RateLimited
 PAGE = 100
 PAGES = 3
 """Pages read of a thread, at most."""
+AHEAD = 900.0
+"""Seconds by which the clock of the node that posted may be ahead of Slack's."""
 SCARCE = 10.0
 """Seconds to wait from which on reading is scarce: some apps may read one page a minute."""
 
@@ -40,6 +42,7 @@ class MessageLookup:
         Raises OutcomeUnknown (also if too many wait to look something up), RateLimited,
         PlatformUnreachable, and CallRejected if the thread is gone.
         """
+        since -= AHEAD
         unknown: list[str] = []
         cursor = ""
         for _ in range(PAGES):

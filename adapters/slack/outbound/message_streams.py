@@ -101,12 +101,12 @@ class MessageStreams:
         text = dead_links(speech.text, self._calls.live_links())
         return replace(speech, text=text[:LONGEST])
 
-    def try_reserve(self, place: Place) -> bool:
+    async def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
         key = place.key
         if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
             return False
-        return self._calls.try_reserve(place, START, above=ENOUGH)
+        return await self._calls.try_reserve(place, START, above=ENOUGH)
 
     async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
         """Start a stream; None where Slack refuses to stream it."""
@@ -329,7 +329,13 @@ class MessageStreams:
         """Change a message that is not known to stream."""
         if not self._messages.is_ours(ref):
             await self._stop_unknown(place, ref)
-        await self._update(place, ref, part, speech, feedback=not speech.growing)
+        try:
+            await self._update(place, ref, part, speech, feedback=not speech.growing)
+        except Refusal as error:
+            if error.code != CONFLICT:
+                raise
+            await self._stop_left(place, ref)  # with a clock that is ahead it seemed to be old
+            await self._update(place, ref, part, speech, feedback=not speech.growing)
         self._messages.add(ref)
 
     async def _stop_unknown(self, place: Place, ref: MessageRef) -> None:
@@ -338,8 +344,10 @@ class MessageStreams:
             age = self._calls.clock.time() - float(ref.ts)
         except ValueError:
             return
-        if age > LIFETIME:
-            return
+        if age <= LIFETIME:
+            await self._stop_left(place, ref)
+
+    async def _stop_left(self, place: Place, ref: MessageRef) -> None:
         try:
             await self._calls.write(place, STOP, urgent=True, channel=ref.channel, ts=ref.ts)
         except (Refusal, OutcomeUnknown) as error:

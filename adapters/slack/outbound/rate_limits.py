@@ -8,15 +8,17 @@ The rates are those of https://docs.slack.dev/apis/web-api/rate-limits and of th
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.connection.workspace import Workspace
-from gateway.base.clock import Clock, Timer, sleep
+from adapters.slack.outbound.shared_tokens import SharedTokens
+from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
+from gateway.base.clock import Clock, sleep
+from gateway.rates import RateLimit, SharedRate
 from gateway.render.markdown import mrkdwn
 from gateway.surface import Place, RateLimited
 
@@ -25,19 +27,6 @@ FLUSH = 0.7
 PATIENCE = 5.0
 """Seconds that a call waits for its token once it is under way."""
 CUSTOMIZE = "chat:write.customize"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """A method's rate.
-
-    `reserve` are the tokens for urgent calls alone.
-    """
-
-    per_minute: float
-    burst: float
-    reserve: float = 0.0
-    per_channel: bool = False
 
 
 def _tier(per_minute: int, *, burst: float = 0.9, reserve: float = 0.0) -> Rate:
@@ -68,156 +57,18 @@ _RESERVED = frozenset({START, APPEND, STOP, UPDATE, POST})
 """Methods that tokens are taken for ahead of their calls; others are called beside them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """A caller: tokens go round among people, then among their threads."""
-
-    team: str
-    channel: str
-    thread: str
-    person: str
-
-
-Waiter: TypeAlias = "asyncio.Future[None]"
-_Threads: TypeAlias = OrderedDict[str, deque[Waiter]]
-
-
-@dataclass(slots=True)
-class _FairQueue:
-    """Waiting callers, in the order in which they are served."""
-
-    people: OrderedDict[str, _Threads] = field(default_factory=OrderedDict[str, _Threads])
-
-    def add(self, caller: Caller, waiter: Waiter) -> None:
-        threads = self.people.setdefault(caller.person, OrderedDict())
-        threads.setdefault(caller.thread, deque()).append(waiter)
-
-    def next(self) -> Waiter | None:
-        """Remove and return the next waiter."""
-        while self.people:
-            person, threads = next(iter(self.people.items()))
-            thread, waiters = next(iter(threads.items()))
-            waiter = waiters.popleft()
-            if waiters:
-                threads.move_to_end(thread)
-            else:
-                del threads[thread]
-            if threads:
-                self.people.move_to_end(person)
-            else:
-                del self.people[person]
-            if not waiter.done():
-                return waiter
-        return None
-
-    def waits(self) -> bool:
-        return any(
-            not waiter.done()
-            for threads in self.people.values()
-            for waiters in threads.values()
-            for waiter in waiters
-        )
-
-
-class Bucket:
-    """The tokens of one method in one workspace (or channel)."""
-
-    def __init__(self, rate: Rate, clock: Clock) -> None:
-        self._rate = rate
-        self._clock = clock
-        self._tokens = rate.burst
-        self._counted = clock.time()
-        self._closed = 0.0
-        self._urgent = _FairQueue()
-        self._others = _FairQueue()
-        self._timer: Timer | None = None
-
-    @property
-    def level(self) -> float:
-        """The fill level, from 0 to 1; 0 while it is closed."""
-        self._count()
-        if self._clock.time() < self._closed:
-            return 0.0
-        return max(0.0, self._tokens / self._rate.burst)
-
-    def close(self, seconds: float) -> None:
-        """Close the bucket after a refusal; it reopens without a burst."""
-        self._count()
-        self._closed = max(self._closed, self._clock.time() + seconds)
-        self._tokens = min(self._tokens, 1.0)
-
-    def reopens(self) -> float:
-        """Seconds until a token could be had, not counting others who wait."""
-        self._count()
-        now = self._clock.time()
-        return max(self._closed - now, (1.0 - self._tokens) * 60 / self._rate.per_minute, 0.0)
-
-    def spend(self) -> None:
-        """Use a token even if there is none; later callers wait."""
-        self._count()
-        self._tokens -= 1
-
-    def refund(self) -> None:
-        """Give a token back that was not used."""
-        self._count()
-        self._tokens = min(self._rate.burst, self._tokens + 1)
-        self._serve()
-
-    async def acquire(self, caller: Caller, *, urgent: bool) -> None:
-        """Wait for a token, in turn."""
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        (self._urgent if urgent else self._others).add(caller, waiter)
-        self._serve()
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
-                self.refund()
-            raise
-
-    def _serve(self) -> None:
-        """Hand out what there is, and come again when there is more."""
-        self._count()
-        while self._clock.time() >= self._closed and (waiter := self._first()):
-            self._tokens -= 1
-            waiter.set_result(None)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._urgent.waits() or self._others.waits():
-            self._timer = self._clock.call_later(self._next(), self._serve)
-
-    def _first(self) -> Waiter | None:
-        """The next caller: urgent ones first, others above the reserve."""
-        waiter = self._urgent.next() if self._tokens >= 1 else None
-        if waiter is None and self._tokens >= 1 + self._rate.reserve:
-            waiter = self._others.next()
-        return waiter
-
-    def _next(self) -> float:
-        """Seconds until the next of those who wait may come on."""
-        wanted = 1.0 if self._urgent.waits() else 1.0 + self._rate.reserve
-        missing = max(0.0, wanted - self._tokens) * 60 / self._rate.per_minute
-        return max(self._closed - self._clock.time(), missing, 0.001)
-
-    def _count(self) -> None:
-        """Add what has come in since the last time.
-
-        When the clock is set back, the time at which the bucket opens goes back with it.
-        """
-        now = self._clock.time()
-        self._closed -= max(0.0, self._counted - now)
-        gained = max(0.0, now - self._counted) * self._rate.per_minute / 60
-        self._tokens = min(self._rate.burst, self._tokens + gained)
-        self._counted = now
-
-
 class Pacer:
-    """All buckets of an app."""
+    """All buckets of an app; `shared` gives rates kept with other nodes."""
 
-    def __init__(self, clock: Clock, rates: Mapping[str, Rate] = RATES) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        rates: Mapping[str, Rate] = RATES,
+        shared: Callable[[RateLimit], SharedRate] | None = None,
+    ) -> None:
         self._clock = clock
         self._rates = rates
+        self._shared = shared
         self._buckets: dict[tuple[str, str, str], Bucket] = {}
 
     def bucket(self, method: str, caller: Caller) -> Bucket:
@@ -226,8 +77,15 @@ class Pacer:
         name = (method, caller.team, caller.channel if rate.per_channel else "")
         found = self._buckets.get(name)
         if found is None:
-            found = self._buckets[name] = Bucket(rate, self._clock)
+            tokens = self._shared_tokens(" ".join(name), rate)
+            found = self._buckets[name] = Bucket(rate, self._clock, tokens)
         return found
+
+    def _shared_tokens(self, name: str, rate: Rate) -> SharedTokens | None:
+        if self._shared is None:
+            return None
+        limit = RateLimit(name=f"slack {name}", per_minute=rate.per_minute, burst=rate.burst)
+        return SharedTokens(self._shared(limit), limit, self._clock)
 
     async def acquire(
         self, method: str, caller: Caller, *, urgent: bool = False, patience: float | None = None
@@ -323,16 +181,14 @@ class PacedCalls:
         await self.pacer.acquire(method, caller, urgent=urgent)
         self._permits[str(place.key)] = _Permit(method, caller)
 
-    def try_reserve(self, place: Place, method: str, *, above: float) -> bool:
-        """Reserve a token without waiting; False below the level `above`."""
+    async def try_reserve(self, place: Place, method: str, *, above: float) -> bool:
+        """Reserve a token without waiting for one; False below the level `above`."""
         if self._is_reserved(place, method):
             return True
         caller = self.caller(place)
-        bucket = self.pacer.bucket(method, caller)
-        if bucket.level < above:
+        if not await self.pacer.bucket(method, caller).take(above):
             return False
         self._release(place)
-        bucket.spend()
         self._permits[str(place.key)] = _Permit(method, caller)
         return True
 

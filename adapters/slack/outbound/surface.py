@@ -31,6 +31,7 @@ from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
+from gateway.rates import RateLimit, SharedRate
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -71,7 +72,7 @@ class SlackSurface:
 
     `live_links` gives the hosts whose links are links while a text grows. `remark` tells the
     operator what Slack warns of. Without `dead_ends` nobody is told directly that a place can't be
-    written to.
+    written to. `shared` gives rates that all nodes keep together.
     """
 
     def __init__(
@@ -83,10 +84,11 @@ class SlackSurface:
         clock: Clock | None = None,
         call_seconds: float = CALL_SECONDS,
         dead_ends: DeadEnds | None = None,
+        shared: Callable[[RateLimit], SharedRate] | None = None,
     ) -> None:
         self._clock = clock or WallClock()
         self._dead_ends = dead_ends
-        self._pacer = Pacer(self._clock)
+        self._pacer = Pacer(self._clock, shared=shared)
         calls = Calls(clients, seconds=call_seconds)
         self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
         self._messages = Messages(self._calls)
@@ -122,7 +124,7 @@ class SlackSurface:
         """Reserve a token for the next call, fairly among callers."""
         match use:
             case "post":
-                if str(place.key) in self._posting or not self._streams.try_reserve(place):
+                if str(place.key) in self._posting or not await self._streams.try_reserve(place):
                     await self._calls.reserve(place, POST)
             case "card":
                 await self._calls.reserve(place, POST, urgent=True)
@@ -146,7 +148,7 @@ class SlackSurface:
 
     async def _post(self, place: Place, part: Part) -> str:
         match part.content:
-            case Speech(growing=True) as speech if self._streams.try_reserve(place):
+            case Speech(growing=True) as speech if await self._streams.try_reserve(place):
                 message = await self._streams.start(place, part, speech)
                 return message or await self._post_speech(place, part, speech)
             case Speech() as speech:

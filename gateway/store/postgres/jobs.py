@@ -17,6 +17,7 @@ from procrastinate.schema import SchemaManager
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import FoundJob, LaneJob
 from gateway.store.postgres.pipeline import Pipeline, Raw
+from gateway.store.units.rows import FREE
 
 TASK = "parley.thread"
 """The name of every job's task."""
@@ -37,6 +38,12 @@ _HASTEN = """
     UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
      (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
       FOR UPDATE SKIP LOCKED)
+"""
+_LEAVE = f"""
+    UPDATE threads SET owner = '{FREE}' WHERE id = $1
+     AND owner = current_setting('parley.boot', TRUE)
+     AND COALESCE((SELECT told FROM deliveries WHERE thread = $1), 0) >= $2
+     AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = $1 AND status = 'running')
 """
 _DEFER = f"""
     SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(
@@ -89,6 +96,8 @@ def defer(pipeline: Pipeline, job: LaneJob) -> None:
     arguments = json.dumps({"person": job.person, "limits": limits, "groups": job.groups})
     if job.hastens and job.delay <= 0:
         pipeline.send(_RUN_NOW, [job.thread, arguments])
+    if job.leaves_at is not None:
+        pipeline.send(_LEAVE, [job.thread, job.leaves_at])
     pipeline.send(_DEFER, [job.thread, job.person, arguments, float(job.delay)])
 
 

@@ -195,7 +195,8 @@ class Membership:
                     self._late.set()  # it is tried once more
                     self._hold(connect(self._database, self.boot))
                 if (connection := self.session.connection) is not None:
-                    RawCursor(connection.pipeline.raw).execute(_LEAVE, [self.boot])
+                    connection.pipeline.send(_LEAVE, [self.boot])
+                    connection.pipeline.wait()
                     break
             except psycopg.Error:
                 self._close()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any, TypeVar
 
 from gateway.errors import GatewayClosed, StoreTaken
@@ -18,6 +19,9 @@ from gateway.store.postgres.pool import connect, open_pool
 from gateway.store.postgres.transactions import Transactions, Work
 
 T = TypeVar("T")
+
+CUT_EVERY = 0.1
+"""Seconds between two interruptions of what has not ended."""
 
 
 class Running:
@@ -91,15 +95,22 @@ class Running:
         self._watch.cancel()
         await self._end()
         self.transactions.closing.set()
-        for work in self._works.values():
-            work.interrupt()
-        self._threads.shutdown(wait=False)  # those that have not begun are refused
-        await asyncio.to_thread(self._close)
-        await self._end()
+        self._threads.shutdown(wait=False)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._cut_short(), name="store's end")
+            await asyncio.to_thread(self._close)
 
     async def _end(self) -> None:
         if self._works:
             await asyncio.wait([*self._works], timeout=self._patience.end)
+
+    async def _cut_short(self) -> None:
+        """Interrupt units until there is none, also those that begin only now."""
+        until = monotonic() + self._patience.end
+        while self._works and monotonic() < until:
+            for work in self._works.values():
+                work.interrupt()
+            await asyncio.wait([*self._works], timeout=CUT_EVERY)
 
     def _close(self) -> None:
         self.pool.close(self._patience.end)

@@ -40,7 +40,13 @@ def _claim(
         jobs.put_back(pipeline, found.number, delay)
         return None
     match claims.begin(
-        connection, now, job.thread, search.boot, words=search.words, quiet=search.quiet
+        connection,
+        now,
+        job.thread,
+        search.boot,
+        words=search.words,
+        quiet=search.quiet,
+        anew=False,
     ):
         case ClaimedTurn() as turn:
             jobs.finish(pipeline, found.number)

@@ -34,10 +34,12 @@ def mark(
     )
 
 
-def marks(connection: Connection, platform: str) -> Mapping[str, str]:
-    """The texts that a platform's adapter keeps, by their names."""
+def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str, str]:
+    """The texts that an adapter keeps, or that of `name`."""
     rows = connection.fetch(
-        "SELECT name, value FROM marks WHERE platform = :platform", {"platform": platform}
+        "SELECT name, value FROM marks WHERE platform = :platform"
+        + (" AND name = :name" if name else ""),
+        {"platform": platform} | ({"name": name} if name else {}),
     )
     return {row["name"]: row["value"] for row in rows}
 

@@ -190,14 +190,18 @@ def begin(
     *,
     words: MissingFileWords,
     quiet: float = 0.0,
+    anew: bool = True,
 ) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
-    """Claim the open turn if it can go on, or start one."""
+    """Claim the open turn if it can go on, or start one.
+
+    `anew`: also one that this node claimed already, and that does not run any more.
+    """
     connection.lock(thread)
     row = first(connection, _STANDS, {"thread": thread})
     if row is None:
         return None
     stands = _ThreadStatus._make(row[THREAD_WIDTH:_FIRST])
-    if (held := _elsewhere(stands, boot)) is not None:
+    if (held := _elsewhere(stands, boot, anew=anew)) is not None:
         return held
     begun = thread_of(row, begun=True)
     if stands.status in OPEN:
@@ -217,9 +221,11 @@ def begin(
     return _start(connection, begun, stands, message, turn, boot, words, now)
 
 
-def _elsewhere(stands: _ThreadStatus, boot: str) -> LaneElsewhere | None:
-    """The other node that holds the lane, if it does."""
+def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere | None:
+    """The node that holds the lane, if it is not free for this one."""
     running = stands.status == "running"
+    if stands.owner == boot and running and not anew:
+        return LaneElsewhere(node=boot, running=True)
     if stands.owner != boot and stands.lives and (running or stands.untold):
         return LaneElsewhere(node=stands.owner, running=running)
     return None

@@ -221,6 +221,7 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
         limits=limits,
         groups=accepted.groups,
         delay=accepted.delay,
+        leaves_at=met.thread.last_seq if met.thread else 0,
     )
     return replace(accepted, deferred=connection.defer(job))
 

@@ -18,6 +18,12 @@ _PUT = (
 )
 
 
+_HERE = """
+    SELECT last_seq FROM threads WHERE id = :thread
+    /*pg AND owner = current_setting('parley.boot', TRUE)*/
+"""
+
+
 def put_part(connection: Connection, row: OutboxRow) -> None:
     """Write a row. Raises NotFound once its thread is gone."""
     _must_exist(connection, row.thread)
@@ -127,7 +133,8 @@ def _outbox_row_of(row: Row) -> OutboxRow:
 
 
 def _must_exist(connection: Connection, thread: str) -> int:
-    last = scalar(connection, "SELECT last_seq FROM threads WHERE id = :thread", {"thread": thread})
+    """The thread's last seq; its lane must be this node's."""
+    last = scalar(connection, _HERE, {"thread": thread})
     if last is None:
-        raise NotFound(f"There is no thread {thread!r}.")
+        raise NotFound(f"There is no thread {thread!r} here.")
     return last

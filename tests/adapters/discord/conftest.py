@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.discord.connection import identify_gate, shard_session
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.simulator.rest import Rest
 from tests.fakes.discord_wire import discord, discord_client
@@ -24,3 +25,10 @@ async def rest(discord: DiscordSimulator) -> AsyncIterator[Rest]:
     """Requests to the test's Discord, written by hand."""
     async with Rest(discord) as rest:
         yield rest
+
+
+@pytest.fixture(autouse=True)
+def no_waits_between_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin sessions as fast as the tests' Discord lets a bot."""
+    monkeypatch.setattr(identify_gate, "BUCKET_SECONDS", 0.0)
+    monkeypatch.setattr(shard_session, "REFUSED_WAIT", (0.0, 0.0))

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from adapters.discord import Config
 from adapters.discord.adapter import DiscordAdapter
+from adapters.discord.connection.shard_state import ShardState, name_of
 from adapters.discord.testing import Channel, DiscordSimulator, Interaction, Message
 from gateway.access.authority import Access
 from gateway.config.routes import Route
@@ -23,6 +24,7 @@ from tests.fakes.held_catch_up import HeldCatchUp
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, calls, solo
 
+SHARD = name_of(0, 1)
 EVERYWHERE = Route(adapter="discord", channels=["*"], dm=True, users=["members"])
 """A route for every member, in every channel and in direct messages."""
 
@@ -49,12 +51,16 @@ async def serving(
     clock: Callable[[], float] = time.time,
     gateway_clock: Callable[[], float] = time.time,
     meanwhile: Callable[[Gateway], Awaitable[None]] | None = None,
+    resumes: bool = False,
     **more: Any,
 ) -> AsyncGenerator[Gateway]:
     """A gateway on the store in `folder`, with the adapter.
 
+    Discord has lost the sessions of earlier ones, as after minutes, unless it `resumes` one.
     `meanwhile` happens between the look for missed messages and their acceptance.
     """
+    if not resumes:
+        discord.gateway.forget()
     teams = make if isinstance(make, ScriptedTeams) else ScriptedTeams(make)
     access = Access(operators, routes=routes, approvals=approvals)
     adapter = DiscordAdapter(config or config_of(discord), clock=clock)
@@ -117,10 +123,15 @@ def response_of(interaction: Interaction) -> Message:
     return interaction.response
 
 
+async def mark_heard(gateway_or_store: Any, at: float) -> None:
+    """Let the store say that everything until then was heard."""
+    await gateway_or_store.mark("discord", SHARD, ShardState(heard=at).as_text())
+
+
 async def wait_seen_mark(gateway: Gateway) -> None:
     """Wait until the store says until when everything was heard."""
     async with asyncio.timeout(5):
-        while "seen" not in await gateway.store.marks("discord"):  # noqa: ASYNC110 (in the store)
+        while SHARD not in await gateway.store.marks("discord"):  # noqa: ASYNC110 (in the store)
             await asyncio.sleep(0.01)
 
 

@@ -26,9 +26,9 @@ class Desk:
 
     clients: SlackClients
 
-    def restarted(self) -> SlackSurface:
+    def restarted(self, *, clock: Clock | None = None) -> SlackSurface:
         """The surface of a new process without memory of the last."""
-        return surface_of(self.slack, self.clients)
+        return surface_of(self.slack, self.clients, clock=clock)
 
     async def thread(self, person: str = "alice", channel: str = "general") -> Place:
         """One more thread."""
@@ -63,10 +63,12 @@ async def at_desk(
         yield Desk(slack, surface, asked, place_of(slack, asked), clients)
 
 
-def surface_of(slack: SlackSimulator, clients: SlackClients) -> SlackSurface:
+def surface_of(
+    slack: SlackSimulator, clients: SlackClients, *, clock: Clock | None = None
+) -> SlackSurface:
     links = {"docs.example"}
     return SlackSurface(
-        clients, live_links=lambda: links, clock=slack.world.clock, call_seconds=2.0
+        clients, live_links=lambda: links, clock=clock or slack.world.clock, call_seconds=2.0
     )
 
 

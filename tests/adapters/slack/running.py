@@ -17,6 +17,7 @@ from gateway.base.clock import Clock, sleep
 from gateway.conversation import Author, InboundMessage
 from gateway.delivery.service import delivering
 from gateway.gateway import Gateway, Limits
+from gateway.rates import RateLimit, SharedRate
 from gateway.registry import ToolRule
 from teams import Swarm
 from teams.agents import AssistantAgent
@@ -90,6 +91,7 @@ async def running(
     *,
     rules: Mapping[str, ToolRule] | None = None,
     parallel: int = 30,
+    shared: Callable[[RateLimit], SharedRate] | None = None,
 ) -> AsyncGenerator[RunningGateway]:
     """A serving process; time stands still unless advanced."""
     operators = [f"slack:{HOME}:{slack.person(name).id}" for name in PEOPLE]
@@ -104,7 +106,7 @@ async def running(
             clock=slack.clock.time,
         ) as gateway,
     ):
-        surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0)
+        surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0, shared=shared)
         async with surface.maintained(), delivering(gateway, surface, clock=slack.clock):
             yield RunningGateway(slack, gateway, surface)
 

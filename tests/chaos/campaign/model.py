@@ -42,7 +42,8 @@ class _Shown:
 class ModelServer:
     """Chat completions, streamed."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause: float = PAUSE) -> None:
+        self._pause = pause
         self.requests: list[Request] = []
         self.step = 0
         self.url = ""
@@ -87,7 +88,7 @@ class ModelServer:
             said = [f"a{n:04}v{version} " for n, version in shown.marks] or ["nothing "]
             for piece in [*said, "is ", "what ", "was ", "asked."]:
                 await _send(response, {"content": piece})
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(self._pause)
         await _send(response, {}, "tool_calls" if wanted else "stop")
         await response.write(b"data: [DONE]\n\n")
 

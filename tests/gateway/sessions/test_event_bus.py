@@ -115,7 +115,7 @@ async def test_a_reader_that_is_too_slow_catches_up_from_the_store():
 @given(st.lists(st.text(min_size=1), min_size=1))
 def test_text_that_waits_for_its_reader_is_joined(chunks):
     async def run():
-        subscription = Subscription({})
+        subscription = Subscription("t", {})
         for chunk in chunks:
             subscription.push([delta(chunk)])
         return await subscription.take()

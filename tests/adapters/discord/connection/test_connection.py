@@ -108,21 +108,26 @@ async def test_an_event_that_ends_the_library_does_not_end_the_bot(
 class DeafHost:
     """A Wire that takes no notice of anything."""
 
-    def on_frame(self, text: str) -> None: ...
+    def on_frame(self, shard: int, text: str) -> None: ...
 
     def on_lost(self, shard: int) -> None: ...
 
     def on_resumed(self, shard: int) -> None: ...
 
-    def on_connection(self, *, is_open: bool) -> None: ...
+    def on_connection(self, shard: int, *, is_open: bool) -> None: ...
+
+
+async def at_once(shard: int) -> None:
+    """A gate that stands open."""
 
 
 async def test_a_connection_that_falls_silent_is_replaced(discord: DiscordSimulator) -> None:
     config = config_of(discord)
     replaced = Connection(
-        lambda wire: make_client(config, 1, wire),
+        partial(make_client, config, 1),
         discord.token,
         DeafHost(),
+        at_once,
         silent=0.4,
         first_wait=0.01,
     )

@@ -11,6 +11,7 @@ import pytest
 
 from adapters.discord.connection import event_queue as events
 from adapters.discord.connection.event_queue import EventQueue
+from adapters.discord.connection.shard_state import ShardSession, ShardState
 from adapters.discord.connection.values import Payload
 from gateway.errors import GatewayError
 
@@ -54,11 +55,34 @@ class WiredBot:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self.now, self.bot = 100.0, Bot()
-        self.events = EventQueue(self.bot, group, [50.0, 60.0], lambda: self.now)
+        self.events = EventQueue(self.bot, group, 2, lambda: self.now)
+        self.events.begin(0, ShardState(heard=50.0))
+        self.events.begin(1, ShardState(heard=60.0))
+        self._numbers = [0, 0]
+
+    @property
+    def done_until(self) -> tuple[float, ...]:
+        """The times until which the shards have handled everything."""
+        states = (self.events.state(shard) for shard in (0, 1))
+        return tuple(min([each.heard, *each.owed.values()]) for each in states)
+
+    def cancel(self) -> None:
+        """End what is tried again."""
+        for task in asyncio.all_tasks():
+            if task.get_name().startswith("handles "):
+                task.cancel()
+
+    def accepted(self, shard: int = 0) -> int:
+        """The event from which a shard can be resumed, or 0."""
+        session = self.events.state(shard).session
+        return session.sequence if session else 0
 
     async def tell(self, event: str, **data: Any) -> None:
         """A frame comes, and all that it leads to is done."""
-        self.events.on_frame(json.dumps({"op": 0, "t": event, "d": data}))
+        shard = data["shard"][0] if "shard" in data else int(FAR in data.values())
+        self._numbers[shard] = 1 if event == "READY" else self._numbers[shard] + 1
+        frame = {"op": 0, "t": event, "d": data, "s": self._numbers[shard]}
+        self.events.on_frame(shard, json.dumps(frame))
         for _ in range(20):  # turns of the loop, each a step of what it led to
             await asyncio.sleep(0)
 
@@ -69,7 +93,8 @@ class WiredBot:
 
     async def ready(self, shard: int) -> None:
         guilds = [{"id": (NEAR, FAR)[shard], "unavailable": True}]
-        await self.tell("READY", shard=[shard, 2], guilds=guilds)
+        session = {"session_id": f"s{shard}", "resume_gateway_url": "wss://resume"}
+        await self.tell("READY", shard=[shard, 2], guilds=guilds, **session)
 
 
 @pytest.fixture
@@ -101,7 +126,7 @@ async def test_what_one_shard_has_lost_is_not_forgotten_when_another_begins_anew
     await wired.ready(0)
     wired.events.on_lost(1)
     await wired.ready(1)
-    assert wired.events.done_until == (300.0, 200.0)
+    assert wired.done_until == (300.0, 200.0)
     wired.bot.read.clear()
     await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
     await wired.tell("GUILD_CREATE", id=FAR, joined_at="")
@@ -117,9 +142,9 @@ async def test_while_a_shard_is_told_what_it_missed_only_the_others_hear_what_ha
     wired.now = 200.0
     await wired.tell("MESSAGE_CREATE", guild_id=FAR, channel_id="9")
     await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
-    assert wired.events.done_until == (200.0, 100.0)
+    assert wired.done_until == (200.0, 100.0)
     wired.events.on_resumed(1)
-    assert wired.events.done_until == (200.0, 200.0)
+    assert wired.done_until == (200.0, 200.0)
 
 
 async def test_a_server_counts_as_heard_only_once_the_connection_has_told_of_it(
@@ -128,9 +153,9 @@ async def test_a_server_counts_as_heard_only_once_the_connection_has_told_of_it(
     await wired.ready(0)
     wired.now = 200.0
     await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
-    assert wired.events.done_until[0] == 50.0
+    assert wired.done_until[0] == 50.0
     await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
-    assert wired.events.done_until[0] == 200.0
+    assert wired.done_until[0] == 200.0
 
 
 async def test_an_outage_of_one_server_is_read_from_its_beginning(wired: WiredBot) -> None:
@@ -149,3 +174,56 @@ async def test_nothing_is_missed_in_a_server_that_the_bot_joins(wired: WiredBot)
     new = str(4 << 22)
     await wired.tell("GUILD_CREATE", id=new, joined_at="")
     assert wired.bot.read[-1] == (new, 200.0)
+
+
+async def test_a_session_is_resumed_before_the_first_event_that_is_not_in_the_store(
+    wired: WiredBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "RETRY_SECONDS", (1e9,))
+    await wired.connected(0)
+    assert wired.events.state(0).session == ShardSession(
+        id="s0", address="wss://resume", sequence=2
+    )
+    wired.bot.refusing = True
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    wired.bot.refusing = False
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="9")
+    await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
+    assert wired.accepted() == 2
+    wired.cancel()
+
+
+async def test_what_could_not_be_taken_is_sent_again_to_who_resumes(wired: WiredBot) -> None:
+    await wired.connected(0)
+    wired.bot.refusing = True
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    wired.bot.refusing = False
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="9")
+    assert wired.accepted() == 2
+
+
+async def test_what_is_ignored_or_malformed_is_not_sent_again(wired: WiredBot) -> None:
+    await wired.connected(0)
+    await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
+    await wired.tell("GUILD_CREATE", guild_id=NEAR)
+    assert wired.accepted() == 4
+
+
+async def test_a_new_session_counts_anew(wired: WiredBot) -> None:
+    await wired.connected(0)
+    wired.bot.refusing = True
+    await wired.tell("MESSAGE_CREATE", guild_id=NEAR, channel_id="8")
+    await wired.ready(0)
+    assert (wired.accepted(), wired.accepted(1)) == (1, 0)
+
+
+async def test_what_is_owed_of_a_server_is_left_to_the_next_holder(wired: WiredBot) -> None:
+    await wired.connected(0)
+    wired.now = 200.0
+    await wired.tell("GUILD_DELETE", id=NEAR, unavailable=True, guild_id=NEAR)
+    left = wired.events.state(0)
+    wired.events.begin(0, left)
+    wired.now = 300.0
+    wired.events.on_resumed(0)
+    await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
+    assert wired.bot.read[-1] == (NEAR, 200.0)

@@ -19,6 +19,7 @@ from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
     config_of,
+    mark_heard,
     response_of,
     serving,
     thread_of,
@@ -441,7 +442,7 @@ async def test_a_mark_in_the_future_hides_no_pause(
     await serve_once(discord, tmp_path)
     store = new_store(tmp_path)
     async with store.own():  # the clock was five days ahead
-        await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
+        await mark_heard(store, time.time() + 5 * 86_400)
     lost = await discord.person("alice").mentions(discord.channel("general"), "lost?")
     async with serving(discord, tmp_path, lambda: solo("One.")) as gateway:
         await discord.until(lambda: lost.thread and bot_texts(discord, lost.thread))
@@ -535,7 +536,7 @@ async def test_a_thread_that_wakes_is_read_even_if_the_process_ends_before_it_is
     await discord.until(lambda: not discord.gateway.open_sessions)
     store = new_store(tmp_path)
     async with store.own():  # all events were handled by the end, but none told of the thread
-        await store.mark("discord", "seen", str(clock()))
+        await mark_heard(store, clock())
     ahead += 7200.0
     discord.advance(7200.0)
     if not served:

@@ -11,6 +11,7 @@ from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.serving import (
     bot_messages,
     bot_texts,
+    mark_heard,
     serving,
     thread_of,
     wait_accepted,
@@ -86,7 +87,7 @@ async def test_a_mark_in_the_future_hides_no_edit(
     await discord.until(lambda: not discord.gateway.open_sessions)
     store = new_store(tmp_path)
     async with store.own():  # the clock was five days ahead
-        await store.mark("discord", "seen", str(time.time() + 5 * 86_400))
+        await mark_heard(store, time.time() + 5 * 86_400)
     await alice.edits(asked, "count to ten")
     async with serving(discord, tmp_path, lambda: solo("Ten.")) as gateway:
         await wait_accepted(gateway, 2)

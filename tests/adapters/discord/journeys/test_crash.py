@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator
@@ -125,6 +126,33 @@ async def test_a_killed_process_says_everything_once(
     answers = [text for text in bot_texts(discord, thread_of(asked)) if "word0" in text]
     assert len(answers) == 1 or "twice" in answers[-1]
     assert WHOLE in spoken(discord, thread_of(asked))
+
+
+async def test_what_is_said_while_a_killed_process_is_away_comes_by_a_resume(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    served = ServedGateway(discord, tmp_path, "echoes")
+    direct = served.alice.direct
+    for n in range(3):
+        async with served.process():
+            await served.alice.says(direct, f"to process {n}")
+            await discord.until(lambda: f"to process {n}" in spoken(discord, direct), seconds=25)  # noqa: B023
+            [session] = discord.gateway.open_sessions
+            await discord.until(lambda: stored_sequence(tmp_path) == session.sequence, seconds=25)  # noqa: B023
+        await served.alice.says(direct, f"after process {n}")
+    async with served.process():
+        await discord.until(lambda: "after process 2" in spoken(discord, direct), seconds=25)
+    said = [text for (text,) in rows_in(tmp_path / "store", "SELECT text FROM inbox ORDER BY id")]
+    assert said == [f"{when} process {n}" for n in range(3) for when in ("to", "after")]
+    assert (discord.gateway.identifies, discord.gateway.resumes) == (1, 3)
+
+
+def stored_sequence(folder: Path) -> int:
+    """The number of the event from which the next process resumes."""
+    query = "SELECT value FROM marks WHERE name = 'shard 0 of 1'"
+    return sum(
+        json.loads(state).get("sequence", 0) for (state,) in rows_in(folder / "store", query)
+    )
 
 
 async def test_an_approval_is_clicked_after_a_restart_in_another_process(

@@ -11,9 +11,11 @@ import pytest
 
 from adapters.discord import adapter
 from adapters.discord.connection import event_queue as events
+from adapters.discord.connection import shards
 from adapters.discord.inbound.interaction_replies import NOT_STORED
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.serving import (
+    SHARD,
     bot_texts,
     response_of,
     serving,
@@ -50,7 +52,7 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(adapter, "NOTE_SECONDS", 0.05)
+    monkeypatch.setattr(shards, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(adapter, "FIRST_WAIT", 0.05)
     general, alice, bob = discord.channel("general"), discord.person("alice"), discord.person("bob")
     async with serving(discord, tmp_path / "store", lambda: solo("Here.")) as gateway:
@@ -58,13 +60,13 @@ async def test_a_disk_that_takes_nothing_for_a_while_ends_neither_the_bot_nor_wh
         asked = await alice.mentions(general, "are you here?")
         await bob.says(bob.direct, "are you there?")
         await wait_logged(caplog, "could not handle MESSAGE_CREATE", 2)
-        await wait_logged(caplog, "could not store the time of the last event")
+        await wait_logged(caplog, "could not store the state of shard 0")
 
         disk.mood = OK
         await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread), seconds=20)
         await discord.until(lambda: bot_texts(discord, bob.direct), seconds=20)
         await wait_delivered(gateway)
-        assert "seen" in await gateway.store.marks("discord")
+        assert SHARD in await gateway.store.marks("discord")
     assert (
         bot_texts(discord, thread_of(asked))
         == bot_texts(discord, bob.direct)

@@ -45,7 +45,7 @@ POST = "/channels/{channel_id}/messages"
 class NoMarks:
     """Nothing is kept."""
 
-    async def marks(self, platform: str) -> dict[str, str]:
+    async def marks(self, platform: str, name: str = "") -> dict[str, str]:
         return {}
 
     async def mark(

@@ -26,8 +26,13 @@ class Socket:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._socket.close()
-        await self._session.close()
+        await self.close(4000)
+
+    async def close(self, code: int) -> None:
+        """Close; with 1000 or 1001, the session ends."""
+        await self._socket.close(code=code)
+        if not self._session.closed:
+            await self._session.close()
 
     async def send(self, frame: Any) -> None:
         await self._socket.send_json(frame)

@@ -215,6 +215,66 @@ async def test_resumes_can_be_refused(discord: DiscordSimulator) -> None:
         assert (await second.receive())["t"] == "RESUMED"
 
 
+@pytest.mark.parametrize(("code", "answer"), [(1000, 9), (1001, 9), (4000, 0)])
+async def test_a_client_that_says_goodbye_ends_its_session(
+    code: int, answer: int, discord: DiscordSimulator
+) -> None:
+    async with Socket(discord) as first:
+        ready = await first.identify()
+        await first.close(code)
+    await discord.until(lambda: not discord.gateway.connections)
+    async with Socket(discord) as second:
+        await second.resume(ready["session_id"], 2)
+        assert (await second.receive())["op"] == answer
+
+
+async def test_a_resume_from_a_number_that_was_never_sent_is_refused(
+    discord: DiscordSimulator,
+) -> None:
+    async with Socket(discord) as first:
+        ready = await first.identify()
+    async with Socket(discord) as second:
+        await second.resume(ready["session_id"], 99)
+        assert await second.close_code() == 4007
+
+
+async def test_a_second_resume_repeats_no_greeting_of_the_first(discord: DiscordSimulator) -> None:
+    async with Socket(discord) as first:
+        ready = await first.identify()
+    for _ in range(2):
+        async with Socket(discord) as again:
+            await again.resume(ready["session_id"], 2)
+            assert (await again.receive())["t"] == "RESUMED"
+
+
+async def test_a_bucket_of_shards_may_identify_once_in_five_seconds(
+    discord: DiscordSimulator,
+) -> None:
+    starts = discord.gateway.starts
+    starts.seconds, starts.max_concurrency = 5.0, 2
+    async with Socket(discord) as first, Socket(discord) as second, Socket(discord) as third:
+        await first.identify(shard=[0, 4])
+        await second.identify(shard=[1, 4])
+        await third.identify(shard=[2, 4])
+        assert (await third.receive()) == {"op": 9, "d": False}
+        discord.advance(5)
+        await third.identify(shard=[2, 4])
+        assert (await third.receive())["t"] == "READY"
+    assert (starts.refused, starts.remaining) == (1, 997)
+
+
+async def test_too_many_sessions_in_a_day_end_all_of_them(discord: DiscordSimulator) -> None:
+    discord.gateway.starts.total = 1
+    async with Socket(discord) as first:
+        await first.identify()
+        await first.receive()
+        async with Socket(discord) as second:
+            await second.identify(shard=[0, 1])
+            assert await second.close_code() == 4004
+        assert await first.close_code() == 4004
+    assert discord.gateway.sessions == {}
+
+
 async def test_the_resume_address_is_another_one(discord: DiscordSimulator) -> None:
     async with Socket(discord) as socket:
         ready = await socket.identify()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from adapters.slack.connection.web_api import Calls
 from adapters.slack.testing import (
     ConnectionReset,
     Delay,
@@ -14,6 +15,7 @@ from adapters.slack.testing import (
     TruncatedAnswer,
 )
 from gateway.adapter import AuthError
+from gateway.errors import NodeCutOff
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -180,3 +182,20 @@ async def test_a_status_is_taken_away_even_if_slack_does_not_listen_at_first(
     await desk.surface.busy(desk.place, "idle")
     async with desk.surface.maintained(), advancing(desk.slack, 1.0):
         await desk.slack.until(lambda: not desk.slack.busy)
+
+
+async def test_a_node_that_is_cut_off_reads_and_changes_nothing(desk: Desk) -> None:
+    def refuse() -> None:
+        raise NodeCutOff
+
+    posted = await desk.surface.post(desk.place, HELLO)
+    desk.clients.check_speaking = refuse
+    before = [each.method for each in desk.slack.calls()]
+    with pytest.raises(NodeCutOff):
+        await desk.surface.post(desk.place, speech("Hello "))
+    with pytest.raises(NodeCutOff):
+        await desk.surface.edit(desk.place, posted, part(Line(text="Bye")))
+    with pytest.raises(NodeCutOff):
+        await Calls(desk.clients).send(f"{desk.slack.api_url}upload", b"a file")
+    assert [each.method for each in desk.slack.calls()] == before
+    assert await desk.surface.find(desk.place, "k1", 0.0, speech=True) == posted

@@ -19,8 +19,8 @@ class Rows:
         self.put.append(row)
 
 
-def attempted(desk: Desk) -> OutboxRow:
-    now = desk.slack.clock.time()
+def attempted(desk: Desk, *, ahead: float = 0.0) -> OutboxRow:
+    now = desk.slack.clock.time() + ahead
     return OutboxRow(
         key="k2",
         thread=desk.place.thread,
@@ -60,3 +60,10 @@ async def test_after_a_restart_a_lost_notice_is_not_taken_for_a_stream(desk: Des
     assert isinstance(outcome, SendRetry)
     assert outcome.row.status == "pending"
     assert not outcome.row.unsure
+
+
+async def test_a_message_of_a_node_whose_clock_was_ahead_is_found(desk: Desk) -> None:
+    await desk.surface.post(desk.place, speech("A.", key="k2", growing=False))
+    sender = Sender(cast("SessionStore", Rows()), desk.restarted(), WallClock())
+    outcome = await sender.look_up(desk.place, attempted(desk, ahead=600.0), speech=True)
+    assert isinstance(outcome, SendSuccess)

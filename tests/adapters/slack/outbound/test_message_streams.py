@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from slack_sdk.models.blocks import Block
 
+from adapters.slack.simulator.clock import VirtualClock
 from adapters.slack.testing import (
     AppSettings,
     ConnectionReset,
@@ -445,6 +446,14 @@ async def test_a_message_of_long_ago_is_only_updated(desk: Desk) -> None:
     await desk.restarted().edit(desk.place, message, speech("A B.", growing=False))
     assert desk.texts[0].startswith("A B.")
     assert desk.methods() == ["startStream", "update"]
+
+
+async def test_a_stream_of_an_earlier_run_is_ended_with_a_clock_that_is_ahead(desk: Desk) -> None:
+    message = await desk.surface.post(desk.place, speech("Half an ans "))
+    ahead = desk.restarted(clock=VirtualClock(desk.slack.clock.time() + 3600))
+    await ahead.edit(desk.place, message, speech("The whole answer.", growing=False))
+    assert desk.texts[0].startswith("The whole answer.")
+    assert desk.slack.open_streams == []
 
 
 async def test_a_message_that_ends_within_code_closes_it(desk: Desk) -> None:

@@ -5,16 +5,8 @@ from collections.abc import Awaitable
 
 import pytest
 
-from adapters.slack.outbound.rate_limits import (
-    APPEND,
-    POST,
-    STOP,
-    UPDATE,
-    Bucket,
-    Caller,
-    Pacer,
-    Rate,
-)
+from adapters.slack.outbound.rate_limits import APPEND, POST, STOP, UPDATE, Pacer
+from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
 from gateway.surface import RateLimited
 from tests.fakes.hand_clock import HandClock
 

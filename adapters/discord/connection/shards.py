@@ -1,0 +1,212 @@
+"""The shards that this node connects, each by a lease.
+
+A shard has one holder at a time. A node looks for free leases every second, as those of a node that
+has died. The holder stores the state of its shard each second while anything changes, and when it
+leaves: who takes the shard over resumes its session behind the last event that is in the store. A
+lease that is lost ends the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from adapters.discord.connection.connection import Connection
+from adapters.discord.connection.shard_session import ShardClient
+from adapters.discord.connection.shard_state import ShardState, find_state, name_of
+from adapters.discord.connection.values import PLATFORM
+from gateway.adapter import AdapterHost
+from gateway.base.clock import Clock, WallClock, sleep
+from gateway.base.describe import describe
+from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, StoreTaken
+
+LOG = logging.getLogger("adapters.discord")
+
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at a lease, and between two writes of a shard's state."""
+ASK_SECONDS = 1.0
+LEAVE_SECONDS = 5.0
+
+LOST = GatewayClosed, NodeCutOff, StoreTaken
+"""Errors after which nothing is this node's any more."""
+
+
+class ShardStates(Protocol):
+    """Keeps what the connections tell."""
+
+    def begin(self, shard: int, state: ShardState) -> None:
+        """Go on from this state of a shard."""
+        ...
+
+    def state(self, shard: int) -> ShardState:
+        """The state that the next holder of a shard goes on from."""
+        ...
+
+
+class ShardHolder(Protocol):
+    """Does what the holder of a shard does."""
+
+    async def take_over(self) -> None:
+        """Know what the earlier holder of a shard has known.
+
+        Raises GatewayError.
+        """
+        ...
+
+    def make_connection(self, shard: int) -> Connection:
+        """The connection of a shard."""
+        ...
+
+    async def serve_shard(self, shard: int) -> None:
+        """Do what there is to do beside the connection."""
+        ...
+
+
+class Shards:
+    """Connects the shards whose leases it can get, until cancelled.
+
+    `bot` names the bot and its intents: a session with others is not resumed.
+    """
+
+    def __init__(
+        self,
+        host: AdapterHost,
+        holder: ShardHolder,
+        states: ShardStates,
+        shards: int,
+        *,
+        bot: str,
+        now: Callable[[], float],
+        clock: Clock | None = None,
+    ) -> None:
+        self._host = host
+        self._holder = holder
+        self._states = states
+        self._shards = shards
+        self._bot = bot
+        self._now = now
+        self._clock = clock or WallClock()
+        self._held: dict[int, Connection] = {}
+        self._open: set[int] = set()
+
+    @property
+    def clients(self) -> Sequence[ShardClient]:
+        """The clients of the shards that this node holds."""
+        found = [each.client for each in self._held.values()]
+        return [each for each in found if each is not None]
+
+    @property
+    def hears_all(self) -> bool:
+        """True if every event of Discord comes to this node."""
+        return len(self._held) == self._shards
+
+    @property
+    def tells_all(self) -> bool:
+        """True if the clients have been told of all servers."""
+        return self.hears_all and all(each.tells_all for each in self._held.values())
+
+    def note_connection(self, shard: int, *, is_open: bool) -> None:
+        """Note that a shard is connected, or no longer is."""
+        (self._open.add if is_open else self._open.discard)(shard)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._host.connection(PLATFORM, is_open=self._held.keys() <= self._open)
+
+    async def run(self) -> None:
+        """Connect what this node has the lease of. Raises AuthError."""
+        async with asyncio.TaskGroup() as group:
+            for shard in range(self._shards):
+                group.create_task(self._keep(shard), name=f"keeps shard {shard}")
+
+    async def _keep(self, shard: int) -> None:
+        lease = f"{PLATFORM} {name_of(shard, self._shards)}"
+        while True:
+            if await self._is_ours(lease, held=False):
+                LOG.info("this node has the lease %r", lease)
+                await self._connect(shard, lease)
+            self._host.heartbeat(PLATFORM)  # who waits for a lease misses nothing
+            self._tell()
+            await sleep(self._clock, LOOK_SECONDS)
+
+    async def _is_ours(self, lease: str, *, held: bool) -> bool:
+        """True while this node has a lease; `held` while nobody knows."""
+        try:
+            self._host.check_speaking()
+            async with asyncio.timeout(ASK_SECONDS):
+                return await self._host.hold(lease)
+        except (GatewayError, TimeoutError) as error:
+            LOG.log(
+                logging.WARNING if held else logging.DEBUG, "lease %r: %s", lease, describe(error)
+            )
+            return held and not isinstance(error, LOST)
+
+    async def _connect(self, shard: int, lease: str) -> None:
+        """Connect a shard until its lease is lost, or leave it."""
+        state = await self._stored(shard)
+        if state is None:
+            return
+        self._states.begin(shard, state)
+        connection = self._held[shard] = self._holder.make_connection(shard)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(connection.run(state.session), name=f"connects {shard}"),
+                    group.create_task(
+                        self._holder.serve_shard(shard), name=f"works for shard {shard}"
+                    ),
+                ]
+                await self._watch(shard, lease)
+                for task in tasks:
+                    task.cancel()
+        except BaseException:
+            await self._leave(shard, lease)
+            raise
+        finally:
+            del self._held[shard]
+            self._open.discard(shard)
+        LOG.warning("this node has lost the lease %r", lease)
+
+    async def _watch(self, shard: int, lease: str) -> None:
+        """Store what changes; return once the lease is lost."""
+        stored = await self._store(shard, None)
+        while True:
+            await sleep(self._clock, LOOK_SECONDS)
+            if not await self._is_ours(lease, held=True):
+                return
+            stored = await self._store(shard, stored)
+
+    async def _leave(self, shard: int, lease: str) -> None:
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._store(shard, None)
+                await self._host.release(lease)
+        except (GatewayError, TimeoutError) as error:
+            LOG.warning("the lease %r was not left to others: %s", lease, describe(error))
+
+    async def _stored(self, shard: int) -> ShardState | None:
+        """The state that the last holder left; None if unreadable."""
+        try:
+            await self._holder.take_over()
+            marks = await self._host.marks(PLATFORM)
+            return find_state(marks, shard, self._shards, self._now(), self._bot)
+        except GatewayError as error:
+            LOG.warning("could not read the state of shard %s: %s", shard, error)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            LOG.error("the state of shard %s can't be read: %r", shard, error)  # noqa: TRY400 (the text says it all)
+            return ShardState(heard=self._now() - self._host.missed.offer)
+        return None
+
+    async def _store(self, shard: int, stored: ShardState | None) -> ShardState | None:
+        """Store a new state; the one that is stored then."""
+        state = self._states.state(shard)
+        if state == stored:
+            return stored
+        try:
+            await self._host.mark(PLATFORM, name_of(shard, self._shards), state.as_text(self._bot))
+        except GatewayError as error:
+            LOG.warning("could not store the state of shard %s: %s", shard, error)
+            return stored
+        return state

@@ -1,0 +1,100 @@
+"""The internals of discord.py that are used are as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+
+import pytest
+from discord.client import Client as DiscordClient
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+
+from adapters.discord.connection.connection import make_client
+from adapters.discord.connection.shard_state import ShardSession
+from adapters.discord.testing import DiscordSimulator
+from tests.adapters.discord.serving import config_of
+from tests.fakes.discord_wire import connected
+
+CHANGED = "discord.py has changed: adapt adapters/discord/connection/shard_session.py"
+
+
+class Heard:
+    """A ClientListener that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.frames: list[str] = []
+
+    def on_frame(self, text: str) -> None:
+        self.frames.append(text)
+
+    def on_opened(self) -> None:
+        self.told.append("opened")
+
+    def on_greeted(self) -> None:
+        self.told.append("greeted")
+
+    def on_resumed(self) -> None:
+        self.told.append("resumed")
+
+    def on_lost(self) -> None:
+        self.told.append("lost")
+
+
+async def at_once() -> None: ...
+
+
+def test_discord_py_opens_a_socket_with_a_session_that_is_given() -> None:
+    opening = inspect.signature(DiscordWebSocket.from_client).parameters
+    wanted = {"client", "gateway", "shard_id", "session", "sequence", "resume"}
+    assert wanted <= set(opening), CHANGED
+    required = {
+        name
+        for name, each in opening.items()
+        if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+    }
+    assert required == {"client"}, CHANGED
+    assert "code" in inspect.signature(DiscordWebSocket.close).parameters, CHANGED
+    assert set(inspect.signature(DiscordClient.connect).parameters) == {"self", "reconnect"}, (
+        CHANGED
+    )
+    assert not ReconnectWebSocket(0, resume=False).resume, CHANGED
+
+
+async def test_a_client_goes_on_with_the_session_of_another_one(discord: DiscordSimulator) -> None:
+    alice = discord.person("alice")
+    before, after = Heard(), Heard()
+    config = config_of(discord)
+    first = make_client(config, 1, 0, before, None, at_once)
+    async with connected(first, discord):
+        [session] = discord.gateway.open_sessions
+        assert first.ws.session_id == session.id, CHANGED
+        assert str(first.ws.gateway) == discord.gateway.resume_url, CHANGED
+        await discord.until(lambda: first.ws.sequence == session.sequence)
+        left = ShardSession(
+            id=session.id, address=discord.gateway.resume_url, sequence=session.sequence
+        )
+        await first.leave()
+        await discord.until(lambda: not discord.gateway.open_sessions)
+    await alice.says(alice.direct, "between")
+    second = make_client(config, 1, 0, after, left, at_once)
+    running = asyncio.get_running_loop().create_task(second.start(discord.token))
+    await discord.until(lambda: "resumed" in after.told)
+    await second.leave()
+    await running
+    await second.close()
+    assert [each for each in after.frames if "between" in each]
+    assert "greeted" not in after.told
+    assert discord.gateway.identifies == discord.gateway.resumes == 1
+
+
+@pytest.mark.parametrize("code", [4000, 4009])
+async def test_a_session_that_discord_closes_is_resumed_by_the_same_client(
+    code: int, discord: DiscordSimulator
+) -> None:
+    heard = Heard()
+    client = make_client(config_of(discord), 1, 0, heard, None, at_once)
+    async with connected(client, discord):
+        discord.gateway.close(code)
+        await discord.until(lambda: "resumed" in heard.told)
+    assert discord.gateway.identifies == 1

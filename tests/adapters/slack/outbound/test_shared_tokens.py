@@ -1,0 +1,159 @@
+"""A bucket with the tokens of all nodes, while there are others."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from adapters.slack.outbound.rate_limits import APPEND, Pacer
+from adapters.slack.outbound.shared_tokens import SharedTokens
+from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
+from gateway.rates import RateLimit
+from gateway.surface import RateLimited
+from tests.fakes.hand_clock import HandClock
+from tests.fakes.scripted_rate import ScriptedRate
+
+RATE = Rate(per_minute=60, burst=10, reserve=3)
+LIMIT = RateLimit(name="x", per_minute=60, burst=10)
+
+
+def caller(person: str) -> Caller:
+    return Caller(team="T1", channel="C1", thread=person, person=person)
+
+
+class Calls:
+    """Calls that wait for a bucket's tokens, and those that were made."""
+
+    def __init__(self, group: asyncio.TaskGroup, *, shared: bool = True) -> None:
+        self.clock = HandClock()
+        self.rate = ScriptedRate(shared=shared)
+        self.bucket = Bucket(RATE, self.clock, SharedTokens(self.rate, LIMIT, self.clock))
+        self.made: list[str] = []
+        self._group = group
+
+    async def call(self, name: str, *, urgent: bool = False) -> asyncio.Task[None]:
+        async def call() -> None:
+            await self.bucket.acquire(caller(name), urgent=urgent)
+            self.made.append(name)
+
+        task = self._group.create_task(call())
+        await self.after(0)
+        return task
+
+    async def after(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+async def test_nothing_is_asked_without_other_nodes() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group, shared=False)
+        for name in "abcdefg":
+            await calls.call(name)
+        assert await calls.bucket.take(0.25)
+        calls.bucket.close(5)
+    assert calls.made == [*"abcdefg"]
+    assert (calls.rate.asked, calls.rate.closed) == ([], [])
+
+
+async def test_each_call_waits_for_a_token_of_all_nodes() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        for name in "ab":
+            await calls.call(name)
+        assert (calls.made, calls.rate.asked) == ([], [3])
+        await calls.rate.answer(1, level=5)
+        assert (calls.made, calls.rate.asked) == (["a"], [3, 3])
+        await calls.rate.answer(0, wait=4)
+        await calls.after(3.9)
+        assert len(calls.rate.asked) == 2
+        await calls.after(0.2)
+        assert len(calls.rate.asked) == 3
+        await calls.rate.answer(1)
+    assert calls.made == ["a", "b"]
+
+
+async def test_what_is_urgent_asks_at_once_for_the_reserve() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        await calls.call("edit")
+        await calls.rate.answer(0, wait=3)
+        await calls.call("final", urgent=True)
+        assert calls.rate.asked == [3, 0]
+        await calls.rate.answer(1)
+        assert calls.made == ["final"]
+        await calls.after(3)
+        await calls.rate.answer(1)
+    assert calls.made == ["final", "edit"]
+
+
+async def test_a_token_that_nobody_takes_lapses() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        left = await calls.call("a")
+        left.cancel()
+        await calls.after(0)
+        await calls.rate.answer(1)
+        await calls.call("b")
+        assert (calls.made, len(calls.rate.asked)) == ([], 2)
+        await calls.rate.answer(1)
+    assert calls.made == ["b"]
+
+
+async def test_the_burst_of_one_node_is_gone_when_another_joins() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group, shared=False)
+        calls.rate.is_shared = True
+        await calls.call("a")
+        assert calls.made == []
+        await calls.rate.answer(0, wait=9)
+        calls.rate.is_shared = False  # it has left again
+        await calls.after(9)
+    assert calls.made == ["a"]
+
+
+async def test_a_refusal_closes_the_bucket_for_all_nodes() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        calls.bucket.close(30)
+        assert (calls.bucket.level, calls.rate.closed) == (0, [30])
+        assert not await calls.bucket.take(0.25)
+        await calls.call("a", urgent=True)
+        await calls.after(29)
+        assert calls.rate.asked == []
+        await calls.after(1)
+        await calls.rate.answer(1)
+    assert calls.made == ["a"]
+
+
+async def test_a_bucket_that_another_node_has_closed_is_not_waited_for_too_long() -> None:
+    clock, rate = HandClock(), ScriptedRate()
+    pacer = Pacer(clock, shared=lambda limit: rate)
+    asking = asyncio.ensure_future(pacer.acquire(APPEND, caller("a"), patience=5))
+    await asyncio.sleep(0.001)
+    await rate.answer(0, wait=30)
+    clock.advance(5)
+    with pytest.raises(RateLimited) as limited:
+        await asking
+    assert limited.value.retry_after == 25
+    with pytest.raises(RateLimited):
+        await pacer.acquire(APPEND, caller("a"), patience=5)
+    clock.advance(-86_400)  # a clock that is set back makes nobody wait longer
+    assert pacer.bucket(APPEND, caller("a")).reopens() == 30
+
+
+async def test_the_level_is_as_told_and_rises_from_there() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        assert calls.bucket.level == 1
+        taking = group.create_task(calls.bucket.take(0.5))
+        await calls.after(0)
+        assert calls.rate.asked == [4]
+        await calls.rate.answer(0, wait=2, level=3)
+        assert not await taking
+        await calls.after(2)
+        assert calls.bucket.level == 0.5
+        await calls.after(60)
+        assert calls.bucket.level == 1

@@ -1,0 +1,1 @@
+"""Nodes on one database, through faults, judged message by message."""
