@@ -136,7 +136,7 @@ class Asked:
             raise StoreUnreachable("gone")
         return [
             BudgetShare(
-                used=self.used,
+                used=self.used if each.reads else None,
                 granted=each.held.plus(each.wanted).plus(each.wanted)
                 if self.is_free
                 else each.held,
@@ -228,3 +228,14 @@ async def test_of_two_limits_of_one_sum_the_lower_one_counts() -> None:
     await asked.begin(1)
     (query,) = asked.queries
     assert (query.tokens, query.cost, query.turns) == (10, None, 5)
+
+
+async def test_a_budget_that_others_hold_is_asked_for_once_until_something_changes() -> None:
+    asked = Asked()
+    request = await asked.begin(100)
+    asked.is_free = False
+    assert [await asked.begin(1000) for _ in range(5)] == [None] * 5
+    assert len(asked.queries) == 2
+    asked.end(request, 10)
+    await asked.begin(1000)
+    assert len(asked.queries) == 3
