@@ -332,7 +332,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
-        """The marks of a platform, by their names; only that of `name`, if given."""
+        """The marks of a platform, by their names, or that of `name`."""
         ...
 
     async def mark(
