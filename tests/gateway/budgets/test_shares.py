@@ -108,6 +108,7 @@ async def test_turns_on_two_nodes_exceed_a_budget_by_no_more_than_on_one(
         assert len([text for text in told if "used up" in text]) == 5
 
 
+@pytest.mark.chaos  # seconds
 async def test_nodes_do_not_wait_for_each_other_while_a_budget_is_wide(
     postgres_url: str, tmp_path: Path
 ) -> None:
