@@ -215,7 +215,7 @@ class Gateway:
         return self._nodes.speaks()
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free.
+        """Take a lease; True if this node has it.
 
         A lease is what one node at a time may do. To be asked again every second or two: it is
         lost with a node that was cut off.
@@ -762,7 +762,7 @@ class Gateway:
         )
 
     def propose_reload(self) -> None:
-        """Tell the other nodes, at once and without a promise, that one proposes a reload."""
+        """Tell the other nodes, without a promise, of a proposed reload."""
         self._nodes.tell("reload", "")
 
     async def troubles(self) -> tuple[str, ...]:

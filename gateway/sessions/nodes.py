@@ -1,4 +1,4 @@
-"""Nodes as the rest of the gateway sees them: what one may do, and what it tells the others."""
+"""Nodes as the rest of the gateway sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Nodes(Protocol):
         ...
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free."""
+        """Take a lease; True if this node has it."""
         ...
 
     async def release(self, lease: str) -> None:
@@ -34,7 +34,7 @@ class Nodes(Protocol):
         ...
 
     def tell(self, word: Word, thread: str, about: str = "") -> None:
-        """Tell the node that has the thread's turn, at once and without a promise."""
+        """Tell the node of the thread's turn, without a promise."""
         ...
 
     def share(self, thread: str, lasting: bool) -> None:

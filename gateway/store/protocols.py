@@ -563,13 +563,13 @@ class SupportsNodes(Protocol):
         ...
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
-        """Declare nodes dead, and put their work back; the names of those that were."""
+        """Declare nodes dead, and put their work back; their names."""
         ...
 
     async def heal(
         self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
     ) -> Healed:
-        """Adopt lanes without a node, and let others have what this one can't run.
+        """Adopt free lanes, and leave others what this can't run.
 
         `full`: it has no room. With `all_work`, unless another node does, it looks for work without
         a job.

@@ -180,7 +180,7 @@ class Transactions:
         return result
 
     def _begin(self, pipeline: Pipeline, *, alone: bool) -> Sent:
-        """Begin a transaction; its number, and that this node lives, will be read."""
+        """Begin a transaction; its number and this node's life follow."""
         pipeline.send("BEGIN")
         pipeline.send(LOCK if alone else _SHARED, [STORE])
         return pipeline.send(_STANDS, [self._boot])

@@ -1,4 +1,4 @@
-"""Units of work about lanes: who holds them, and what is left of nodes that are gone."""
+"""Units of work about lanes and the nodes that hold them."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
 
 
 def defer_lost(connection: Connection) -> int:
-    """Defer what has work and no node at it; the number of such threads."""
+    """Defer threads with work and no node; their number."""
     rows = connection.fetch(_LOST)
     for row in sorted(rows, key=lambda row: row["thread"]):
         connection.lock(row["thread"])

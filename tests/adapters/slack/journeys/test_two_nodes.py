@@ -1,4 +1,4 @@
-"""Two nodes keep Slack's rates together: it refuses no more than with one."""
+"""Two nodes keep Slack's rates together."""
 
 from __future__ import annotations
 
