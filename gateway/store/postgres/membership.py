@@ -33,7 +33,10 @@ LOG = logging.getLogger("gateway.store")
 
 _SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
 _TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
-_OWNER = "SELECT name FROM owner UNION ALL SELECT name FROM nodes ORDER BY 1 DESC"
+_USERS = """
+    SELECT name FROM nodes WHERE beat + patience >= server_time()
+    UNION ALL SELECT name FROM owner WHERE boot <> $1 ORDER BY 1
+"""
 _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
 _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
@@ -118,8 +121,8 @@ class Membership:
         until = monotonic() + self._database.patience.owner
         while not self._locks(raw):
             if monotonic() > until:
-                rows = raw.execute(_OWNER).fetchall()
-                raise StoreInUse(place_of(self._database.url), None, rows[0][0] if rows else "")
+                names = [name for (name,) in RawCursor(raw).execute(_USERS, [NODES]).fetchall()]
+                raise StoreInUse(place_of(self._database.url), None, ", ".join(names))
             self._ended.wait(0.1)
 
     def _locks(self, raw: Raw) -> bool:
