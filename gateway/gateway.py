@@ -762,7 +762,7 @@ class Gateway:
         )
 
     def propose_reload(self) -> None:
-        """Tell the other nodes, at once and without a promise, that one proposes a reload."""
+        """Tell the other nodes that this one proposes a reload."""
         self._nodes.tell("reload", "")
 
     async def troubles(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
 
 
 async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) -> None:
-    """Tell the nodes of a database, if it was changed here, which threads are gone."""
+    """Tell nodes which threads are gone, if a database was changed here."""
     if isinstance(writable, SocketClient | SqliteStore):
         return
     for text in signal_texts("", told=[("gone", thread, "") for thread in threads]):

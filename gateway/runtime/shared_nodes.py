@@ -174,7 +174,7 @@ class SharedNodes:
             self._parts.bus.touched(thread)
 
     async def _follow(self) -> None:
-        """Let watchers look at growing text of other nodes, whether signals come or not."""
+        """Let watchers look at growing text of other nodes."""
         if watched := self._watched_elsewhere():
             running = await self._store.running_elsewhere(self._boot)
             for thread in running.intersection(watched):
