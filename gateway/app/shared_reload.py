@@ -52,7 +52,7 @@ class ReloadOpen(GatewayError):
 
 
 class ReloadRefused(GatewayError):
-    """A node can't use the config, so that none does; its text says why."""
+    """A node can't use the config, so none does; its text says why."""
 
 
 class SharedReloader:
@@ -81,7 +81,8 @@ class SharedReloader:
     async def reload(self, *, dry_run: bool) -> str:
         """Let all nodes use the current config, unless `dry_run`.
 
-        The differences, for people. Raises ConfigError or another GatewayError, and then no node has changed.
+        The differences, for people. Raises ConfigError or another GatewayError, and then no node
+        has changed.
         """
         if self._reloader.busy:
             raise ReloadOpen(_open_sentence("this node or another one"))
@@ -91,7 +92,8 @@ class SharedReloader:
     async def renew(self) -> LoadedConfig:
         """Let all nodes use the current config.
 
-        The one that was used before here. Raises as `reload` does. A reload that is under way is waited for, as it may be the same.
+        The one that was used before here. Raises as `reload` does. A reload that is under way is
+        waited for, as it may be the same.
         """
         until = monotonic() + 2 * SECONDS
         while True:
