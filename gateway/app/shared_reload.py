@@ -52,7 +52,7 @@ class ReloadOpen(GatewayError):
 
 
 class ReloadRefused(GatewayError):
-    """A node can't use the config, so none does; its text says why."""
+    """No node has changed, since one can't; the text says which."""
 
 
 class SharedReloader:
