@@ -286,7 +286,7 @@ class AdapterHost(Protocol):
         ...
 
     async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:
-        """The marks of a platform, by their names; only that of `name`, if given."""
+        """The marks of a platform, by their names, or that of `name`."""
         ...
 
     async def mark(
@@ -300,7 +300,7 @@ class AdapterHost(Protocol):
         ...
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free.
+        """True if this node has the lease, which is taken if free.
 
         A lease is what one node at a time may do. To be asked again every second or two: it is
         lost with a node that was cut off.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.discord.connection.cache import Cache
-from adapters.discord.connection.connection import Connection, make_client
+from adapters.discord.connection.connection import Connection, make_client, make_intents
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.identify_gate import IdentifyGate
 from adapters.discord.connection.rate_limits import OF_ALL_NODES, Buckets
@@ -201,30 +201,28 @@ class _Bot:
         ):
             self._group = group
             self._events = EventQueue(self, group, self._count, self._clock)
+            bot = f"{self._me.user} {make_intents(self._config).value}"
             self._shards = Shards(
-                self._host,
-                self._events,
-                self._count,
-                self._connect,
-                self._take_over,
-                self._serve_shard,
-                self._clock,
+                self._host, self, self._events, self._count, bot=bot, now=self._clock
             )
             group.create_task(self._shards.run(), name="connects shards to Discord")
 
-    def _connect(self, shard: int) -> Connection:
+    def make_connection(self, shard: int) -> Connection:
         make = partial(make_client, self._config, self._count)
         token = self._config.token.get_secret_value()
         return Connection(make, token, self, self._gate.wait, shard=shard)
 
-    async def _take_over(self) -> None:
+    async def take_over(self) -> None:
         """Know what the earlier holder of a shard has known. Raises GatewayError."""
         self._targets.locked.forget()
         await self._targets.load()
         await self._catch_up.load()
 
-    async def _serve_shard(self, shard: int) -> None:
-        """Do what the holder of a shard does besides; for the first one, what one node does."""
+    async def serve_shard(self, shard: int) -> None:
+        """Do the other work of a shard's holder.
+
+        The first shard's holder does what one node alone may do.
+        """
         self._start_task(self._fetching.look(), "looks for files of an earlier run")
         if shard == 0:
             async with asyncio.TaskGroup() as group:
@@ -371,7 +369,7 @@ class _Bot:
             await self._rest.call("PATCH", f"/channels/{channel.id}", json={"archived": False})
 
     async def _me_for(self, payload: Payload) -> BotIdentity:
-        """The bot in a message's server, with what the message mentions there known."""
+        """The bot in a message's server, once its mentions are known."""
         if payload.get("mention_roles") or "<#" in str(payload.get("content", "")):
             return await self._me_known(str(payload.get("guild_id") or ""))
         return self._me_in(payload)

@@ -23,7 +23,7 @@ from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.catch_up import ALIVE, CatchUp
+from adapters.slack.inbound.catch_up import ALIVE, LEASE, CatchUp
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.handler import InboundHandler, place_in
@@ -137,6 +137,8 @@ class _Service:
         self._clock = clock
         self._fatal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._catch_up_lock = asyncio.Lock()
+        self._catches_up = True
+        """This node looks for what was missed, as far as it knows."""
         self._store_failed = False
         """True if the store refused something since the last mark."""
         self._open_gaps = 0
@@ -265,6 +267,9 @@ class _Service:
         async with self._catch_up_lock:
             self._store_failed = False
             try:
+                self._catches_up = await self._host.hold(LEASE)
+                if not self._catches_up:
+                    return  # the node that does has Slack's events meanwhile
                 await self._catch_up.note_pause()
             except UNSTORED:
                 self._store_failed = True
@@ -284,7 +289,7 @@ class _Service:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
             if not connected or self._catch_up_lock.locked() or self._open_gaps:
                 continue
-            if self._store_failed:
+            if self._store_failed or (not self._catches_up and await self._host.hold(LEASE)):
                 self._start_catch_up()
                 continue
             self._catch_up.work()  # should an error have ended it

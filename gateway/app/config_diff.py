@@ -12,7 +12,14 @@ from gateway.config.root import Config
 
 AT_START = (
     *("adapters", "health", "logging", "network", "terminal", "tracing"),
-    *("store.folder", "store.url", "store.pool_size", "store.file_mb", "store.work_mb"),
+    *(
+        "store.folder",
+        "store.url",
+        "store.pool_size",
+        "store.failover_seconds",
+        "store.file_mb",
+        "store.work_mb",
+    ),
     "store.keys",
 )
 """Settings that are looked at once, when a process begins."""

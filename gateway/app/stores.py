@@ -58,6 +58,7 @@ def database_of(config: Config) -> Database | None:
         pool_size=settings.pool_size,
         file_mb=settings.file_mb,
         work_mb=settings.work_mb,
+        failover=settings.failover_seconds,
     )
 
 

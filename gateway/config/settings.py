@@ -138,6 +138,12 @@ class StoreConfig(Section):
     pool_size: int = Field(default=8, ge=2)
     """Connections to the database of `url`, at most."""
 
+    failover_seconds: float = Field(default=6.0, ge=1.0, le=600.0)
+    """Seconds without a sign of life after which other nodes take a node's work over.
+
+    With the database of `url`. A node that is cut off from it says nothing from 60 % of them on.
+    """
+
     file_mb: float = Field(default=25.0, gt=0)
     """Megabytes of one file of a work folder that the database of `url` keeps.
 

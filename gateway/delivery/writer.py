@@ -216,7 +216,10 @@ class Writer:
         self._up_to_date()
         last = await self._outbox.mark_delivered(self._home.thread, told)
         self._told = told
-        return resting and seq == last == view.seq
+        if resting and seq != max(last, view.seq):
+            # Once all was told, another node may have taken the lane: then it tells the rest.
+            return not await self._host.delivers(self._home.thread)
+        return resting
 
     def _is_incomplete(self, item: Item) -> bool:
         """True if some of the item is missing or may still change."""

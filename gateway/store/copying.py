@@ -166,7 +166,7 @@ class Copy:
             )
 
     def _require_empty(self) -> None:
-        for table in self._target.columns():
+        for table in {*self._target.columns()}.difference(DERIVED):
             if self._target.count(table):
                 raise StoreError(f"There is a store in {self._target.name} already.")
 

@@ -1,4 +1,4 @@
-"""A node that is cut off from its database, and back, when a test says so."""
+"""A node that a test cuts off from its database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from gateway.gateway import Gateway
 
 
 class CutOff:
-    """Whether the gateways of this process are cut off; `refused` counts what they did not do."""
+    """Cuts the gateways of this process off while it `lasts`.
+
+    `refused` counts what they did not do.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lasts = False

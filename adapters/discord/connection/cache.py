@@ -1,4 +1,4 @@
-"""Servers, channels and roles that connections have told of, or that were asked for.
+"""Servers, channels and roles, told by connections or asked for.
 
 A session that began on another node tells of no server from its beginning, nor does a shard of
 another node; what is needed of such a server is asked for.
@@ -36,7 +36,7 @@ class Cache:
         self._joined: tuple[float, Sequence[str]] = (0.0, ())
 
     def _guild(self, guild: str) -> Any:
-        """What a connection has told of a server."""
+        """The server as a connection has told of it."""
         if guild:
             for client in self._shards().clients:
                 if (found := client.get_guild(int(guild))) is not None and not found.unavailable:
@@ -44,7 +44,10 @@ class Cache:
         return None
 
     async def guilds(self) -> Iterable[str]:
-        """The servers that the bot is in, as far as is known. Raises the errors of calls."""
+        """The servers that the bot is in, as far as is known.
+
+        Raises the errors of calls.
+        """
         shards = self._shards()
         told = [str(guild.id) for client in shards.clients for guild in client.guilds]
         if shards.tells_all:
@@ -58,9 +61,9 @@ class Cache:
         return dict.fromkeys([*joined, *told])
 
     async def learn(self, guild: str) -> Sequence[Channel]:
-        """Ask for a server of which no connection has told; its channels, if they are new.
+        """Ask for a server of which no connection has told.
 
-        Raises the errors of calls.
+        Its channels, if they are new. Raises the errors of calls.
         """
         asked = self._asked.get(guild)
         fresh = asked is not None and monotonic() - asked[0] < KNOWN_SECONDS

@@ -1,4 +1,4 @@
-"""The connection of a shard to Discord's gateway, kept up by discord.py and by us.
+"""A shard's connection to Discord's gateway, kept up by us.
 
 An event that its parsers can't read ends discord.py's connection while it still says that it is
 ready. So it runs in a task of its own, and is replaced by a new one when it ends or falls silent.
@@ -200,9 +200,10 @@ class Connection:
         """The number of clients that were given up."""
 
     async def run(self, session: ShardSession | None = None) -> None:
-        """Connect, at first to this session if given, and again whenever that ends.
+        """Connect, and again whenever that ends.
 
-        When it is cancelled, its session can be resumed elsewhere.
+        It begins with this session, if given. When it is cancelled, its session can be resumed
+        elsewhere.
         """
         wait = self._first_wait
         while True:

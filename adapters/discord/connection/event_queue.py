@@ -108,7 +108,7 @@ class _Session:
 
     @property
     def accepted(self) -> int:
-        """The last event before which all were handled, it included."""
+        """The last event up to which all were handled."""
         return int(min(self.received, self.lost - 1, *(each - 1 for each in self.open.values())))
 
 
@@ -132,7 +132,7 @@ class _Shard:
 
     @property
     def taken_until(self) -> float:
-        """The time until which every event was handled, but for servers that are owed."""
+        """The time until which all is handled that is not owed."""
         return min(self.lost, self.heard_at, *self.open.values())
 
     @property
@@ -150,7 +150,7 @@ class _Shard:
         )
 
     def reset(self, data: Mapping[str, Any], number: int) -> None:
-        """A connection begins that owes what happened before, in its servers, too."""
+        """A connection begins that owes what happened before."""
         self.since = self.taken_until
         guilds = [str(each["id"]) for each in data.get("guilds") or ()]
         self.owed = {guild: min(self.owed.get(guild, self.since), self.since) for guild in guilds}
@@ -182,7 +182,7 @@ class EventQueue:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def begin(self, shard: int, state: ShardState) -> None:
-        """Go on from the state that the last holder of a shard has left."""
+        """Go on from the state that the last holder left."""
         session = state.session
         self._shards[shard] = _Shard(
             state.heard,

@@ -30,7 +30,10 @@ LONGEST_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SessionLimit:
-    """Sessions that may begin at a time, and those left; `reset` seconds until there are more."""
+    """Sessions that may begin at a time, and those left today.
+
+    There are more in `reset` seconds.
+    """
 
     concurrency: int = 1
     remaining: int = 1
@@ -38,7 +41,10 @@ class SessionLimit:
 
 
 class IdentifyGate:
-    """Lets shards begin new sessions in turn; `start_task` runs what nobody waits for."""
+    """Lets shards begin new sessions in turn.
+
+    `start_task` runs what nobody waits for.
+    """
 
     def __init__(
         self,

@@ -58,9 +58,10 @@ class ClientListener(Protocol):
 
 
 class ShardClient(DiscordClient):
-    """Keeps the connection of one shard, and passes on each frame as it came.
+    """Keeps the connection of one shard.
 
-    It begins with `session` if that is given. `may_identify` returns when a new session may begin.
+    It passes on each frame as it came, and begins with `session` if that is given. `may_identify`
+    returns when a new session may begin.
     """
 
     def __init__(
@@ -98,8 +99,9 @@ class ShardClient(DiscordClient):
     async def leave(self) -> None:
         """Close the connection; its session goes on elsewhere."""
         self._leaving = True
-        if self.ws is not None and self.ws.open:  # pyright: ignore[reportUnnecessaryComparison] (None before the first one)
-            await self.ws.close(code=COMES_BACK)
+        socket: Any = self.ws  # None before the first one, whatever its type says
+        if socket is not None and socket.open:
+            await socket.close(code=COMES_BACK)
 
     async def connect(self, *, reconnect: bool = True) -> None:
         """Keep a session; where it is lost, begin a new one."""
@@ -138,7 +140,7 @@ class ShardClient(DiscordClient):
                 raise
 
     async def _open(self, session: ShardSession | None, failures: int) -> DiscordWebSocket:
-        """A socket that has asked for a session: for this one, or a new one."""
+        """A socket that has asked for this session, or a new one."""
         async with asyncio.timeout(OPEN_SECONDS):
             if session is None:
                 return await DiscordWebSocket.from_client(self, shard_id=self.shard_id)
@@ -155,7 +157,7 @@ class ShardClient(DiscordClient):
 
 
 def _session_after(socket: DiscordWebSocket, *, resumable: bool) -> ShardSession | None:
-    """The session of a socket that was closed; None for one that is over."""
+    """The session of a closed socket; None if it is over."""
     if not resumable or socket.socket.close_code == INVALID_SEQUENCE:
         return None
     if socket.session_id is None or socket.sequence is None:

@@ -1,4 +1,7 @@
-"""The state of a shard (one of Discord's connections) that the next node goes on from."""
+"""State of a shard that the next node goes on from.
+
+Discord calls its connections shards.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ SEEN = "seen"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardSession:
-    """A session with Discord, and the last event of it that is in the store.
+    """A session with Discord, and its last event in the store.
 
     Who has it and the bot's token is sent all later events at `address`.
     """
@@ -25,17 +28,17 @@ class ShardSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardState:
-    """The times until which everything was heard, and the session that tells the rest.
+    """Times until which everything was heard, and the session for the rest.
 
-    Times are seconds since the epoch; `owed` are those of servers that were not told of since then.
+    They are seconds since the epoch; `owed` are those of servers that were not told of since then.
     """
 
     heard: float
     owed: Mapping[str, float] = field(default_factory=dict[str, float])
     session: ShardSession | None = None
 
-    def as_text(self) -> str:
-        """The state as a mark."""
+    def as_text(self, bot: str = "") -> str:
+        """The state as a mark; `bot` names what Discord has of the session's bot."""
         session = self.session
         shown: dict[str, Any] = {"heard": self.heard, "owed": dict(self.owed)}
         if session is not None:
@@ -43,27 +46,31 @@ class ShardState:
                 "session": session.id,
                 "address": session.address,
                 "sequence": session.sequence,
+                "bot": bot,
             }
         return json.dumps(shown)
 
 
 def name_of(shard: int, shards: int) -> str:
-    """The name of a shard's mark, and of its lease after the platform's name."""
+    """The name of a shard's mark; its lease begins with the platform."""
     return f"shard {shard} of {shards}"
 
 
-def find_state(marks: Mapping[str, str], shard: int, shards: int, now: float) -> ShardState:
+def find_state(
+    marks: Mapping[str, str], shard: int, shards: int, now: float, bot: str = ""
+) -> ShardState:
     """The state that the last holder of a shard has left.
 
+    The session of another bot, or with other intents, is not gone on with.
     With another number of shards than last time, everything is read from the earliest time on.
     Before the very first run there is nothing that could have been missed.
     """
     if (text := marks.get(name_of(shard, shards))) is not None:
-        return _parse(json.loads(text))
+        return _parse(json.loads(text), bot)
     times = [
         float(json.loads(value)["heard"])
         for name, value in marks.items()
-        if name.startswith("shard ")
+        if name.startswith("shard ") and not name.endswith(f" of {shards}")
     ]
     if not times and (text := marks.get(SEEN)) is not None:
         found: float | list[float] = json.loads(text)
@@ -73,9 +80,9 @@ def find_state(marks: Mapping[str, str], shard: int, shards: int, now: float) ->
     return ShardState(heard=min(times, default=now))
 
 
-def _parse(found: Mapping[str, Any]) -> ShardState:
+def _parse(found: Mapping[str, Any], bot: str) -> ShardState:
     session = None
-    if "session" in found:
+    if "session" in found and found["bot"] == bot:
         session = ShardSession(
             id=str(found["session"]), address=str(found["address"]), sequence=int(found["sequence"])
         )

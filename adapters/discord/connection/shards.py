@@ -1,17 +1,17 @@
-"""The shards that this node connects: each has a lease, and one holder at a time.
+"""The shards that this node connects, each by a lease.
 
-A node looks for free leases every second, as those of a node that has died. The holder stores the
-state of its shard each second while anything changes, and when it leaves: who takes the shard over
-resumes its session behind the last event that is in the store. A lease that is lost ends the
-connection.
+A shard has one holder at a time. A node looks for free leases every second, as those of a node that
+has died. The holder stores the state of its shard each second while anything changes, and when it
+leaves: who takes the shard over resumes its session behind the last event that is in the store. A
+lease that is lost ends the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from adapters.discord.connection.connection import Connection
 from adapters.discord.connection.shard_session import ShardClient
@@ -19,6 +19,7 @@ from adapters.discord.connection.shard_state import ShardState, find_state, name
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, WallClock, sleep
+from gateway.base.describe import describe
 from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, StoreTaken
 
 LOG = logging.getLogger("adapters.discord")
@@ -32,7 +33,7 @@ LOST = GatewayClosed, NodeCutOff, StoreTaken
 """Errors after which nothing is this node's any more."""
 
 
-class ShardListener(Protocol):
+class ShardStates(Protocol):
     """Keeps what the connections tell."""
 
     def begin(self, shard: int, state: ShardState) -> None:
@@ -44,30 +45,47 @@ class ShardListener(Protocol):
         ...
 
 
-class Shards:
-    """Holds what leases it can get, and connects these shards until it is cancelled.
+class ShardHolder(Protocol):
+    """Does what the holder of a shard does."""
 
-    `connection` makes the connection of a shard, once `prepare` is done; `work` is what its holder
-    does besides.
+    async def take_over(self) -> None:
+        """Know what the earlier holder of a shard has known.
+
+        Raises GatewayError.
+        """
+        ...
+
+    def make_connection(self, shard: int) -> Connection:
+        """The connection of a shard."""
+        ...
+
+    async def serve_shard(self, shard: int) -> None:
+        """Do what there is to do beside the connection."""
+        ...
+
+
+class Shards:
+    """Connects the shards whose leases it can get, until cancelled.
+
+    `bot` names the bot and its intents: a session with others is not resumed.
     """
 
     def __init__(
         self,
         host: AdapterHost,
-        listener: ShardListener,
+        holder: ShardHolder,
+        states: ShardStates,
         shards: int,
-        connection: Callable[[int], Connection],
-        prepare: Callable[[], Awaitable[None]],
-        work: Callable[[int], Coroutine[Any, Any, None]],
+        *,
+        bot: str,
         now: Callable[[], float],
         clock: Clock | None = None,
     ) -> None:
         self._host = host
-        self._listener = listener
+        self._holder = holder
+        self._states = states
         self._shards = shards
-        self._connection = connection
-        self._prepare = prepare
-        self._work = work
+        self._bot = bot
         self._now = now
         self._clock = clock or WallClock()
         self._held: dict[int, Connection] = {}
@@ -90,7 +108,7 @@ class Shards:
         return self.hears_all and all(each.tells_all for each in self._held.values())
 
     def note_connection(self, shard: int, *, is_open: bool) -> None:
-        """Note that a shard is connected, or no longer is, and tell the gateway."""
+        """Note that a shard is connected, or no longer is."""
         (self._open.add if is_open else self._open.discard)(shard)
         self._tell()
 
@@ -114,27 +132,31 @@ class Shards:
             await sleep(self._clock, LOOK_SECONDS)
 
     async def _is_ours(self, lease: str, *, held: bool) -> bool:
-        """True while this node has a lease; where nobody knows just now, what was so."""
+        """True while this node has a lease; `held` while nobody knows."""
         try:
             self._host.check_speaking()
             async with asyncio.timeout(ASK_SECONDS):
                 return await self._host.hold(lease)
         except (GatewayError, TimeoutError) as error:
-            LOG.log(logging.WARNING if held else logging.DEBUG, "lease %r: %r", lease, error)
+            LOG.log(
+                logging.WARNING if held else logging.DEBUG, "lease %r: %s", lease, describe(error)
+            )
             return held and not isinstance(error, LOST)
 
     async def _connect(self, shard: int, lease: str) -> None:
-        """Connect a shard until its lease is lost; when cancelled, leave it to others."""
+        """Connect a shard until its lease is lost, or leave it."""
         state = await self._stored(shard)
         if state is None:
             return
-        self._listener.begin(shard, state)
-        connection = self._held[shard] = self._connection(shard)
+        self._states.begin(shard, state)
+        connection = self._held[shard] = self._holder.make_connection(shard)
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(connection.run(state.session), name=f"connects {shard}"),
-                    group.create_task(self._work(shard), name=f"works for shard {shard}"),
+                    group.create_task(
+                        self._holder.serve_shard(shard), name=f"works for shard {shard}"
+                    ),
                 ]
                 await self._watch(shard, lease)
                 for task in tasks:
@@ -162,14 +184,14 @@ class Shards:
                 await self._store(shard, None)
                 await self._host.release(lease)
         except (GatewayError, TimeoutError) as error:
-            LOG.warning("the lease %r was not left to others: %r", lease, error)
+            LOG.warning("the lease %r was not left to others: %s", lease, describe(error))
 
     async def _stored(self, shard: int) -> ShardState | None:
-        """The state that the last holder has left; None if it can't be read."""
+        """The state that the last holder left; None if unreadable."""
         try:
-            await self._prepare()
+            await self._holder.take_over()
             marks = await self._host.marks(PLATFORM)
-            return find_state(marks, shard, self._shards, self._now())
+            return find_state(marks, shard, self._shards, self._now(), self._bot)
         except GatewayError as error:
             LOG.warning("could not read the state of shard %s: %s", shard, error)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -178,12 +200,12 @@ class Shards:
         return None
 
     async def _store(self, shard: int, stored: ShardState | None) -> ShardState | None:
-        """Store a state that is new; the one that is in the store."""
-        state = self._listener.state(shard)
+        """Store a new state; the one that is stored then."""
+        state = self._states.state(shard)
         if state == stored:
             return stored
         try:
-            await self._host.mark(PLATFORM, name_of(shard, self._shards), state.as_text())
+            await self._host.mark(PLATFORM, name_of(shard, self._shards), state.as_text(self._bot))
         except GatewayError as error:
             LOG.warning("could not store the state of shard %s: %s", shard, error)
             return stored

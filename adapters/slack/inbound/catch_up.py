@@ -29,6 +29,8 @@ LOG = logging.getLogger("adapters.slack")
 
 ALIVE = "alive"
 """The mark of when the app was last connected, in seconds since the epoch."""
+LEASE = "slack catch-up"
+"""The lease of the node that looks for what was missed."""
 OVERLAP = 10.0
 """Seconds before that mark from which on it is looked for what was missed: what arrived just then
 may not have been stored, and Slack's clock is another one.
@@ -115,7 +117,7 @@ class CatchUp:
         failures, what = Counter[int](), (team, threads)
         in_a_row = 0
         try:
-            while True:
+            while await self._host.hold(LEASE):
                 self._working[what] = False
                 gap = await self._next(team, failures, threads=threads)
                 if gap is not None:

@@ -252,7 +252,13 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
     membership = Membership(database, node, alone=True)
     with _connected(database) as raw:
         _prepare(raw, database)
-        membership.join(connect(database, node.boot))
+        session = connect(database, node.boot)
+        try:
+            membership.enter(session)
+            membership.join(session)
+        except BaseException:
+            session.close()
+            raise
         try:
             yield PostgresTables(database, raw, node.boot)
         finally:

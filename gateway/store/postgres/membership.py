@@ -17,6 +17,7 @@ from typing import Any
 
 import psycopg
 from psycopg import RawCursor
+from psycopg.errors import UndefinedTable
 
 from gateway.base.describe import describe
 from gateway.errors import StoreInUse
@@ -33,10 +34,8 @@ LOG = logging.getLogger("gateway.store")
 
 _SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
 _TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
-_USERS = """
-    SELECT name FROM nodes WHERE beat + patience >= server_time()
-    UNION ALL SELECT name FROM owner WHERE boot <> $1 ORDER BY 1
-"""
+_OWNER = "SELECT name FROM owner"
+_LIVING = "SELECT COALESCE(string_agg(name, ', ' ORDER BY since), '') FROM nodes"
 _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
 _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
@@ -70,6 +69,7 @@ class Membership:
         self._database = database
         self._alone = alone
         self._ended = Event()
+        self._late = Event()
         # A daemon: a process that ends without `release` is not held by it.
         self._thread = Thread(target=self._keep, name="parley-node", daemon=True)
         self._beat_at = monotonic()
@@ -96,34 +96,45 @@ class Membership:
         """True while no other node can have declared this one dead."""
         return not self.is_lost and monotonic() - self._beat_at < SPEAKS * self._database.failover
 
-    def join(self, raw: Raw) -> None:
-        """Become a node by this session, until `release`. Raises StoreInUse."""
-        try:
-            self._wait(raw)
-            self._beat_at = monotonic()
-            with raw.transaction():
-                cursor = RawCursor(raw)
-                cursor.execute(LOCK, [STORE])
-                cursor.execute(_KEEP_OUT, [NODES, self.node.name])
-                if self._alone:
-                    cursor.execute(_FORGET)
-                platforms = json.dumps(sorted(self.node.platforms))
-                patience = self._database.failover
-                version = self.node.version
-                cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
-        except BaseException:
-            raw.close()
-            raise
-        self._hold(raw)
-        self._thread.start()
+    def enter(self, raw: Raw) -> None:
+        """Keep out who wants the store alone. Raises StoreInUse.
 
-    def _wait(self, raw: Raw) -> None:
+        There may be no tables yet, or older ones.
+        """
         until = monotonic() + self._database.patience.owner
         while not self._locks(raw):
             if monotonic() > until:
-                names = [name for (name,) in RawCursor(raw).execute(_USERS, [NODES]).fetchall()]
-                raise StoreInUse(place_of(self._database.url), None, ", ".join(names))
+                raise self._in_use(_first(raw, _LIVING) or _first(raw, _OWNER))
             self._ended.wait(0.1)
+
+    def join(self, raw: Raw) -> None:
+        """Become a node by this session, until `release`. Raises StoreInUse."""
+        until = monotonic() + self._database.patience.owner
+        while other := self._joins(raw):
+            if monotonic() > until:
+                raise self._in_use(other)
+            self._ended.wait(0.1)
+        self._hold(raw)
+        self._thread.start()
+
+    def _joins(self, raw: Raw) -> str:
+        """Add the row; otherwise the name of a node in the way."""
+        self._beat_at = monotonic()
+        with raw.transaction():
+            cursor = RawCursor(raw)
+            cursor.execute(LOCK, [STORE])
+            if self._alone:
+                cursor.execute(_FORGET)
+                if other := _first(raw, _LIVING):
+                    return other
+            cursor.execute(_KEEP_OUT, [NODES, self.node.name])
+            platforms = json.dumps(sorted(self.node.platforms))
+            patience, version = self._database.failover, self.node.version
+            cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
+        return ""
+
+    def _in_use(self, name: str) -> StoreInUse:
+        return StoreInUse(place_of(self._database.url), None, name)
 
     def _locks(self, raw: Raw) -> bool:
         return raw.execute(_TAKE if self._alone else _SHARE).fetchall()[0][0]
@@ -158,15 +169,16 @@ class Membership:
         self.is_outdated = version > newest_version()
 
     def _come_back(self) -> None:
-        """Make a new session, unless the store is another process's alone."""
+        """Make a new session, and say that this node lives."""
         raw = connect(self._database, self.boot)
         self._hold(raw)
         if not self._locks(raw):
-            # Another process has it, or our lost session, of whose end the server does not know.
-            self._leave()
+            # Another process tries to have it alone, and finds that this one lives.
+            self._beat(PostgresConnection(raw))
+            self._close()
 
     def _lose(self, error: psycopg.Error) -> None:
-        self._leave()
+        self._close()
         if self.unreachable_since is None:
             self.unreachable_since = monotonic()
             place = place_of(self._database.url)
@@ -176,15 +188,25 @@ class Membership:
         self.session.holds(PostgresConnection(raw))
 
     def _leave(self) -> None:
-        if (connection := self.session.connection) is not None:
-            self.session.holds(None)
-            raw = connection.pipeline.raw
-            with suppress(psycopg.Error):
-                if self._ended.is_set() and not raw.broken:
+        """Take the row away, by a new session if need be."""
+        while not (self._late.is_set() or self.is_lost):
+            try:
+                if self.session.connection is None:
+                    self._late.set()  # it is tried once more
+                    self._hold(connect(self._database, self.boot))
+                if (connection := self.session.connection) is not None:
                     connection.pipeline.send(_LEAVE, [self.boot])
                     connection.pipeline.wait()
+                    break
+            except psycopg.Error:
+                self._close()
+        self._close()
+
+    def _close(self) -> None:
+        if (connection := self.session.connection) is not None:
+            self.session.holds(None)
             with suppress(psycopg.Error):
-                raw.close()
+                connection.pipeline.raw.close()
 
     def release(self) -> None:
         """Be a node no more."""
@@ -192,5 +214,16 @@ class Membership:
         if self._thread.ident is None:
             return
         self._thread.join(END)
+        self._late.set()
         self.session.interrupt()
         self._thread.join(END)
+
+
+def _first(raw: Raw, query: str) -> str:
+    """The first name that is found; the table may be missing."""
+    try:
+        with raw.transaction():
+            rows = raw.execute(query.encode()).fetchall()
+    except UndefinedTable:
+        return ""
+    return rows[0][0] if rows else ""

@@ -6,18 +6,22 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any, TypeVar
 
 from gateway.errors import GatewayClosed, StoreTaken
 from gateway.store.nodes import Node
 from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.membership import Membership
+from gateway.store.postgres.membership import BEATS, Membership
 from gateway.store.postgres.migrate import bring_up_to_date
 from gateway.store.postgres.pool import connect, open_pool
 from gateway.store.postgres.transactions import Transactions, Work
 
 T = TypeVar("T")
+
+CUT_EVERY = 0.1
+"""Seconds between two interruptions of what has not ended."""
 
 
 class Running:
@@ -27,7 +31,8 @@ class Running:
         self.membership = membership
         self.pool = open_pool(database, membership.boot)
         self._patience = database.patience
-        self._silence = min(database.failover, self._patience.silence)
+        self._beat = min(database.failover / BEATS, self._patience.beat)
+        self._silence = min(database.failover / 2, self._patience.silence)
         self.transactions = Transactions(self.pool, membership.boot, self._patience.connection)
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(database.pool_size, thread_name_prefix="parley-store")
@@ -83,22 +88,29 @@ class Running:
             self.lost.set()
         if self.membership.is_outdated:
             self.outdated.set()
-        self._watch = self._loop.call_later(self._patience.beat, self._look)
+        self._watch = self._loop.call_later(self._beat, self._look)
 
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
         self._watch.cancel()
         await self._end()
         self.transactions.closing.set()
-        for work in self._works.values():
-            work.interrupt()
-        self._threads.shutdown(wait=False)  # those that have not begun are refused
-        await asyncio.to_thread(self._close)
-        await self._end()
+        self._threads.shutdown(wait=False)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._cut_short(), name="store's end")
+            await asyncio.to_thread(self._close)
 
     async def _end(self) -> None:
         if self._works:
             await asyncio.wait([*self._works], timeout=self._patience.end)
+
+    async def _cut_short(self) -> None:
+        """Interrupt units until there is none, also those that begin only now."""
+        until = monotonic() + self._patience.end
+        while self._works and monotonic() < until:
+            for work in self._works.values():
+                work.interrupt()
+            await asyncio.wait([*self._works], timeout=CUT_EVERY)
 
     def _close(self) -> None:
         self.pool.close(self._patience.end)
@@ -129,8 +141,9 @@ async def running(
 def _join(database: Database, membership: Membership) -> None:
     raw = connect(database, membership.boot)
     try:
+        membership.enter(raw)  # before the tables are changed: somebody may use the older ones
         bring_up_to_date(raw, database.url)
+        membership.join(raw)
     except BaseException:
         raw.close()
         raise
-    membership.join(raw)

@@ -134,6 +134,8 @@ class Transactions:
             pause = min(2 * pause, 1.0)
 
     def _once(self, attempt: Callable[[PostgresConnection], T], work: Work) -> T:
+        if self.closing.is_set():
+            raise GatewayClosed
         if monotonic() > work.until and not work.begun:
             raise StoreUnreachable("The store is too busy: nothing was done within the time.")
         work.begun = True

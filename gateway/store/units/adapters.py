@@ -35,7 +35,7 @@ def mark(
 
 
 def marks(connection: Connection, platform: str, name: str = "") -> Mapping[str, str]:
-    """The texts that a platform's adapter keeps, by their names; only that of `name`, if given."""
+    """The texts that an adapter keeps, or that of `name`."""
     rows = connection.fetch(
         "SELECT name, value FROM marks WHERE platform = :platform"
         + (" AND name = :name" if name else ""),

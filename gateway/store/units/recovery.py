@@ -23,7 +23,10 @@ _LOST = """
     SELECT u.id, u.thread, u.attempts FROM turns u JOIN threads t ON t.id = u.thread
     WHERE u.status = 'running' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)
 """
-_OTHERS = "SELECT COUNT(*) FROM nodes WHERE boot <> :boot"
+_OTHERS = """
+    SELECT COUNT(*) FROM nodes WHERE boot <> :boot /*pg AND beat + patience >= server_time() */
+"""
+"""Nodes that were there before this one, and may live."""
 
 
 def recover(
@@ -50,14 +53,18 @@ def recover(
 
 
 def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> None:
-    """Count attempts of turns whose node is gone; park frequent failures."""
+    """Count attempts of turns whose node is gone; park frequent failures.
+
+    They run no more: until somebody claims them, nobody counts them again.
+    """
     for row in connection.fetch(_LOST):
         lease = Lease(
             thread=row["thread"], turn=row["id"], epoch=fence(connection, row["thread"], FREE)
         )
         if row["attempts"] < MAX_RESUMES:
             connection.execute(
-                "UPDATE turns SET attempts = attempts + 1 WHERE id = :turn", {"turn": lease.turn}
+                "UPDATE turns SET attempts = attempts + 1, status = 'paused' WHERE id = :turn",
+                {"turn": lease.turn},
             )
             notice = Notice(
                 thread=lease.thread, turn=lease.turn, text=words.interrupted, level="warning"

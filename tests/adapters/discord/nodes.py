@@ -1,4 +1,4 @@
-"""Nodes on one store and one simulated Discord, with their leases in memory."""
+"""Nodes on one store, with their leases in memory."""
 
 from __future__ import annotations
 
@@ -108,12 +108,12 @@ class Cluster:
     leases: dict[str, Node] = field(default_factory=dict[str, Node])
     nodes: list[Node] = field(default_factory=list[Node])
 
-    def start(self, *leases: str) -> Node:
+    def start(self, *leases: str, **settings: Any) -> Node:
         """Start a node, which has these leases from its beginning."""
         node = Node(self.gateway, self.leases)
         self.leases |= dict.fromkeys(leases, node)
         host: Any = node
-        adapter = DiscordAdapter(config_of(self.discord, **self.settings))
+        adapter = DiscordAdapter(config_of(self.discord, **self.settings | settings))
         node.running = self.group.create_task(adapter.run(host), name="a node")
         self.nodes.append(node)
         return node
@@ -126,7 +126,10 @@ class Cluster:
         return node
 
     def kill(self, node: Node) -> None:
-        """End a node without a goodbye: its sockets break, and nothing is written any more."""
+        """End a node without a goodbye.
+
+        Its sockets break, and it writes nothing any more.
+        """
         assert node.running is not None
         node.dead = True
         self.discord.gateway.abort()
@@ -143,7 +146,7 @@ class Cluster:
         await self.until(lambda: len(self.messages()) >= messages)
 
     def messages(self) -> list[str]:
-        """Texts of all messages in the store, in the order of their acceptance."""
+        """Texts of all stored messages, in the order of acceptance."""
         return [str(text) for (text,) in rows_in(self.folder, "SELECT text FROM inbox ORDER BY id")]
 
     async def until(self, condition: Callable[[], Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from adapters.discord.simulator.calls import Call
 from adapters.discord.simulator.errors import Json
@@ -183,6 +183,10 @@ class DiscordPlatform:
             Post(_place(message), message.content, _buttons(message), message.ephemeral)
             for message in self._written()
         ]
+
+    def calls(self) -> Sequence[object]:
+        """All requests to the platform."""
+        return self._discord.calls()
 
     def advance(self, seconds: float) -> None:
         """Move the platform's time on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -92,6 +93,10 @@ class Platform(Protocol):
 
     def posts(self) -> list[Post]:
         """Everything that the bot's messages say now."""
+        ...
+
+    def calls(self) -> Sequence[object]:
+        """All requests to the platform."""
         ...
 
     def advance(self, seconds: float) -> None:

@@ -186,6 +186,10 @@ class SlackPlatform:
             for shown in [render_message(message, "")]
         ]
 
+    def calls(self) -> Sequence[object]:
+        """All requests to the platform."""
+        return self._slack.calls()
+
     def advance(self, seconds: float) -> None:
         """Move the platform's time on."""
         self._clock.advance(seconds)

@@ -29,6 +29,19 @@ LEFT = {
 }
 """Rows of which nothing is left when everything is done."""
 AT_REST = " UNION ALL ".join(f"SELECT '{name}', ({query})" for name, query in LEFT.items())
+EVIDENCE = (
+    "SELECT id, key, state, epoch, owner, last_seq FROM threads ORDER BY id",
+    "SELECT thread, n, id, status, attempts, reason, started_at, finished_at FROM turns"
+    " ORDER BY 1, 2",
+    "SELECT thread, order_key, id, outcome, turn, straggler, text FROM inbox ORDER BY 1, 2, 3",
+    "SELECT thread, seq, turn, kind, body FROM events ORDER BY 1, 2",
+    "SELECT thread, turn, tool, status, result, started_at, finished_at FROM tool_calls"
+    " ORDER BY 1, 2",
+    "SELECT thread, item, n, seq, status, message, first, last, body, unsure, generation, attempts,"
+    " reason, first_at, at, key FROM outbox ORDER BY thread, first_at",
+    "SELECT * FROM deliveries ORDER BY thread",
+)
+"""Rows that tell how something came about."""
 NODES = "SELECT name FROM nodes"
 
 
@@ -83,6 +96,11 @@ class Rows:
         """Rows that are not at rest, in words."""
         rows = self.read(AT_REST)
         return None if rows is None else [f"{count} {name}" for name, count in rows if count]
+
+    def evidence(self) -> str:
+        """Rows that tell how something came about, as text."""
+        found = [(query, self.read(query) or []) for query in EVIDENCE]
+        return "\n".join(line for query, rows in found for line in ("", query, *map(str, rows)))
 
     def faults(self) -> list[str]:
         """Laws that the store breaks, in words."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -94,10 +95,9 @@ class Result:
         found = [
             f"{kind}: {each}" for kind, said in self.verdict.violations().items() for each in said
         ]
-        missing = {
-            sent.place for n, sent in self.seen.sent.items() if f"{n} in" in "\n".join(found)
-        }
-        shown = [f"{p.place}: {p.text!r}" for p in self.seen.posts if p.place in missing]
+        named = {int(n) for each in found for n in re.findall(r"\b\d+\b", each[:200])}
+        places = {sent.place for n, sent in self.seen.sent.items() if n in named}
+        shown = [f"{p.place}: {p.text!r}" for p in self.seen.posts if p.place in places]
         again = f"Again: python -m tests.chaos.nodes --seed {self.seed}"
         return "\n".join([*found, *shown, *self.trace, self.summary(), again])
 
@@ -200,13 +200,19 @@ async def run_nodes(
             faults.wrong += [f"{type(e).__name__}: {e}" for e in _leaves(errors)]
             faults.wrong += [f"log of node {node.number}: {node.log_end()}" for node in made]
         seen = run.observation()
+        verdict = judge(seen)
+        if not verdict:
+            (folder / "rows").write_text(rows.evidence())
+            (folder / "calls").write_text(
+                "\n".join(str(call) for each in platforms for call in each.calls())
+            )
         rows.close()
         return Result(
             seed=seed,
             messages=len(people.sent),
             marked=marked(seen.posts),
             fenced=sum(node.fenced for node in made),
-            verdict=judge(seen),
+            verdict=verdict,
             trace=trace,
             seen=seen,
             seconds=asyncio.get_running_loop().time() - begun,

@@ -10,8 +10,11 @@ from gateway.content.attachments import MISSING
 from gateway.conversation import Author, ConversationKey, InboundMessage, order_key
 from gateway.store.decisions import AcceptedMessage, Decision, QueueEntry
 from gateway.store.records import InboxKind, Request
+from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn, StoredUpdate, TurnEnd, TurnUpdate
 from tests.fakes.decided import decided
+from tests.fakes.new_store import is_on_postgres
+from tests.fakes.tested_store import rows_of
 
 KEY = ConversationKey(platform="x", workspace="T1", channel="C1", root="1")
 ANN, BOB = Author(id="x:T1:ann", name="Ann"), Author(id="x:T1:bob", name="Bob")
@@ -44,9 +47,9 @@ async def take(
     return await store.accept(judged, lambda _: None)
 
 
-async def begin(store: AnyStore, thread: str = "t") -> ClaimedTurn:
+async def begin(store: AnyStore, thread: str = "t", boot: str = "boot") -> ClaimedTurn:
     """The thread's next turn."""
-    work = await store.begin(thread, "boot", words=MISSING)
+    work = await store.begin(thread, boot, words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work
 
@@ -80,3 +83,20 @@ def approval(work: ClaimedTurn, request: str = "r1", **more: Any) -> Request:
     }
     lease = work.lease
     return Request(id=request, thread=lease.thread, turn=lease.turn, **{**values, **more})
+
+
+async def jobs_of(store: AnyStore) -> list[tuple[str, str]]:
+    """Threads that wait for a node, and on whose behalf."""
+    query = "SELECT lock, args ->> 'person' FROM procrastinate_jobs WHERE status = 'todo'"
+    return [(thread, person) for thread, person in await rows_of(store, f"{query} ORDER BY id")]
+
+
+async def left_by(store: AnyStore, boot: str, words: RecoveryWords) -> list[tuple[str, str]]:
+    """Threads with something to do, and on whose behalf, after a start.
+
+    Where there are nodes, that is their jobs.
+    """
+    left = await store.recover(boot, words)
+    if is_on_postgres():
+        return await jobs_of(store)
+    return [(each.thread, each.person) for each in left]

@@ -35,7 +35,10 @@ END_OTHERS = """
     WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 NUMBERS = itertools.count()
-DERIVED = ("word_threads", "searched", "unsearched", "tallies", "used_days")
+DERIVED = (
+    *("word_threads", "searched", "unsearched", "tallies", "used_days"),
+    *("nodes", "leases", "rates", "budget_shares"),
+)
 
 
 @pytest.fixture(scope="module")

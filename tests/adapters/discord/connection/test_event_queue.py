@@ -73,7 +73,7 @@ class WiredBot:
                 task.cancel()
 
     def accepted(self, shard: int = 0) -> int:
-        """The number of the event from which a shard can be resumed, 0 for none."""
+        """The event from which a shard can be resumed, or 0."""
         session = self.events.state(shard).session
         return session.sequence if session else 0
 

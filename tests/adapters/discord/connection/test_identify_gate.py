@@ -35,7 +35,7 @@ class Host:
 
 
 class Gates:
-    """Two nodes' gates, and when they let shards pass, by a clock that the test moves."""
+    """Two nodes' gates, and when they let shards pass."""
 
     def __init__(self, rest: Rest, group: asyncio.TaskGroup) -> None:
         self.clock = HandClock()

@@ -14,7 +14,7 @@ from gateway.errors import NodeCutOff
 
 
 class Speaking:
-    """Whether a node may speak just now."""
+    """A node that may speak, or not."""
 
     def __init__(self) -> None:
         self.allowed = True

@@ -1,4 +1,4 @@
-"""What we use of discord.py's internals is as it was."""
+"""The internals of discord.py that are used are as they were."""
 
 from __future__ import annotations
 

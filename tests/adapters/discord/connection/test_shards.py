@@ -1,4 +1,4 @@
-"""Shards change hands between nodes, and no event is lost or taken twice."""
+"""Shards change hands, and no event is lost or doubled."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from adapters.discord.connection import shards
+from adapters.discord.connection.connection import make_intents
 from adapters.discord.connection.shard_state import ShardState, find_state
 from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.nodes import Cluster, cluster
+from tests.adapters.discord.serving import config_of
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +22,12 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def stored_state(served: Cluster) -> ShardState:
-    return find_state(await served.gateway.marks("discord"), 0, 1, 0.0)
+    return find_state(await served.gateway.marks("discord"), 0, 1, 0.0, bot_of(served))
+
+
+def bot_of(served: Cluster) -> str:
+    """The name of the bot with its intents, in the stored state."""
+    return f"{served.discord.bot.id} {make_intents(config_of(served.discord)).value}"
 
 
 async def wait_accepted(served: Cluster) -> None:
@@ -92,7 +99,9 @@ async def test_what_is_sent_again_although_it_was_stored_is_taken_once(
         await alice.says(alice.direct, "once")
         await served.stored(1)
         served.kill(first)
-        await served.gateway.mark("discord", "shard 0 of 1", stored.as_text())  # not yet written
+        await served.gateway.mark(
+            "discord", "shard 0 of 1", stored.as_text(bot_of(served))
+        )  # not yet written
         second = await served.connect()
         await served.until(lambda: second.came == ["once"])
         await wait_accepted(served)
@@ -150,7 +159,11 @@ async def test_a_session_whose_events_discord_does_not_know_is_given_up(
         first = await served.connect()
         await wait_accepted(served)
         served.kill(first)
-        state = (await stored_state(served)).as_text().replace('"sequence": ', '"sequence": 9')
+        state = (
+            (await stored_state(served))
+            .as_text(bot_of(served))
+            .replace('"sequence": ', '"sequence": 9')
+        )
         await served.gateway.mark("discord", "shard 0 of 1", state)
         await served.connect()
         assert (discord.gateway.identifies, discord.gateway.resumes) == (2, 0)
@@ -195,6 +208,19 @@ async def test_the_shards_of_a_node_that_dies_go_to_the_others(
         await served.stored(6)
         assert len(second.shards) == 4
         assert sorted(served.messages()) == [f"question {n}" for n in range(6)]
+
+
+async def test_other_intents_begin_a_new_session(discord: DiscordSimulator, tmp_path: Path) -> None:
+    alice = discord.person("alice")
+    async with cluster(discord, tmp_path) as served:
+        first = await served.connect()
+        await wait_accepted(served)
+        await served.drain(first)
+        second = served.start(message_content=False)
+        await served.until(lambda: second.is_open and discord.gateway.open_sessions)
+        assert (discord.gateway.identifies, discord.gateway.resumes) == (2, 0)
+        await alice.says(alice.direct, "hello")
+        await served.stored(1)
 
 
 async def test_what_a_message_mentions_is_known_after_a_resume_too(

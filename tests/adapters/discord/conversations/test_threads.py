@@ -1,4 +1,4 @@
-"""What one node knows of a conversation's place, the others find in the store."""
+"""Places of conversations that other nodes know are in the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that is cut off from its database says nothing on Discord until it is back."""
+"""A node that is cut off from its database is silent."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A node that is cut off from its database says nothing on Slack until it is back."""
+"""A node that is cut off from its database is silent."""
 
 import asyncio
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""The store on PostgreSQL through lost connections, timeouts and other owners.
+"""The store on PostgreSQL through lost connections and timeouts.
 
-tests/chaos/test_postgres.py has a server that ends, and the gateway on top.
+test_membership.py is about the death of nodes, tests/chaos/test_postgres.py about
+a server that ends.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from time import monotonic
 import psycopg
 import pytest
 
-from gateway.errors import GatewayClosed, NotFound, StoreInUse, StoreTaken, StoreUnreachable
+from gateway.errors import GatewayClosed, NotFound, StoreInUse, StoreUnreachable
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.units.audit import note
@@ -81,12 +82,12 @@ async def end_sessions(url: str, having: str = "true") -> int:
     """End the sessions of all stores of this database."""
     query = f"""
         SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity AS a
-        WHERE datname = current_database() AND application_name = 'parley' AND {having}
+        WHERE datname = current_database() AND application_name LIKE 'parley %%' AND {having}
     """
     return len(await ask_server(url, query))
 
 
-OF_OWNER = "EXISTS (SELECT FROM pg_locks WHERE pid = a.pid AND locktype = 'advisory')"
+OF_NODE = "EXISTS (SELECT FROM pg_locks WHERE pid = a.pid AND locktype = 'advisory')"
 
 
 async def warm(store) -> None:
@@ -346,62 +347,28 @@ async def test_a_connection_that_a_unit_has_lost_does_not_end_the_watch_over_oth
         await losing
 
 
-async def test_a_second_owner_is_told_of_the_first(store, other):
+async def test_who_wants_a_store_alone_is_told_of_a_node(store, other):
     async with store.own():
         with pytest.raises(StoreInUse, match=r"process \d+ on "):
-            async with other.own():
+            async with other.own(alone=True):
+                pass
+    async with other.own(alone=True):
+        with pytest.raises(StoreInUse, match=r"process \d+ on "):
+            async with store.own():
                 pass
 
 
-async def test_an_owner_that_lost_its_session_stays_the_owner(store, other, postgres_url):
+async def test_a_node_that_lost_its_session_is_not_taken_for_dead(store, other, postgres_url):
     async with store.own():
-        assert await end_sessions(postgres_url, OF_OWNER) == 1
+        assert await end_sessions(postgres_url, OF_NODE) == 1
+        with pytest.raises(StoreInUse):
+            async with other.own(alone=True):
+                pass
+        assert await store.write(Noted()) == 1
         held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
         while not await ask_server(postgres_url, held):
             pass
-        with pytest.raises(StoreInUse):
-            async with other.own():
-                pass
-        assert await store.write(Noted()) == 1
-
-
-async def test_an_owner_that_was_cut_off_writes_nothing_once_there_is_another(
-    store, other, proxy, postgres_url
-):
-    """Not even what it had begun before."""
-    began, go_on = threading.Event(), threading.Event()
-
-    def begun(connection) -> None:
-        note(connection, 1.0, "a.old")
-        connection.fetch("SELECT 1")
-        began.set()
-        go_on.wait(10)
-
-    async with store.own():
-        writing = asyncio.ensure_future(store.write(begun))
-        await asyncio.to_thread(began.wait, 10)
-        proxy.lose()
-        async with other.own():
-            await other.write(named("a.new"))
-            proxy.speak()
-            go_on.set()
-            with pytest.raises(StoreTaken):
-                await writing
-            with pytest.raises(StoreTaken):
-                await store.write_in_group(Noted(), print)
-            with pytest.raises(StoreTaken):
-                await store.until_taken()
-            assert await names_in(other) == ["a.new"]
-
-
-async def test_an_owner_that_writes_nothing_hears_of_the_next_one(store, other, proxy):
-    async with store.own():
-        hearing = asyncio.ensure_future(store.until_taken())
-        proxy.lose()
-        async with other.own():
-            proxy.speak()
-            with pytest.raises(StoreTaken):
-                await hearing
+        assert len(await store.nodes()) == 1
 
 
 async def test_the_server_ends_sessions_of_machines_that_are_gone(store):

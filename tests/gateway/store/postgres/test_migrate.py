@@ -7,9 +7,11 @@ import pytest
 
 from gateway.errors import StoreTooNew
 from gateway.store.postgres.database import Database
-from gateway.store.postgres.migrate import BASE, migrations
+from gateway.store.postgres.migrate import BASE, migrations, newest_version
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.sqlite.migrate import migrations as sqlite_migrations
+
+NEWEST = newest_version()
 
 
 def test_both_databases_have_the_same_versions():
@@ -33,7 +35,7 @@ async def test_a_store_of_a_newer_version_is_refused(postgres_url: str, tmp_path
     store = PostgresStore(Database(url=postgres_url), tmp_path)
     async with store.own():
         await store.write(lambda c: c.execute("UPDATE store SET version = version + 1"))
-    with pytest.raises(StoreTooNew, match=f"format {BASE + 1}, this one knows {BASE}"):
+    with pytest.raises(StoreTooNew, match=f"format {NEWEST + 1}, this one knows {NEWEST}"):
         await store.threads()
     with pytest.raises(StoreTooNew):
         async with store.own():

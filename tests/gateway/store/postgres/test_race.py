@@ -49,7 +49,7 @@ async def cut(url):
         while True:
             await connection.execute(
                 "SELECT pg_terminate_backend(pid), pg_sleep(0.4) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND application_name = 'parley'"
+                " WHERE datname = current_database() AND application_name LIKE 'parley %%'"
                 " AND state <> 'idle' ORDER BY random() LIMIT 1"
             )
 

@@ -19,6 +19,9 @@ async def test_a_mark_is_replaced_and_each_platform_has_its_own(tmp_path):
         for platform, value in (("x", "1"), ("y", "2"), ("x", "3")):
             await store.mark(platform, "alive", value)
         assert (await store.marks("x"), await store.marks("y")) == ({"alive": "3"}, {"alive": "2"})
+        await store.mark("x", "other", "4")
+        assert await store.marks("x", "other") == {"other": "4"}
+        assert await store.marks("x", "unknown") == {}
 
 
 async def test_marks_of_a_conversation_go_with_its_last_thread(tmp_path):

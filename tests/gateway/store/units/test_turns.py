@@ -17,7 +17,7 @@ from gateway.store.records import (
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
 from tests.fakes.new_store import new_store
-from tests.gateway.store.talk import ANN, BOB, begin, begun, end, take
+from tests.gateway.store.talk import ANN, BOB, begin, begun, end, left_by, take
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -132,9 +132,9 @@ async def test_a_turn_that_crashed_too_often_is_parked_with_what_it_showed(tmp_p
         growing = OpenMessage(message="m1", turn=work.lease.turn, agent="solo", text="so far")
         await store.record(work.lease, TurnUpdate(shown=(growing,)))
         for attempt in range(MAX_RESUMES):
-            [left] = await store.recover(f"boot {attempt}", WORDS)
-            assert (left.thread, left.person, left.open_messages) == ("t", ANN.id, (growing,))
-            assert (await begin(store)).resumed
+            assert await left_by(store, f"boot {attempt}", WORDS) == [("t", ANN.id)]
+            goes_on = await begin(store)
+            assert (goes_on.resumed, goes_on.open_messages) == (True, (growing,))
         assert await store.recover("the last", WORDS) == []
         assert (await store.thread("t")).state == "parked"
         *_, told, ended = (event for event in await store.events("t"))
@@ -148,9 +148,17 @@ async def test_messages_that_wait_are_left_to_do_as_well(tmp_path):
     store = new_store(tmp_path)
     async with store.own():
         await take(store, "later", author=BOB)
-        assert [(each.thread, each.person) for each in await store.recover("b", WORDS)] == [
-            ("t", BOB.id)
-        ]
+        assert await left_by(store, "b", WORDS) == [("t", BOB.id)]
+
+
+async def test_an_attempt_that_nobody_began_is_counted_once(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await begun(store)
+        for attempt in range(MAX_RESUMES + 2):
+            assert await left_by(store, f"boot {attempt}", WORDS) == [("t", ANN.id)]
+        assert (await store.thread("t")).state != "parked"
+        assert (await begin(store)).resumed
 
 
 async def test_a_turn_is_stopped_by_a_command(tmp_path):
