@@ -56,5 +56,5 @@ class Reload:
 
     @property
     def is_decided(self) -> bool:
-        """True if no vote is needed any more."""
-        return bool(self.refusals) or not self.missing
+        """True if all have voted: each refusal is to be told."""
+        return not self.missing

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.gateway.teams import DoNothing
-from gateway.app.operator import delete_thread, owner_status, status_json
+from gateway.app.operator import delete_thread, owner_status, reload, status_json
+from gateway.control.metrics_page import metrics_page
 from gateway.control.socket_server import serve_control
+from gateway.errors import GatewayClosed
 from gateway.events import MessageFinished, TextDelta, TurnFinished
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
@@ -161,4 +163,8 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         told = json.loads(text)
         assert (told["boot"], len(told["nodes"])) == (second.boot, 2)
         assert told["nodes"][0]["leases"][:1] == ["shard 0"]
+        page = metrics_page(second.vitals, await second.status(), second.store.folder, None)
+        assert b"parley_nodes 2.0\n" in page
+        with pytest.raises(GatewayClosed, match="Reload on one of those that run: process "):
+            await reload(elsewhere, dry_run=True)
     assert not (await status_json(elsewhere))[0]
