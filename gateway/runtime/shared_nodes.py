@@ -28,6 +28,8 @@ HEAL_EVERY = 2.0
 """Seconds between two looks for lanes without a node."""
 ALL_WORK = 5
 """Each so many of them, work without a job is looked for, too."""
+FOLLOW_EVERY = 0.5
+"""Seconds between two looks at turns of other nodes that somebody watches here."""
 SHARES_EVERY = 1.0
 """Seconds between two looks at what this node holds of budgets."""
 
@@ -115,6 +117,8 @@ class SharedNodes:
             group.create_task(self._signals.run(), name="node signals")
             group.create_task(_repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
             group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
+            following = _repeat(self._follow, "following turns of other nodes", FOLLOW_EVERY)
+            group.create_task(following)
             tell = self._parts.tell_shares
             group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
 
@@ -166,10 +170,22 @@ class SharedNodes:
             self._obey("stop", thread, turn)
         for thread, turn in healed.steers:
             self._obey("steer", thread, turn)
-        if not self.alone:
-            for thread in self._parts.bus.watched:
-                if not self._parts.sessions.has(thread):
-                    self._parts.bus.touched(thread)
+        for thread in self._watched_elsewhere():
+            self._parts.bus.touched(thread)
+
+    async def _follow(self) -> None:
+        """Let watchers look at growing text of other nodes."""
+        if watched := self._watched_elsewhere():
+            running = await self._store.running_elsewhere(self._boot)
+            for thread in running.intersection(watched):
+                self._parts.bus.touched(thread)
+
+    def _watched_elsewhere(self) -> list[str]:
+        """Threads that somebody watches, and that may run on another node."""
+        if self.alone:
+            return []
+        has = self._parts.sessions.has
+        return [thread for thread in self._parts.bus.watched if not has(thread)]
 
     async def drain(self) -> None:
         """Take nothing more, and leave to others what was not begun."""

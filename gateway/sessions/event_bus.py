@@ -284,6 +284,7 @@ async def watch(
     one, the store is asked.
     """
     await store.thread(thread)
+    told = dict[str, str]()
     with bus.subscription(thread) as subscription:
         while not subscription.closed:
             opened = subscription.start_over() or await _stored_texts(store, subscription)
@@ -295,12 +296,14 @@ async def watch(
                         finished.add(event.message)
                     yield event
             for delta in opened:
-                if delta.message not in finished:
+                if delta.message not in finished and told.get(delta.message) != delta.text:
                     yield delta
+            told = {delta.message: delta.text for delta in opened}
             complete = True
             while complete and (events := await subscription.take()) is not None:
                 for event in events:
                     if isinstance(event, TextDelta):
+                        told.pop(event.message, None)
                         if event.message not in finished:
                             yield event
                     elif event.seq > after + 1:

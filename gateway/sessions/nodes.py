@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, Protocol, TypeAlias
 
 Word: TypeAlias = Literal["stop", "steer", "revoke", "gone", "reload"]
-"""What a node with a thread's turn is told: to end the turn, to take up messages, to ask for a tool
-again, or that the thread was deleted; and all nodes: that one proposes a reload."""
+"""Words for the node that has a thread's turn: to end it, to take up messages, to ask for a tool
+again, or that the thread was deleted."""
 
 
 class Nodes(Protocol):

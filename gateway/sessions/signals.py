@@ -87,7 +87,7 @@ class Signals:
 def signal_texts(
     boot: str, *, touched: Sequence[str] = (), told: Sequence[Told] = ()
 ) -> Iterator[str]:
-    """Signals of a node, or of a command without one (`boot` is "")."""
+    """Signals of a node; `boot` is "" for a command."""
     while touched or told:
         sent = {"from": boot, "touched": touched[:MOST], "told": told[:MOST]}
         yield json.dumps(sent, separators=(",", ":"))

@@ -547,6 +547,10 @@ class SupportsNodes(Protocol):
         """Those of these threads whose lanes this node holds."""
         ...
 
+    async def running_elsewhere(self, boot: str) -> frozenset[str]:
+        """Threads whose turns run on other nodes."""
+        ...
+
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits for a node; None if none does.
 

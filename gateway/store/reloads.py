@@ -12,9 +12,9 @@ ReloadState: TypeAlias = Literal["open", "go", "off", "tried"]
 
 @value
 class Proposal:
-    """A proposed config, by the digest of its text.
+    """A config that a node proposes to all.
 
-    `source` and `changes` are for the audit.
+    `digest` is that of its text. `source` and `changes` are for the audit.
     """
 
     id: str
@@ -56,5 +56,5 @@ class Reload:
 
     @property
     def is_decided(self) -> bool:
-        """True if no vote is needed any more."""
-        return bool(self.refusals) or not self.missing
+        """True if all have voted: each refusal is to be told."""
+        return not self.missing

@@ -35,7 +35,7 @@ LOG = logging.getLogger("gateway.store")
 _SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
 _TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
 _OWNER = "SELECT name FROM owner"
-_LIVING = "SELECT name FROM nodes ORDER BY since DESC"
+_LIVING = "SELECT COALESCE(string_agg(name, ', ' ORDER BY since), '') FROM nodes"
 _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
 _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)

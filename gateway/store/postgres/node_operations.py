@@ -171,6 +171,10 @@ class NodeOperations(WriteOperations):
         """Those of these threads whose lanes this node holds."""
         return await self.read(lambda connection: lanes.known_lanes(connection, threads, boot))
 
+    async def running_elsewhere(self, boot: str) -> frozenset[str]:
+        """Threads whose turns run on other nodes."""
+        return await self.read(lambda connection: lanes.running_elsewhere(connection, boot))
+
 
 def _is_the_one(connection: PostgresConnection) -> bool:
     """True if no other node looks for lost work now."""

@@ -119,6 +119,14 @@ def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...
 _RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'running'"
 
 
+def running_elsewhere(connection: Connection, boot: str) -> frozenset[str]:
+    """Threads whose turns run on other nodes than this one."""
+    rows = connection.fetch(
+        f"SELECT t.id AS thread {_RUNNING} AND t.owner <> :boot", {"boot": boot}
+    )
+    return frozenset(row["thread"] for row in rows)
+
+
 def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
     """Turns that run on a node and are to be stopped."""
     rows = connection.fetch(
