@@ -72,7 +72,7 @@ async def paced(server: str, nodes: int, seconds: float) -> Figures:
 async def failover(
     server: str, nodes: int, kills: int, failover_seconds: float | None = None
 ) -> Figures:
-    """Seconds from a node's kill until its turns go on, and are answered.
+    """Seconds from a kill until its turns go on, and are answered.
 
     Its turns are the messages that it had acknowledged and not answered. One that nobody has
     acknowledged is sent again to another node, as platforms do. A node alone is started again at
