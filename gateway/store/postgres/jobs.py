@@ -66,6 +66,7 @@ _RETRY = """
     SELECT procrastinate_retry_job_v2($1, clock_timestamp() + make_interval(secs => $2::float8),
      NULL, $3::varchar, NULL)
 """
+_TELL = "SELECT pg_notify($1, '')"
 _SPREAD = """
     UPDATE procrastinate_jobs j SET queue_name = split_part(t.key, '/', 1) FROM threads t
     WHERE t.id = j.lock AND j.id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo'
@@ -133,6 +134,8 @@ def finish(pipeline: Pipeline, number: int) -> None:
 def put_back(pipeline: Pipeline, number: int, delay: float, queue: str | None = None) -> None:
     """Let a fetched job wait again, in another queue if one is named."""
     pipeline.send(_RETRY, [number, float(delay), queue])
+    if queue is not None:  # procrastinate tells of new jobs alone
+        pipeline.send(_TELL, [CHANNEL])
 
 
 def spread(pipeline: Pipeline, boot: str = "") -> None:

@@ -93,23 +93,34 @@ class NodeOperations(WriteOperations):
         return await self.read(unit)
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
-        """Declare nodes dead, and put their work back; the names of those that were."""
+        """Declare nodes dead, and put their work back; the names of those that were.
+
+        Nobody else writes meanwhile: what takes longer with more lanes is done before and after.
+        """
         now = self.clock()
 
-        def unit(connection: PostgresConnection) -> list[str]:
+        def free(connection: PostgresConnection) -> None:
+            for boot in dead:
+                lanes.free_lanes_of(connection, boot)
+
+        def declare(connection: PostgresConnection) -> list[str]:
             names = list[str]()
             for boot in dead:
                 found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
                 names += [row[0] for row in found]
-                if found:
-                    lanes.free_lanes_of(connection, boot)
             if names:
                 recovery.resume_lost(connection, now, words)
-                jobs.spread(connection.pipeline)
-                lanes.defer_lost(connection)
             return names
 
-        return await self.write(unit, alone=True)
+        def put_back(connection: PostgresConnection) -> None:
+            free(connection)  # what it told between the two
+            jobs.spread(connection.pipeline)
+            lanes.defer_lost(connection)
+
+        await self.write(free)
+        if names := await self.write(declare, alone=True):
+            await self.write(put_back)
+        return names
 
     async def heal(
         self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
