@@ -41,6 +41,7 @@ _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
     VALUES ($1, $2, $3, $4, server_time(), server_time(), $5)
 """
+_TIDY = "DELETE FROM commits c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = """
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
@@ -130,6 +131,7 @@ class Membership:
             cursor.execute(_KEEP_OUT, [NODES, self.node.name])
             platforms = json.dumps(sorted(self.node.platforms))
             patience, version = self._database.failover, self.node.version
+            cursor.execute(_TIDY)
             cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
         return ""
 
