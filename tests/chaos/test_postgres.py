@@ -394,7 +394,7 @@ async def test_a_frozen_owner_holds_no_locks_and_a_killed_one_makes_room_at_once
             assert await old.stdout.readline() == b"holds\n"
             old.send_signal(signal.SIGSTOP)
             with pytest.raises(StoreInUse, match=f"process {old.pid} on "):
-                async with store.own():
+                async with store.own(alone=True):
                     pass
             await lock(url, "thread")
     finally:

@@ -98,7 +98,7 @@ class Membership:
         return not self.is_lost and monotonic() - self._beat_at < SPEAKS * self._database.failover
 
     def enter(self, raw: Raw) -> None:
-        """Keep by this session those out who want the store alone. Raises StoreInUse.
+        """Keep out who wants the store alone. Raises StoreInUse.
 
         There may be no tables yet, or older ones.
         """
@@ -119,7 +119,7 @@ class Membership:
         self._thread.start()
 
     def _joins(self, raw: Raw) -> str:
-        """Add the row; the name of another node if it lives and is in the way."""
+        """Add the row; otherwise the name of a node in the way."""
         self._beat_at = monotonic()
         with raw.transaction():
             cursor = RawCursor(raw)
@@ -190,7 +190,7 @@ class Membership:
         self.session.holds(PostgresConnection(raw))
 
     def _leave(self) -> None:
-        """Take the row away, by a new session if this one was lost."""
+        """Take the row away, by a new session if need be."""
         while not (self._late.is_set() or self.is_lost):
             try:
                 if self.session.connection is None:
@@ -222,7 +222,7 @@ class Membership:
 
 
 def _first(raw: Raw, query: str) -> str:
-    """The first name that a query finds; it may ask for a table that is not there yet."""
+    """The first name that is found; the table may be missing."""
     try:
         with raw.transaction():
             rows = raw.execute(query.encode()).fetchall()

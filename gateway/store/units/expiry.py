@@ -48,6 +48,7 @@ def settle_due(
         request = existing_request(connection, row["id"])
         if request.expires_at is not None and request.expires_at <= by:
             event = _expire(connection, request, rules, now)
+            connection.lock(request.thread)
             job = LaneJob(thread=request.thread, person=request.asker)
             if mark_ready(connection, request.turn) and not connection.defer(job):
                 ready[request.thread] = request.asker

@@ -70,7 +70,7 @@ def running_in_groups(connection: Connection) -> Counter[tuple[str, str]]:
 
 
 def free_lanes_of(connection: Connection, boot: str) -> None:
-    """Let go of a node's lanes in which something is left to tell."""
+    """Let go of a node's lanes with something left to tell."""
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner = :boot AND {UNTOLD}",
         {"boot": boot},
@@ -78,7 +78,7 @@ def free_lanes_of(connection: Connection, boot: str) -> None:
 
 
 def free_lost_lanes(connection: Connection) -> None:
-    """Let go of all lanes whose node is gone, and that have something to tell."""
+    """Let go of lanes of gone nodes with something to tell."""
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner <> '{FREE}'"
         f" AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner) AND {UNTOLD}"
@@ -107,7 +107,7 @@ def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[s
 
 
 def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...]:
-    """Threads of a node, changed since then, in which there is something to tell."""
+    """Threads of a node, changed since then, with something to tell."""
     rows = connection.fetch(
         f"SELECT t.id FROM threads t WHERE t.updated_at > :since AND t.owner = :boot AND {UNTOLD}"
         " ORDER BY t.updated_at LIMIT :most",
@@ -120,7 +120,7 @@ _RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'run
 
 
 def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Threads with turns that run on a node and are to be stopped."""
+    """Turns that run on a node and are to be stopped."""
     rows = connection.fetch(
         f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot AND u.stop_requested",
         {"boot": boot},
@@ -129,7 +129,7 @@ def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
 
 
 def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
-    """Threads with turns that run on a node and have messages to take up."""
+    """Turns that run on a node and have messages to take up."""
     rows = connection.fetch(
         f"SELECT t.id AS thread, u.id AS turn {_RUNNING} AND t.owner = :boot"
         " AND t.mode IN ('steer', :muted) AND EXISTS"
@@ -159,7 +159,8 @@ def hold(connection: Connection, name: str, boot: str) -> bool:
     taken = connection.change(
         "INSERT INTO leases (name, holder) VALUES (:name, :boot) ON CONFLICT (name) DO UPDATE"
         " SET holder = excluded.holder"
-        " WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = leases.holder)",
+        " WHERE leases.holder = excluded.holder OR NOT EXISTS"
+        " (SELECT 1 FROM nodes WHERE boot = leases.holder)",
         mine,
     )
     return bool(taken)

@@ -47,9 +47,9 @@ async def take(
     return await store.accept(judged, lambda _: None)
 
 
-async def begin(store: AnyStore, thread: str = "t") -> ClaimedTurn:
+async def begin(store: AnyStore, thread: str = "t", boot: str = "boot") -> ClaimedTurn:
     """The thread's next turn."""
-    work = await store.begin(thread, "boot", words=MISSING)
+    work = await store.begin(thread, boot, words=MISSING)
     assert isinstance(work, ClaimedTurn)
     return work
 
@@ -92,7 +92,7 @@ async def jobs_of(store: AnyStore) -> list[tuple[str, str]]:
 
 
 async def left_by(store: AnyStore, boot: str, words: RecoveryWords) -> list[tuple[str, str]]:
-    """Threads with something to do, and on whose behalf, once a boot has begun.
+    """Threads with something to do, and on whose behalf, after a start.
 
     Where there are nodes, that is their jobs.
     """

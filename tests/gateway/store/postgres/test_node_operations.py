@@ -1,0 +1,403 @@
+"""Work that nodes share: jobs, lanes, leases, signals and healing."""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.content.attachments import MISSING
+from gateway.conversation import Author
+from gateway.store.decisions import PersonLimits, QueueEntry
+from gateway.store.jobs import FoundWork, JobSearch, LaneJob
+from gateway.store.nodes import Node
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
+from gateway.store.rulebook import RecoveryWords
+from gateway.store.turn_records import ClaimedTurn
+from tests.fakes.tcp_proxy import TcpProxy
+from tests.fakes.tested_store import rows_of
+from tests.gateway.store.talk import ANN, BOB, begin, end, jobs_of, place, take
+
+WORDS = RecoveryWords(interrupted="it goes on", parked="", reason="")
+TWO_AT_ONCE = QueueEntry(limits=PersonLimits(parallel=2, turns=100))
+
+
+class SharedStore:
+    """A store of two nodes: `a1`, and `b2` behind a proxy."""
+
+    def __init__(self, url: str, proxied: str, folder: Path) -> None:
+        self.a = PostgresStore(Database(url=url, pool_size=4), folder / "a")
+        self.b = PostgresStore(Database(url=proxied, pool_size=4), folder / "b")
+
+    async def take(self, boot: str, **more: Any) -> FoundWork | None:
+        """Work that a node takes."""
+        store = self.a if boot == "a1" else self.b
+        return await store.take(search(boot, **more))
+
+    async def taken(self, boot: str, **more: Any) -> str:
+        """The thread that a node takes, "" for none."""
+        work = await self.take(boot, **more)
+        return work.turn.lease.thread if work and work.turn else ""
+
+    async def die(self, boot: str) -> None:
+        """Let a node be found dead, and be buried by the other."""
+        store, other = (self.b, "b2") if boot == "a1" else (self.a, "a1")
+        await store.write(
+            lambda c: c.execute("UPDATE nodes SET patience = -1e9 WHERE boot = :b", {"b": boot})
+        )
+        assert await store.dead_nodes(other) == [boot]
+        assert await store.bury([boot], WORDS) == [f"node {boot}"]
+
+
+def search(
+    boot: str, *queues: str, limits: dict[str, int] | None = None, quiet: float = 0.0
+) -> JobSearch:
+    return JobSearch(
+        boot=boot,
+        queues=queues or ("x", f"node {boot}"),
+        words=MISSING,
+        quiet=quiet,
+        group_limits=tuple((limits or {}).items()),
+    )
+
+
+@pytest.fixture
+async def proxy(postgres_url: str) -> AsyncIterator[TcpProxy]:
+    async with TcpProxy(postgres_url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def shared(postgres_url, proxy, tmp_path) -> AsyncIterator[SharedStore]:
+    shared = SharedStore(postgres_url, proxy.url, tmp_path)
+    nodes = [Node(boot=boot, name=f"node {boot}", platforms=("x",)) for boot in ("a1", "b2")]
+    async with shared.a.own(nodes[0]), shared.b.own(nodes[1]), asyncio.timeout(30):
+        yield shared
+
+
+async def say(shared: SharedStore, thread: str, text: str = "hi", **more: Any) -> None:
+    """Write in a thread that any node may take."""
+    await take(shared.a, text, thread=thread, key=place(thread), **more)
+    await free(shared)
+    await shared.a.heal("a1", [], full=True, all_work=False)
+
+
+async def hold_lane(shared: SharedStore) -> None:
+    """Let `a1` have something to tell of a thread, and more to run."""
+    await say(shared, "t")
+    work = await shared.take("a1")
+    assert work is not None
+    assert work.turn is not None
+    await end(shared.a, work.turn)
+    await take(shared.a, "more", thread="t", key=place("t"))
+
+
+async def free(shared: SharedStore) -> None:
+    """Let everything be told."""
+    await shared.a.write(
+        lambda c: c.execute(
+            "INSERT INTO deliveries (thread, told) SELECT id, last_seq FROM threads WHERE TRUE"
+            " ON CONFLICT (thread) DO UPDATE SET told = excluded.told"
+        )
+    )
+
+
+async def test_threads_are_taken_in_their_order_and_once(shared):
+    for n in range(6):
+        await say(shared, f"t{n}", author=Author(id=f"p{n}", name="P"))
+    assert [await shared.taken("a1"), await shared.taken("b2")] == ["t0", "t1"]
+    rest = await asyncio.gather(*(shared.taken(boot) for boot in ("a1", "b2") * 3))
+    assert sorted(rest) == ["", "", "t2", "t3", "t4", "t5"]
+    assert await jobs_of(shared.a) == []
+    assert await shared.take("a1") is None
+
+
+async def test_who_waits_for_much_comes_behind_others_until_time_has_passed(shared):
+    for n in range(4):
+        await say(shared, f"ann{n}")
+    await say(shared, "bob", author=BOB)
+    assert [await shared.taken("a1") for _ in range(3)] == ["ann0", "bob", "ann1"]
+    for n in range(30):
+        await say(shared, f"new{n}", author=Author(id=f"p{n}", name="P"))
+    for _ in range(2):
+        await shared.a.heal("a1", ["x"], full=False, all_work=True)
+    assert await shared.taken("a1") == "ann2"
+
+
+async def test_a_persons_limit_holds_over_all_nodes_at_once(shared):
+    for n in range(10):
+        await say(shared, f"t{n}", decision=TWO_AT_ONCE)
+    taken = await asyncio.gather(*(shared.taken(boot) for boot in ("a1", "b2") * 4))
+    assert len([thread for thread in taken if thread]) == 2
+    delayed = await rows_of(
+        shared.a, "SELECT scheduled_at > now() FROM procrastinate_jobs WHERE attempts > 0"
+    )
+    assert delayed
+    assert all(later for (later,) in delayed)
+    assert len(await jobs_of(shared.a)) == 8
+
+
+async def test_a_groups_limit_holds_over_all_nodes_at_once(shared):
+    for n in range(10):
+        await say(shared, f"t{n}", author=Author(id=f"p{n}", name="P"))
+    limits = {"workspace": 3}
+    taken = await asyncio.gather(*(shared.taken(b, limits=limits) for b in ("a1", "b2") * 4))
+    assert len([thread for thread in taken if thread]) == 3
+    assert await shared.taken("a1", limits={"team": 3}) == ""
+
+
+async def test_a_turn_of_a_dead_node_does_not_stand_in_the_way_of_its_own_limit(shared):
+    await say(shared, "t", decision=QueueEntry(limits=PersonLimits(parallel=1, turns=1)))
+    work = await shared.take("a1", limits={"team": 1})
+    assert work is not None
+    assert work.turn is not None
+    await shared.die("a1")
+    again = await shared.take("b2", limits={"team": 1})
+    assert again is not None
+    assert again.turn is not None
+    assert (again.turn.lease.turn, again.turn.resumed) == (work.turn.lease.turn, True)
+    assert again.turn.lease.epoch > work.turn.lease.epoch
+
+
+async def test_a_thread_that_collects_is_put_back_until_it_is_quiet(shared):
+    await say(shared, "t")
+    await shared.a.write(lambda c: c.execute("UPDATE threads SET mode = 'collect'"))
+    assert await shared.take("b2", quiet=60.0) is None
+    assert await shared.take("a1", quiet=0.0) is None
+    await say(shared, "t", "more")
+    assert await shared.taken("a1", quiet=0.0) == "t"
+
+
+async def test_a_lane_with_something_to_tell_stays_where_it_is(shared):
+    await say(shared, "t")
+    work = await shared.take("a1")
+    assert work is not None
+    assert work.turn is not None
+    await end(shared.a, work.turn)
+    await take(shared.b, "more", thread="t", key=place("t"))
+    assert await shared.taken("b2") == ""  # it is put where its holder looks
+    assert await shared.taken("a1") == "t"
+
+
+async def test_jobs_of_a_dead_node_go_to_the_others(shared):
+    await hold_lane(shared)
+    assert await shared.taken("b2") == ""
+    await shared.die("a1")
+    assert await shared.taken("b2") == "t"
+
+
+async def test_a_lane_is_adopted_by_a_node_that_tells_its_platform(shared):
+    await take(shared.a, "hi", thread="t", key=place("t"))
+    await shared.die("a1")
+    assert (await shared.b.heal("b2", [], full=False, all_work=True)).adopted == ()
+    assert (await shared.b.heal("b2", ["y"], full=False, all_work=True)).adopted == ()
+    assert (await shared.b.heal("b2", ["x"], full=False, all_work=True)).adopted == ("t",)
+    assert await shared.taken("b2") == "t"
+
+
+async def test_a_job_of_a_thread_that_is_gone_is_gone_or_finished(shared):
+    await say(shared, "t")
+    await shared.a.delete_thread("t")
+    assert await jobs_of(shared.a) == []
+    insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, args) VALUES"
+    args = """('x', 'parley.thread', 'none', '{"person": "p", "limits": null, "groups": []}')"""
+    await shared.a.write(lambda c: c.execute(f"{insert} {args}"))
+    assert await shared.taken("a1") == ""
+    assert await jobs_of(shared.a) == []
+
+
+async def test_work_without_a_job_is_found(shared):
+    await say(shared, "t")
+    await shared.a.write(lambda c: c.execute("DELETE FROM procrastinate_jobs"))
+    await shared.b.heal("b2", ["x"], full=False, all_work=False)
+    assert await shared.taken("a1") == ""
+    await shared.b.heal("b2", ["x"], full=False, all_work=True)
+    assert await shared.taken("a1") == "t"
+
+
+@pytest.mark.parametrize("first", ["accept", "fetch"])
+async def test_a_message_that_comes_while_its_thread_is_taken_wakes_the_thread(shared, first):
+    """One transaction waits for the other, whichever is ahead."""
+    await say(shared, "t")
+    held, go_on = threading.Event(), threading.Event()
+
+    def holds(connection) -> None:
+        connection.lock("t")
+        connection.fetch("SELECT 1")
+        held.set()
+        go_on.wait(10)
+
+    def accept() -> Any:
+        return take(shared.a, "more", thread="t", key=place("t"))
+
+    steps = [accept, lambda: shared.take("b2")]
+    holding = asyncio.ensure_future(shared.a.write(holds))
+    await asyncio.to_thread(held.wait, 10)
+    both = list[asyncio.Future[Any]]()
+    for n, step in enumerate(steps if first == "accept" else steps[::-1], 1):
+        both.append(asyncio.ensure_future(step()))
+        async with asyncio.timeout(10):
+            while len(await rows_of(shared.a, WAITS)) < n:
+                pass
+    go_on.set()
+    await holding
+    found: list[Any] = [each for each in await asyncio.gather(*both) if isinstance(each, FoundWork)]
+    if not found:  # its holder has something to tell, and runs it
+        found = [await shared.take("a1")]
+    turns = await rows_of(shared.a, "SELECT COUNT(*) FROM turns WHERE status = 'running'")
+    assert turns == [(1,)]
+    queued = await rows_of(shared.a, "SELECT COUNT(*) FROM inbox WHERE outcome = 'queued'")
+    assert queued == [(1,)]
+    (work,) = found
+    assert work.turn is not None
+    assert work is not None
+    await end(shared.b, work.turn)
+    await free(shared)
+    await shared.b.defer(LaneJob(thread="t", person=ANN.id))
+    assert "t" in [await shared.taken("a1"), await shared.taken("b2")]
+
+
+WAITS = """
+    SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("cut", ["before", "after"])
+async def test_a_thread_is_taken_once_although_the_connection_is_lost_in_the_commit(
+    shared, proxy, cut
+):
+    for _ in range(4):
+        await shared.taken("b2")  # each statement is prepared
+    await say(shared, "t")
+    proxy.cut = cut
+    assert await shared.taken("b2") == "t"
+    assert proxy.was_cut.is_set()
+    rows = await rows_of(shared.a, "SELECT owner, epoch FROM threads")
+    assert rows[0][0] == "b2"
+    assert await jobs_of(shared.a) == []
+
+
+async def test_a_lease_has_one_holder_until_that_one_lets_go_or_is_dead(shared):
+    asked = await asyncio.gather(*(s.hold("shard 0", b) for s, b in both_of(shared) * 4))
+    assert sum(asked) == 4
+    holder = "a1" if asked[0] else "b2"
+    other = "b2" if holder == "a1" else "a1"
+    await shared.a.release("shard 0", other)
+    assert not await shared.a.hold("shard 0", other)
+    nodes = {each.node.boot: each.leases for each in await shared.a.nodes()}
+    assert nodes == {holder: ("shard 0",), other: ()}
+    await shared.a.release("shard 0", holder)
+    assert await shared.a.hold("shard 0", "a1")
+    await shared.die("a1")
+    assert await shared.b.hold("shard 0", "b2")
+
+
+def both_of(shared: SharedStore) -> list[tuple[PostgresStore, str]]:
+    return [(shared.a, "a1"), (shared.b, "b2")]
+
+
+async def test_a_node_that_drains_gives_back_leases_jobs_and_lanes(shared):
+    await hold_lane(shared)
+    await shared.a.hold("retention", "a1")
+    await shared.a.drain("a1")
+    assert await shared.b.hold("retention", "b2")
+    assert await shared.taken("b2") == ""
+    await shared.a.leave("a1")
+    await shared.b.heal("b2", ["x"], full=False, all_work=True)
+    assert await shared.taken("b2") == "t"
+
+
+async def test_nodes_hear_each_other_and_of_new_jobs(shared):
+    told, heard = list[str](), asyncio.Event()
+
+    def hear(text: str) -> None:
+        told.append(text)
+        heard.set()
+
+    listening = asyncio.ensure_future(shared.b.listen(hear))
+    try:
+        async with asyncio.timeout(10):
+            await heard.wait()
+        await shared.a.signal("stop t u")
+        while "stop t u" not in told:
+            heard.clear()
+            await heard.wait()
+        told.clear()
+        await say(shared, "t")
+        while "" not in told:
+            heard.clear()
+            await heard.wait()
+    finally:
+        listening.cancel()
+        with suppress(asyncio.CancelledError):
+            await listening
+
+
+@pytest.mark.chaos
+async def test_two_nodes_run_all_messages_in_order_once(shared):
+    """No message is lost, doubled or overtaken."""
+    threads, each = [f"t{n}" for n in range(8)], 6
+    ran, left = Counter[str](), asyncio.Event()
+    order: dict[str, list[str]] = {thread: [] for thread in threads}
+    numbers = count()
+
+    async def accept(thread: str) -> None:
+        for n in range(each):
+            store = (shared.a, shared.b)[next(numbers) % 2]
+            await take(
+                store,
+                f"{n}",
+                thread=thread,
+                key=place(thread),
+                number=f"{1 + threads.index(thread)}.{n}",
+            )
+
+    async def work(store: PostgresStore, boot: str) -> None:
+        while not left.is_set():
+            found = await store.take(search(boot))
+            if found is None or found.turn is None:
+                await store.heal(boot, ["x"], full=False, all_work=True)
+                continue
+            turn = found.turn
+            order[turn.lease.thread] += [message.text for message in turn.messages]
+            ran.update(message.text for message in turn.messages)
+            await end(store, turn)
+            await free(shared)
+            await store.defer(replace(found.job, limits=None))
+            if ran.total() >= len(threads) * each:
+                left.set()
+
+    async with asyncio.timeout(25), asyncio.TaskGroup() as group:
+        for thread in threads:
+            group.create_task(accept(thread))
+        for store, boot in both_of(shared) * 2:
+            group.create_task(work(store, boot))
+    assert order == {thread: [str(n) for n in range(each)] for thread in threads}
+
+
+async def test_procrastinate_has_the_functions_that_are_called(shared):
+    query = "SELECT proname FROM pg_proc WHERE proname LIKE 'procrastinate%' ORDER BY 1"
+    names = {name for (name,) in await rows_of(shared.a, query)}
+    assert names >= {
+        "procrastinate_defer_jobs_v1",
+        "procrastinate_fetch_job_v2",
+        "procrastinate_finish_job_v1",
+        "procrastinate_retry_job_v2",
+    }
+
+
+async def test_a_turn_is_claimed_by_one_of_two_that_begin_it(shared):
+    await say(shared, "t")
+    turns = await asyncio.gather(
+        begin(shared.a, boot="a1"), begin(shared.b, boot="b2"), return_exceptions=True
+    )
+    assert [isinstance(turn, ClaimedTurn) for turn in turns].count(True) == 1
