@@ -41,7 +41,7 @@ _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
     VALUES ($1, $2, $3, $4, server_time(), server_time(), $5)
 """
-_TIDY = "DELETE FROM commits c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
+_TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = """
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1

@@ -37,7 +37,7 @@ STORE = "parley store"
 """Name of the lock that all transactions of a store share, and a few hold alone."""
 _SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
 _STANDS = """
-    WITH mark AS (INSERT INTO commits (session, boot, word) VALUES ($2, $1, $3)
+    WITH mark AS (INSERT INTO session_marks (session, boot, word) VALUES ($2, $1, $3)
      ON CONFLICT (session) DO UPDATE SET word = excluded.word)
     SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text
 """
@@ -45,7 +45,7 @@ _STANDS = """
 _STATUS = """
     SELECT CASE pg_xact_status($1::xid8)
      WHEN 'committed' THEN CASE
-      WHEN EXISTS (SELECT 1 FROM commits WHERE session = $2 AND word = $3) THEN 'committed'
+      WHEN EXISTS (SELECT 1 FROM session_marks WHERE session = $2 AND word = $3) THEN 'committed'
       ELSE 'aborted' END
      ELSE pg_xact_status($1::xid8) END
 """

@@ -19,7 +19,7 @@ CREATE TABLE leases (
 
 -- The last transaction of each session, by a random word. The number of a transaction is not enough: after a crash of
 -- the server, one that was lost and a later one may have had the same.
-CREATE TABLE commits (
+CREATE TABLE session_marks (
     session TEXT COLLATE "C" PRIMARY KEY,
     boot    TEXT COLLATE "C" NOT NULL,
     word    TEXT COLLATE "C" NOT NULL
