@@ -149,7 +149,7 @@ class SharedNodes:
     async def _bury(self) -> None:
         """Take over from nodes that are gone."""
         dead = await self._store.dead_nodes(self._boot)
-        if not dead:
+        if not dead or not self._store.is_steady:
             return
         for name in await self._store.bury(dead, self._parts.words):
             LOG.warning("the node %s is gone: its work goes on here and on the others", name)

@@ -515,6 +515,11 @@ class SupportsNodes(Protocol):
         ...
 
     @property
+    def is_steady(self) -> bool:
+        """True unless this node was held up itself, as those may be that it takes for dead."""
+        ...
+
+    @property
     def node_count(self) -> int:
         """Number of nodes a moment ago."""
         ...
@@ -563,7 +568,7 @@ class SupportsNodes(Protocol):
         ...
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life, whose sessions are ended."""
+        """Nodes without a sign of life; their sessions are ended with a beat."""
         ...
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:

@@ -21,10 +21,6 @@ RECENT = 600.0
 """Seconds since a change that may have gone unnoticed."""
 
 _DEAD = "SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1"
-_END = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND right(application_name, length($1) + 1) = ' ' || $1
-"""
 _BURY = """
     DELETE FROM nodes WHERE boot = $1 AND beat + patience < server_time() RETURNING name
 """
@@ -80,15 +76,11 @@ class NodeOperations(WriteOperations):
         await self.write(unit)
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life, whose sessions are ended."""
+        """Nodes without a sign of life; their sessions are ended with a beat."""
 
         def unit(connection: PostgresConnection) -> list[str]:
             pipeline = connection.pipeline
-            dead = [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
-            for each in dead:
-                pipeline.send(_END, [each])
-            pipeline.wait()
-            return dead
+            return [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
 
         return await self.read(unit)
 
