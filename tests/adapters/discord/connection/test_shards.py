@@ -281,6 +281,7 @@ async def test_what_each_node_has_missed_is_read_by_the_holder_of_the_first_shar
         assert served.messages() == ["anybody there?"]
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_burst_over_several_holders_is_stored_whole_and_once(
     seed: int, discord: DiscordSimulator, tmp_path: Path
