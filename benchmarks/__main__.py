@@ -12,7 +12,7 @@ from collections.abc import Callable
 from benchmarks.publish import publish
 from benchmarks.report import Table, markdown
 
-SUITES = ("engine", "conversable", "gateway", "stores", "terminal", "platforms")
+SUITES = ("engine", "conversable", "gateway", "stores", "terminal", "platforms", "scale", "nodes")
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.measure import Figures
 
 SCALES = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
+    "s": ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "bytes": ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")),
 }
 

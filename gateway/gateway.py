@@ -62,11 +62,12 @@ from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.rates import RateLimit, SharedRate
 from gateway.registry import TeamSource, described
 from gateway.runtime.lifecycle import RECOVERY, GatewayParts, Lifecycle
+from gateway.runtime.node_load import NodeLoad
 from gateway.runtime.settings import ActiveSettings, Limits
 from gateway.runtime.shared_nodes import NodeParts, SharedNodes, search_for
 from gateway.runtime.shared_rates import SharedRates
 from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import known_counts, store_state, store_trouble
+from gateway.runtime.store_health import known_counts, known_nodes, store_state, store_trouble
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
@@ -132,6 +133,8 @@ class Gateway:
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)
+        self.reload_proposed = asyncio.Event()
+        """Set when another node proposes a reload."""
         self._rates = SharedRates(store, self._has_others)
         self._ledger = Ledger(
             store.spent,
@@ -200,6 +203,8 @@ class Gateway:
             words=RECOVERY,
             gone=lambda thread: self._life.gone(thread),
             tell_shares=self._ledger.tell_shares,
+            figures=NodeLoad(self._sessions, dispatcher, self.vitals).figures,
+            proposed=self.reload_proposed.set,
         )
         return dispatcher, SharedNodes(parts, boot=self._boot, platforms=self._platforms)
 
@@ -751,8 +756,14 @@ class Gateway:
             remarks=self.vitals.remarks,
             backup=self.vitals.backup,
             pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
+            boot=self._boot,
+            nodes=await known_nodes(self._store, state),
             troubles=self._troubles(state),
         )
+
+    def propose_reload(self) -> None:
+        """Tell the other nodes, at once and without a promise, that one proposes a reload."""
+        self._nodes.tell("reload", "")
 
     async def troubles(self) -> tuple[str, ...]:
         """Sentences about trouble, without ids and texts."""

@@ -55,5 +55,5 @@ class SharedRate(Protocol):
         ...
 
     def close(self, seconds: float) -> None:
-        """Let no node draw for so long, because the platform refused a call."""
+        """Let no node draw for so long: the platform refused a call."""
         ...

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 from benchmarks.gateway.scenarios import (
@@ -25,10 +24,10 @@ from benchmarks.gateway.scenarios import (
     run,
 )
 from benchmarks.gateway.teams import DoNothing
+from benchmarks.processes import family_seconds, parent_of
 from gateway.gateway import Gateway
 from tests.fakes.postgres_wire import EXECUTE, SYNC, CountedWire
 
-TICK = os.sysconf("SC_CLK_TCK")
 _BACKEND = "SELECT pg_backend_pid() AS pid"
 _LOG = "SELECT pg_current_wal_insert_lsn() - '0/0' AS bytes"
 
@@ -135,24 +134,7 @@ async def server_cpu(store: Any) -> float:
     if POSTGRES not in os.environ:
         return 0.0
     backend = await store.read(lambda connection: connection.fetch(_BACKEND)[0]["pid"])
-    return await asyncio.to_thread(_cpu_of_family, _fields(backend)[1])
-
-
-def _cpu_of_family(server: str) -> float:
-    """Seconds of CPU of a process and all its children."""
-    own = sum(map(int, _fields(server)[11:15]))
-    processes = (_fields(path.name) for path in Path("/proc").glob("[0-9]*"))
-    now = sum(int(each[11]) + int(each[12]) for each in processes if each[1:2] == [server])
-    return (own + now) / TICK
-
-
-def _fields(process: str | int) -> list[str]:
-    """Facts of a process behind its name: state, parent, and so on."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text()
-    except OSError:  # it has ended
-        return []
-    return text.rpartition(")")[2].split()
+    return await asyncio.to_thread(lambda: family_seconds(parent_of(backend)))
 
 
 async def bytes_logged(store: Any) -> int:

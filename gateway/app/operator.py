@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from gateway.access.pairing import TypedCode
+from gateway.app.node_table import node_table, nodes_json, serving
 from gateway.app.stores import AnyStore, files_of
-from gateway.app.threads import age, owner_of
+from gateway.app.threads import age, owner_of, stored_nodes
 from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures
 from gateway.control.socket_client import SocketClient
@@ -17,6 +20,8 @@ from gateway.errors import GatewayError
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.runtime.status import PlatformStatus
+from gateway.sessions.signals import signal_texts
+from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
 from gateway.store.records import Counts, PairedPerson, PoolFigures
 from gateway.store.sqlite.store import SqliteStore
@@ -32,16 +37,27 @@ async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
             yield store
 
 
+async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) -> None:
+    """Tell the nodes of a database, if it was changed here, which threads are gone."""
+    if isinstance(writable, SocketClient | SqliteStore):
+        return
+    for text in signal_texts("", told=[("gone", thread, "") for thread in threads]):
+        await writable.signal(text)
+
+
 async def delete_thread(store: AnyStore, thread: str) -> None:
     """Remove the thread and everything it has."""
     async with _writable(store) as writable:
         await writable.delete_thread(thread)
+        await _tell_gone(writable, [thread])
 
 
 async def delete_person(store: AnyStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
     async with _writable(store) as writable:
-        return await writable.delete_person(person)
+        deleted = await writable.delete_person(person)
+        await _tell_gone(writable, deleted)
+        return deleted
 
 
 async def reload(store: AnyStore, *, dry_run: bool) -> str:
@@ -159,9 +175,12 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     """
     owner = await owner_of(store)
     if owner is None:
+        nodes = await stored_nodes(store)
         counts = _counts(await store.counts())
-        here = "" if isinstance(store, SqliteStore) else " on this machine"
-        return False, f"Parley is not running{here}.\n{_database(store, None)}{counts}"
+        told = (
+            f"{_elsewhere(store, nodes)}\n{_nodes(nodes, '', zone)}{_database(store, None)}{counts}"
+        )
+        return bool(serving(nodes)), told
     status = await owner.status()
     since = local_time(status.since, zone)
     ignored = f"\nIgnored events{_listed(status.ignored)}." if status.ignored else ""
@@ -172,10 +191,33 @@ async def owner_status(store: AnyStore, zone: str = "") -> tuple[bool, str]:
     return True, (
         f"Parley runs as process {status.pid} since {since:%Y-%m-%d %H:%M}, "
         f"{number(status.running, 'turn')} running.\n"
-        f"{_platforms(status.platforms, zone)}{troubles}{_database(store, status.pool)}"
+        f"{_platforms(status.platforms, zone)}{_nodes(status.nodes, status.boot, zone)}{troubles}"
+        f"{_database(store, status.pool)}"
         f"{_backup(status.backup, zone)}"
         f"{_counts(status.counts)}{_missed(status.missed)}{ignored}{sanitize(substituted)}{sanitize(remarks)}"
     )
+
+
+async def status_json(store: AnyStore) -> tuple[bool, str]:
+    """True if Parley runs, with figures as JSON."""
+    if (owner := await owner_of(store)) is not None:
+        return True, json.dumps({"runs": True, **asdict(await owner.status())})
+    nodes, counts = await stored_nodes(store), await store.counts()
+    runs = bool(serving(nodes))
+    return runs, json.dumps({"runs": runs, "nodes": nodes_json(nodes), "counts": asdict(counts)})
+
+
+def _elsewhere(store: AnyStore, nodes: Sequence[NodeRow]) -> str:
+    if isinstance(store, SqliteStore):
+        return "Parley is not running."
+    if found := serving(nodes):
+        return f"Parley runs on {number(len(found), 'node')}, none of them with this folder."
+    return "Parley is not running on any node."
+
+
+def _nodes(nodes: Sequence[NodeRow], boot: str, zone: str) -> str:
+    """A table of the nodes, if there are any."""
+    return f"{node_table(nodes, boot, zone)}\n" if nodes else ""
 
 
 def _platforms(platforms: Mapping[str, PlatformStatus], zone: str) -> str:

@@ -21,6 +21,8 @@ from gateway.sessions.live_team import changed_threads
 LONGEST_NAMES = 1000
 """Characters of the names of changed settings that the audit has."""
 
+DRY = "Nothing was changed: this was a dry run."
+
 Check = Callable[[LoadedConfig, TeamFactory], Awaitable[None]]
 
 
@@ -49,10 +51,10 @@ class Reloader:
 
         Raises ConfigError or another GatewayError, and then nothing has changed.
         """
-        async with self._lock, self._candidate() as (loaded, teams):
-            text = await self._compare(loaded, teams)
+        async with self.candidate() as (loaded, teams):
+            text = await self.compare(loaded, teams)
             if dry_run:
-                return f"{text}\nNothing was changed: this was a dry run."
+                return f"{text}\n{DRY}"
             await self._use(loaded, teams)
             return text
 
@@ -61,10 +63,20 @@ class Reloader:
 
         Raises as `reload` does.
         """
-        async with self._lock, self._candidate() as (loaded, teams):
+        async with self.candidate() as (loaded, teams):
             before = self._loaded
             await self._use(loaded, teams)
             return before
+
+    async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
+        source, changed = self.audited(loaded)
+        await self._gateway.store.note("config.reloaded", object=source, outcome=changed)
+        await self.use(loaded, teams)
+
+    @property
+    def busy(self) -> bool:
+        """True while a candidate is being checked or waits for its use."""
+        return self._lock.locked()
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -77,19 +89,20 @@ class Reloader:
         return self._modules.files if self._modules else frozenset()
 
     @asynccontextmanager
-    async def _candidate(self) -> AsyncGenerator[tuple[LoadedConfig, TeamFactory]]:
+    async def candidate(self) -> AsyncGenerator[tuple[LoadedConfig, TeamFactory]]:
         """The current config with its teams, checked; used, or forgotten."""
-        loaded, forgotten = await asyncio.to_thread(self._load)
-        teams = team_factory(loaded, self._gateway.store.folder)
-        try:
-            await self._check(loaded, teams)
-            yield loaded, teams
-        finally:
-            if self._teams is not teams:
-                self._bring_back(forgotten)
-                await teams.aclose()
-            elif self._modules is not None:
-                self._modules.note()
+        async with self._lock:
+            loaded, forgotten = await asyncio.to_thread(self._load)
+            teams = team_factory(loaded, self._gateway.store.folder)
+            try:
+                await self._check(loaded, teams)
+                yield loaded, teams
+            finally:
+                if self._teams is not teams:
+                    self._bring_back(forgotten)
+                    await teams.aclose()
+                elif self._modules is not None:
+                    self._modules.note()
 
     def _load(self) -> tuple[LoadedConfig, Mapping[str, ModuleType]]:
         forgotten: Mapping[str, ModuleType] = {}
@@ -105,18 +118,22 @@ class Reloader:
         if self._modules is not None:
             self._modules.bring_back(forgotten)
 
-    async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
-        access, limits = access_of(loaded.config), limits_of(loaded.config)
+    def audited(self, loaded: LoadedConfig) -> tuple[str, str]:
+        """The file and the changed settings of a candidate, for the audit."""
         changed, later = changed_settings(self._loaded.config, loaded.config)
-        await self._gateway.store.note(
-            "config.reloaded",
-            object=str(loaded.source or ""),
-            outcome=REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES]),
-        )
-        await self._gateway.reconfigure(teams, access=access, limits=limits)
-        self._loaded, self._teams = loaded, teams
+        names = REDACTION.all(", ".join([*changed, *later])[:LONGEST_NAMES])
+        return str(loaded.source or ""), names
 
-    async def _compare(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
+    async def use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
+        """Use a candidate from now on."""
+        access, limits = access_of(loaded.config), limits_of(loaded.config)
+        self._gateway.check_open()
+        # From here on they are in use, whatever fails afterwards.
+        self._loaded, self._teams = loaded, teams
+        await self._gateway.reconfigure(teams, access=access, limits=limits)
+
+    async def compare(self, loaded: LoadedConfig, teams: TeamFactory) -> str:
+        """The differences of a candidate, for people."""
         lines = changes(self._loaded.config, loaded.config) or ["The settings did not change."]
         fates = Counter(fate for _, fate in await changed_threads(self._gateway.store, teams))
         lines += [f"threads whose team {fate}: {count}" for fate, count in sorted(fates.items())]

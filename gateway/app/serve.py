@@ -28,6 +28,7 @@ from gateway.app.check import build_twice
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
+from gateway.app.shared_reload import SharedReloader
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.watch import allow_all, tell_nobody, watching
 from gateway.base.exit_codes import ExitCode
@@ -227,11 +228,15 @@ async def open_service(
         tokens=TokenStore(store, keys_of(config.store.keys)),
         platforms=tuple(loaded.adapters),
     )
-    reloader = Reloader(gateway, loaded, teams, _check)
+    reloader: Reloader | SharedReloader = Reloader(gateway, loaded, teams, _check)
+    if not isinstance(store, SqliteStore):
+        reloader = SharedReloader(gateway, reloader, store)
     process = _Process(gateway, reloader.reload, restore, watches=watch)
     try:
         await check_teams(config, teams)
         async with gateway, serve_control(gateway, process), AsyncExitStack() as stack:
+            if isinstance(reloader, SharedReloader):
+                await stack.enter_async_context(reloader.taking_part())
             if watch:
                 await stack.enter_async_context(watching(reloader, tell_nobody, allow_all))
             if backups and isinstance(store, SqliteStore):

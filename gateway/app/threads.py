@@ -20,9 +20,11 @@ from gateway.events import SessionEvent
 from gateway.inbound.policy import usual_rules
 from gateway.render.sanitize import sanitize
 from gateway.store.decisions import AcceptedMessage, NewThread
+from gateway.store.nodes import NodeRow
 from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
+from gateway.store.sqlite.store import SqliteStore
 
 TERMINAL = "terminal"
 """The platform of threads that live in the store alone, for people."""
@@ -47,7 +49,7 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
         for each in threads
     ]
     rows.insert(0, ("ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"))
-    return _columns(rows)
+    return columns(rows)
 
 
 def place_of(thread: ThreadInfo) -> str:
@@ -58,7 +60,7 @@ def place_of(thread: ThreadInfo) -> str:
     return f"{thread.platform} {where}"
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
+def columns(rows: Sequence[Sequence[str]]) -> str:
     """Lines with a column for each cell, as wide as needed."""
     cells = [[" ".join(sanitize(cell).split()) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -120,7 +122,7 @@ def audit_table(rows: Sequence[AuditRow], zone: str = "") -> str:
         for row in rows
     ]
     lines.insert(0, ("TIME", "WHAT", "WHO", "REQUEST", "TOOL", "ARGUMENTS", "OUTCOME"))
-    return _columns(lines)
+    return columns(lines)
 
 
 async def retry(store: AnyStore, thread: str) -> str:
@@ -129,8 +131,9 @@ async def retry(store: AnyStore, thread: str) -> str:
         return (await owner.send(thread, "/retry")).reply
     async with store.own():
         accepted = await _accept(store, await store.thread(thread), "/retry")
-    later = " Parley is not running; it continues when Parley starts."
-    return accepted.reply + (later if accepted.wake else "")
+    if not accepted.wake or any(each.serves for each in await stored_nodes(store)):
+        return accepted.reply  # a node finds the thread's job
+    return f"{accepted.reply} Parley is not running; it continues when Parley starts."
 
 
 async def owner_of(store: AnyStore) -> SocketClient | None:
@@ -152,6 +155,11 @@ async def _accept(store: AnyStore, thread: Thread, command: str) -> AcceptedMess
     return await store.accept(
         JudgedMessage(message=message, rulebook=rules, new=new, kind="command"), lambda _: None
     )
+
+
+async def stored_nodes(store: AnyStore) -> list[NodeRow]:
+    """The nodes as the database knows them; none for files."""
+    return [] if isinstance(store, SqliteStore) else await store.nodes()
 
 
 def age(seconds: float) -> str:

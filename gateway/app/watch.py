@@ -7,10 +7,10 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from gateway.app.config_diff import changed_settings
-from gateway.app.reload import Reloader
+from gateway.app.load import LoadedConfig
 from gateway.app.watched_files import States, named_files, read_states
 from gateway.base.redaction import REDACTION
 from gateway.config.root import Config
@@ -45,6 +45,24 @@ def allow_all() -> None:
 NOTHING_TO_WATCH = "There is no config file to watch: the built-in config is used."
 
 
+class Renewal(Protocol):
+    """Use of the current config, by this process or by all nodes."""
+
+    async def renew(self) -> LoadedConfig:
+        """Use the current config; the one that was used before. Raises GatewayError."""
+        ...
+
+    @property
+    def loaded(self) -> LoadedConfig:
+        """The config in use."""
+        ...
+
+    @property
+    def module_files(self) -> frozenset[Path]:
+        """Files of the modules that were imported from the config's folder."""
+        ...
+
+
 class ConfigWatch:
     """Looks at a config's files; has the reloader use changes.
 
@@ -52,7 +70,7 @@ class ConfigWatch:
     for a config that may not be used although it is right.
     """
 
-    def __init__(self, reloader: Reloader, tell: Tell, allow: Callable[[], None]) -> None:
+    def __init__(self, reloader: Renewal, tell: Tell, allow: Callable[[], None]) -> None:
         self._reloader = reloader
         self._tell = tell
         self._allow = allow
@@ -177,7 +195,7 @@ class ConfigWatch:
 
 @asynccontextmanager
 async def watching(
-    reloader: Reloader, tell: Tell, allow: Callable[[], None]
+    reloader: Renewal, tell: Tell, allow: Callable[[], None]
 ) -> AsyncGenerator[None]:
     """Watch the reloader's config meanwhile."""
     if reloader.loaded.source is None:

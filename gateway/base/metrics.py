@@ -81,6 +81,8 @@ class Metrics:
         """Times that the event loop stood still."""
         self.stalled_seconds = 0.0
         """Seconds that it stood still together."""
+        self.lag = 0.0
+        """Seconds for which the event loop was last waited for."""
         self.backup: BackupFigures | None = None
         """The scheduled backups; None without any."""
         self.backup_failures = 0

@@ -68,7 +68,7 @@ class UsageSum:
     unrecorded: Amounts = NOTHING
     """Own use that the store does not have yet."""
     share: Amounts = NOTHING
-    """What this node holds, as other nodes know it."""
+    """The part that this node holds, as others know it."""
     left: Amounts = NOTHING
     """The rest of it; below nothing where none was drawn."""
     drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -104,14 +104,14 @@ class UsageSum:
         return Amounts(tokens=self.tokens, cost=self.cost, turns=self.turns)
 
     def correct(self, before: Amounts, own: Amounts, stored: UsageTotals) -> None:
-        """Count what the store had when `own` was not in it, and use since then."""
+        """Count anew: the store's sum, `own` that it lacked, and use since."""
         self.tokens += stored.tokens + own.tokens - before.tokens
         self.cost += stored.cost + own.cost - before.cost
         self.turns += stored.turns + own.turns - before.turns
 
     @property
     def held(self) -> Amounts:
-        """What other nodes can't read in the store, or will be used."""
+        """Use that the store lacks, and that open requests may have."""
         expected = self.expected.values()
         return self.unrecorded.plus(
             Amounts(

@@ -128,7 +128,7 @@ class Ledger:
         return known
 
     async def tell_shares(self) -> None:
-        """Tell other nodes, if there are any, what this one no longer holds, or still does."""
+        """Tell other nodes, if any, what this one holds."""
         if self.shares is not None:
             sums = [SharedSum(*key, each) for key, each in self._sums.items()]
             await self.shares.tell(sums)

@@ -33,7 +33,7 @@ Draw: TypeAlias = Callable[[Sequence[ShareQuery]], Awaitable[Sequence[BudgetShar
 
 
 class SharedSum(NamedTuple):
-    """A sum with its scope, name and window, and limits if it is to be used."""
+    """A sum with its scope, name and window, and its limits."""
 
     scope: Scope
     name: str
@@ -69,14 +69,17 @@ class SharedSum(NamedTuple):
 
 
 class BudgetShares:
-    """The shares of one node, drawn from the store; `several` says whether there are others."""
+    """The shares of one node, drawn from the store.
+
+    `several` says whether there are other nodes.
+    """
 
     def __init__(self, draw: Draw, several: Callable[[], bool]) -> None:
         self._draw = draw
         self.several = several
 
     async def take(self, held: Collection[Allowance], wanted: Amounts) -> bool:
-        """Use all of these budgets, or none; False if others hold too much of one.
+        """Use all of these budgets; False if others hold too much.
 
         The sums are those of all nodes afterwards.
         """

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gateway.base.exit_codes import ExitCode
-from gateway.cli.group import config_option, configured_store, say
+from gateway.cli.group import config_option, configured_store, say, say_json
 
 
 @click.command()
@@ -39,7 +39,8 @@ def reload(config: Path | None, dry_run: bool) -> None:
     """Reload the config of the running `parley serve`.
 
     Shows what differs. The whole config is checked; if it has a mistake, the last good one stays in
-    use. Running turns keep their team. Some settings need a restart.
+    use. Running turns keep their team. Some settings need a restart. With several nodes, each reads
+    its own file, and all of them change or none.
     """
     from gateway.app import operator
 
@@ -50,15 +51,20 @@ def reload(config: Path | None, dry_run: bool) -> None:
 
 @click.command()
 @config_option
+@click.option("--json", "as_json", is_flag=True, help="Write the figures as a line of JSON.")
 @click.pass_context
-def status(ctx: click.Context, config: Path | None) -> None:
+def status(ctx: click.Context, config: Path | None, as_json: bool) -> None:
     """Show whether Parley runs and what it does.
 
-    Exit code 1: it does not run.
+    With a store in a database it lists all nodes, from any machine. Exit code 1: none runs.
     """
-    from gateway.app.operator import owner_status
+    from gateway.app.operator import owner_status, status_json
 
     store, settings = configured_store(config)
-    running, text = asyncio.run(owner_status(store, settings.policies.timezone))
-    say(text)
+    if as_json:
+        running, text = asyncio.run(status_json(store))
+        say_json(text)
+    else:
+        running, text = asyncio.run(owner_status(store, settings.policies.timezone))
+        say(text)
     ctx.exit(ExitCode.DONE if running else ExitCode.FAILED)

@@ -113,6 +113,10 @@ def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     if (pool := status.pool) is not None:
         states = {"used": pool.used, "free": pool.most - pool.used}
         yield _gauge("database_connections", "Connections to the database.", states, "state")
+    if status.nodes:
+        yield _gauge("nodes", "Nodes of the store.", len(status.nodes))
+        silent = {each.node.name: each.silent for each in status.nodes}
+        yield _gauge("node_beat_age_seconds", "Seconds since its last beat.", silent, "node")
     if status.counts is not None:
         yield from _stored(status.counts)
     frames = vitals.platforms.frames()

@@ -20,6 +20,7 @@ from gateway.client import Choice, Client, Receipt, SentFile, ThreadInfo
 from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.runtime.status import PlatformStatus, Status
+from gateway.store.nodes import Node, NodeRow
 from gateway.store.records import Counts, PairedPerson, PoolFigures
 from gateway.values import value
 
@@ -156,6 +157,14 @@ PERSON = JsonCodec(
     dump=lambda person: None if person is None else asdict(person),
     load=lambda person: None if person is None else PairedPerson(**person),
 )
+
+
+def _node_row(row: dict[str, Any]) -> NodeRow:
+    node: dict[str, Any] = row.pop("node")
+    platforms, leases = tuple(node.pop("platforms")), tuple(row.pop("leases"))
+    return NodeRow(**row, node=Node(**node, platforms=platforms), leases=leases)
+
+
 STATUS = JsonCodec(
     dump=asdict,
     load=lambda status: replace(
@@ -164,6 +173,7 @@ STATUS = JsonCodec(
         pool=status["pool"] and PoolFigures(**status["pool"]),
         missed=MissedCounts(**status["missed"]),
         platforms={name: PlatformStatus(**each) for name, each in status["platforms"].items()},
+        nodes=[_node_row(each) for each in status["nodes"]],
         backup=status["backup"] and BackupFigures(**status["backup"]),
     ),
 )

@@ -65,6 +65,7 @@ class _LoopWatch:
                 return
             if not answered.wait(self._stall):
                 self._await_answer(answered, asked_at)
+            self._metrics.lag = monotonic() - asked_at
 
     def _await_answer(self, answered: threading.Event, asked_at: float) -> None:
         place = self._place()

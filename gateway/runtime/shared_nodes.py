@@ -45,6 +45,10 @@ class NodeParts:
     """Drops what there is of a deleted thread."""
     tell_shares: Callable[[], Awaitable[None]]
     """Tells what this node holds of budgets."""
+    figures: Callable[[], dict[str, Any]]
+    """The load of this node; asked in another thread."""
+    proposed: Callable[[], None]
+    """Is told that a node proposes a reload."""
 
 
 def search_for(
@@ -104,7 +108,7 @@ class SharedNodes:
 
     async def work(self) -> None:
         """Do what the nodes have to do for each other, until cancelled."""
-        self._store.tell_figures(self._figures)
+        self._store.tell_figures(self._parts.figures)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._parts.dispatcher.feed(), name="node jobs")
             group.create_task(self._store.listen(self._hear), name="node ears")
@@ -113,9 +117,6 @@ class SharedNodes:
             group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
             tell = self._parts.tell_shares
             group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
-
-    def _figures(self) -> dict[str, Any]:
-        return {"running": self._parts.sessions.running, "live": self._parts.sessions.live}
 
     def _hear(self, text: str) -> None:
         if not text:
@@ -130,6 +131,8 @@ class SharedNodes:
     def _obey(self, word: Word, thread: str, about: str) -> None:
         if word == "gone":
             self._parts.gone(thread)
+        elif word == "reload":
+            self._parts.proposed()
         elif self._parts.sessions.has(thread):
             match word:
                 case "stop":

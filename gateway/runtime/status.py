@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gateway.base.connections import Life
 from gateway.base.metrics import BackupFigures
 from gateway.missed import MissedCounts
+from gateway.store.nodes import NodeRow
 from gateway.store.records import Counts, PoolFigures
 
 
@@ -46,5 +47,9 @@ class Status:
     """The scheduled backups, if there are any."""
     pool: PoolFigures | None = None
     """Connections to the store's database, if it has one."""
+    boot: str = ""
+    """The run that answers: one of the nodes, if there are any."""
+    nodes: Sequence[NodeRow] = ()
+    """All nodes of the store; none for files."""
     troubles: Sequence[str] = ()
     """Sentences about what does not work as it should."""

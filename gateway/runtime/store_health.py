@@ -6,7 +6,8 @@ import asyncio
 
 from gateway.errors import GatewayError, StoreUnreachable
 from gateway.missed import MissedCounts
-from gateway.store.protocols import SessionStore
+from gateway.store.nodes import NodeRow
+from gateway.store.protocols import SessionStore, SupportsNodes
 from gateway.store.records import Counts
 
 PATIENCE = 4.0
@@ -45,3 +46,10 @@ async def known_counts(store: SessionStore, state: str) -> tuple[Counts | None, 
     if state in _UNANSWERED:
         return None, MissedCounts()
     return await store.counts(), await store.missed_counts()
+
+
+async def known_nodes(store: SessionStore, state: str) -> list[NodeRow]:
+    """The nodes of the store; none while it does not answer, and for files."""
+    if state in _UNANSWERED or not isinstance(store, SupportsNodes):
+        return []
+    return await store.nodes()

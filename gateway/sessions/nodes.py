@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
-Word: TypeAlias = Literal["stop", "steer", "revoke", "gone"]
+Word: TypeAlias = Literal["stop", "steer", "revoke", "gone", "reload"]
 """What a node with a thread's turn is told: to end the turn, to take up messages, to ask for a tool
-again, or that the thread was deleted."""
+again, or that the thread was deleted; and all nodes: that one proposes a reload."""
 
 
 class Nodes(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gateway.errors import GatewayError
@@ -79,10 +79,17 @@ class Signals:
         """All that is to be sent, which is forgotten."""
         touched, told = [*self._touched], self._told
         self._touched, self._told = {}, []
-        while touched or told:
-            sent = {"from": self._boot, "touched": touched[:MOST], "told": told[:MOST]}
-            yield json.dumps(sent, separators=(",", ":"))
-            touched, told = touched[MOST:], told[MOST:]
+        return signal_texts(self._boot, touched=touched, told=told)
+
+
+def signal_texts(
+    boot: str, *, touched: Sequence[str] = (), told: Sequence[Told] = ()
+) -> Iterator[str]:
+    """Signals of a node about threads, and with words; `boot` is "" for a command."""
+    while touched or told:
+        sent = {"from": boot, "touched": touched[:MOST], "told": told[:MOST]}
+        yield json.dumps(sent, separators=(",", ":"))
+        touched, told = touched[MOST:], told[MOST:]
 
 
 def read_signal(text: str, boot: str) -> tuple[list[str], list[Told]]:

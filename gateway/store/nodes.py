@@ -48,8 +48,15 @@ class NodeRow:
     silent: float
     """Seconds since its last beat."""
     draining: bool
+    lives: bool = True
+    """False once it has been silent for longer than the others wait."""
     lanes: int = 0
     """Threads with a turn that runs there."""
     leases: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Its load, as it said with its last beat."""
+
+    @property
+    def serves(self) -> bool:
+        """True if it lives and delivers for platforms."""
+        return self.lives and bool(self.node.platforms)

@@ -320,15 +320,15 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def draw_tokens(self, limit: RateLimit, most: int, reserve: float = 0.0) -> DrawnTokens:
-        """Draw up to `most` tokens of a rate, and leave `reserve` in its bucket."""
+        """Draw up to `most` tokens, and leave `reserve` in the bucket."""
         ...
 
     async def close_rate(self, limit: RateLimit, seconds: float) -> None:
-        """Leave nothing to draw of a rate for so long, and one token then."""
+        """Leave nothing to draw for so long, and one token then."""
         ...
 
     async def draw_shares(self, boot: str, queries: Sequence[ShareQuery]) -> list[BudgetShare]:
-        """Let a node use what it wants of all these budgets, or of none."""
+        """Grant a node its wishes, in all these budgets or in none."""
         ...
 
     async def marks(self, platform: str, name: str = "") -> Mapping[str, str]:

@@ -65,4 +65,4 @@ class BudgetShare:
     """Usage of all nodes, as it is recorded."""
     granted: Amounts
     is_free: bool
-    """What was wanted was granted, here and in the other budgets."""
+    """The wish was granted, here and in the other budgets."""

@@ -14,7 +14,7 @@ NOTES = "copying"
 """The table of a copy's notes, by their names; a whole store has none."""
 DERIVED = (
     *("tallies", "used_days", "word_threads", "searched", "unsearched"),
-    *("nodes", "leases", "rates", "budget_shares"),
+    *("nodes", "leases", "rates", "budget_shares", "reloads", "reload_votes"),
 )
 DERIVED_COLUMNS = {"threads": ("number",)}
 """Kept figures and the index of words, made anew from the rows that are copied, and processes."""

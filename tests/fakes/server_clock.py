@@ -1,4 +1,4 @@
-"""A store's time in the hands of a test, whichever database it is on."""
+"""A store's time in the hands of a test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ServerClock:
         self._other = is_on_postgres()
 
     def of_process(self) -> float:
-        """The time of the process: where the database has its own, it is wrong."""
+        """The time of the process, wrong where the database has its own."""
         return self.now - 86_400 if self._other else self.now
 
     async def take(self, store: Any) -> None:
@@ -42,6 +42,8 @@ class ServerClock:
         await self.advance(0)
         if self._other:
             await store.write(lambda connection: connection.execute(_MOVED))
+        else:
+            await self.join("this process")  # as it would have done in a database
 
     async def advance(self, seconds: float) -> None:
         """Move the time of the database."""

@@ -164,7 +164,10 @@ class Bucket:
 
 
 class Buckets:
-    """All rate limits of a bot; `shared` is that of all its calls, on all nodes."""
+    """All rate limits of a bot.
+
+    `shared` is that of all its calls, on all nodes.
+    """
 
     def __init__(self, shared: SharedRate | None = None) -> None:
         self._shared = shared

@@ -58,7 +58,7 @@ _RESERVED = frozenset({START, APPEND, STOP, UPDATE, POST})
 
 
 class Pacer:
-    """All buckets of an app, kept with other nodes where `shared` gives their rates."""
+    """All buckets of an app; `shared` gives rates kept with other nodes."""
 
     def __init__(
         self,

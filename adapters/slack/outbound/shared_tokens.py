@@ -10,7 +10,7 @@ from gateway.rates import DrawnTokens, RateLimit, SharedRate
 
 
 class SharedTokens:
-    """Draws tokens one after the other, and knows about how many are left.
+    """Draws tokens one by one, and estimates how many are left.
 
     With the rates of Slack's methods, a portion is one token.
     """
@@ -34,7 +34,7 @@ class SharedTokens:
 
     @property
     def level(self) -> float:
-        """The fill level, from 0 to 1, as if nobody had drawn since."""
+        """Fill level, from 0 to 1, if nobody has drawn since."""
         left = self._left + self._passed * self._limit.per_minute / 60
         return min(1.0, left / self._limit.burst)
 
@@ -45,7 +45,7 @@ class SharedTokens:
 
     @property
     def wait(self) -> float:
-        """Seconds until it makes sense to ask again, also if the clock was set back."""
+        """Seconds until the next question, whatever the clock says."""
         return self._wait - self._passed
 
     def ask(self, reserve: float, then: Callable[[int], None]) -> float:

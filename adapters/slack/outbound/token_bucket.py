@@ -141,7 +141,7 @@ class Bucket:
         self._tokens -= 1
 
     def refund(self) -> None:
-        """Give a token back that was not used; one of all nodes lapses."""
+        """Give back an unused token; one of all nodes lapses."""
         self._count()
         if self._shares is None:
             self._tokens = min(self._rate.burst, self._tokens + 1)

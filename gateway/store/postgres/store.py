@@ -33,6 +33,7 @@ from gateway.store.postgres.listening import listen
 from gateway.store.postgres.migrate import known_version
 from gateway.store.postgres.node_operations import NodeOperations
 from gateway.store.postgres.pool import connect
+from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
 from gateway.store.postgres.transactions import Work
 from gateway.store.postgres.work_folder import WorkFolders
@@ -125,7 +126,7 @@ class PostgresReader(ReadOperations):
             raise translated from error
 
 
-class PostgresStore(PostgresReader, NodeOperations):
+class PostgresStore(PostgresReader, NodeOperations, ReloadOperations):
     """A SessionStore in a database, and in a folder of this node."""
 
     _group: Group | None = None

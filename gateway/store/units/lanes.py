@@ -192,6 +192,7 @@ def nodes(connection: Connection) -> list[NodeRow]:
             since=row["since"],
             silent=row["silent"],
             draining=bool(row["draining"]),
+            lives=row["silent"] <= row["patience"],
             lanes=row["lanes"],
             leases=tuple(sorted(json.loads(row["leases"]))),
             figures=json.loads(row["figures"]),

@@ -17,8 +17,10 @@ MOST_FORGOTTEN = 100
 # On PostgreSQL the time is that of its server, which all nodes ask.
 _LOOK = """
     SELECT COALESCE(/*pg server_time(),*/ :now, 0) AS now, r.full_at, r.seen, n.joined
-    FROM (SELECT MAX(since) AS joined FROM nodes) n LEFT JOIN rates r ON r.name = :name
+    FROM (SELECT (SELECT since FROM nodes ORDER BY since LIMIT 1 OFFSET 1) AS joined) n
+     LEFT JOIN rates r ON r.name = :name
 """
+"""`joined`: since then there were always two nodes."""
 _KEEP = """
     INSERT INTO rates (name, full_at, seen) VALUES (:name, :full_at, :now)
     ON CONFLICT (name) DO UPDATE SET full_at = excluded.full_at, seen = excluded.seen
@@ -30,7 +32,7 @@ _FORGET = """
 
 
 class _Bucket(NamedTuple):
-    """A bucket at a moment. It is full at `full_at`, as far as is known."""
+    """A bucket at a moment; it will be full at `full_at`."""
 
     name: str
     now: float

@@ -31,7 +31,7 @@ _LEAVE = "DELETE FROM budget_shares WHERE budget = :budget AND boot = :boot"
 def draw_shares(
     connection: Connection, boot: str, queries: Sequence[ShareQuery]
 ) -> list[BudgetShare]:
-    """Let a node use what it wants of all these budgets, or of none.
+    """Grant a node its wishes, in all these budgets or in none.
 
     All nodes together hold less than is left, and one request more: the same request waits, or is
     refused, on one node.
@@ -71,7 +71,7 @@ def _others(connection: Connection, name: str, boot: str) -> Amounts:
 
 
 def _left(query: ShareQuery, used: UsageTotals, others: Amounts) -> Amounts:
-    """What nobody has used or holds; nothing of what has no limit."""
+    """The rest that nobody has used or holds; 0 without a limit."""
     taken = query.held.plus(others)
     return Amounts(
         tokens=0 if query.tokens is None else query.tokens - used.tokens - taken.tokens,
@@ -81,7 +81,7 @@ def _left(query: ShareQuery, used: UsageTotals, others: Amounts) -> Amounts:
 
 
 def _limited(query: ShareQuery, left: Amounts) -> list[float]:
-    """What is left of that which is limited and wanted."""
+    """The rest of each limited amount that is wanted."""
     wanted = query.wanted
     each: list[float] = []
     if query.tokens is not None:
@@ -94,7 +94,7 @@ def _limited(query: ShareQuery, left: Amounts) -> list[float]:
 
 
 def _granted(query: ShareQuery, left: Amounts) -> Amounts:
-    """What is held and wanted, and something ahead."""
+    """The amounts held and wanted, and something ahead."""
     wanted = query.wanted
     if wanted == NOTHING:
         return query.held

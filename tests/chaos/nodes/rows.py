@@ -31,10 +31,12 @@ LEFT = {
 AT_REST = " UNION ALL ".join(f"SELECT '{name}', ({query})" for name, query in LEFT.items())
 EVIDENCE = (
     "SELECT id, key, state, epoch, owner, last_seq FROM threads ORDER BY id",
-    "SELECT thread, n, id, status, attempts, reason, started_at, finished_at FROM turns ORDER BY 1, 2",
+    "SELECT thread, n, id, status, attempts, reason, started_at, finished_at FROM turns"
+    " ORDER BY 1, 2",
     "SELECT thread, order_key, id, outcome, turn, straggler, text FROM inbox ORDER BY 1, 2, 3",
     "SELECT thread, seq, turn, kind, body FROM events ORDER BY 1, 2",
-    "SELECT thread, turn, tool, status, result, started_at, finished_at FROM tool_calls ORDER BY 1, 2",
+    "SELECT thread, turn, tool, status, result, started_at, finished_at FROM tool_calls"
+    " ORDER BY 1, 2",
     "SELECT thread, item, n, seq, status, message, first, last, body, unsure, generation, attempts,"
     " reason, first_at, at, key FROM outbox ORDER BY thread, first_at",
     "SELECT * FROM deliveries ORDER BY thread",

@@ -1,9 +1,9 @@
-"""Nodes share budgets: together they exceed one by no more than one node would."""
+"""Nodes together exceed a budget by no more than one would."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,23 @@ from typing import Any
 import pytest
 
 from gateway.access.authority import Access
+from gateway.budgets.allowance import Allowance, UsageSum
+from gateway.budgets.shares import BudgetShares, SharedSum
 from gateway.config.budgets import Budget
+from gateway.errors import StoreUnreachable
 from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.gateway import Gateway, Limits
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.records import NOTHING_USED, UsageTotals
+from gateway.store.shares import NOTHING, Amounts, BudgetShare, ShareQuery
 from teams.models import CreateResult, RequestUsage
 from teams.models.replay import ReplayChatCompletionClient
 from tests.gateway.scripted import ScriptedTeams, ends, of, solo, until
 
 
 class Hundreds(ReplayChatCompletionClient):
-    """Answers of a hundred tokens each, some time after they were asked for."""
+    """Answers of a hundred tokens each, after some time."""
 
     def __init__(self, *, longest: int | None = None) -> None:
         super().__init__([])
@@ -111,3 +116,117 @@ async def test_nodes_do_not_wait_for_each_other_while_a_budget_is_wide(
     async with cluster(postgres_url, tmp_path, client, budget) as nodes:
         assert outcomes(await nodes.asked(8)) == ["done"] * 8
         assert client.most > 2
+
+
+class Asked:
+    """A node's questions to the store, which grants twice what is wanted."""
+
+    def __init__(self) -> None:
+        self.queries: list[ShareQuery] = []
+        self.used = NOTHING_USED
+        self.is_free = True
+        self.fails = False
+        self.several = True
+        self.shares = BudgetShares(self._draw, lambda: self.several)
+        self.sum = UsageSum(start=0.0, end=9e9)
+        budget = Budget(per="team", tokens=1000)
+        self.held = [Allowance(budget, "demo", self.sum, "UTC")]
+
+    async def _draw(self, queries: Sequence[ShareQuery]) -> list[BudgetShare]:
+        self.queries += queries
+        if self.fails:
+            raise StoreUnreachable("gone")
+        return [
+            BudgetShare(
+                used=self.used,
+                granted=each.held.plus(each.wanted).plus(each.wanted)
+                if self.is_free
+                else each.held,
+                is_free=self.is_free,
+            )
+            for each in queries
+        ]
+
+    async def begin(self, tokens: int) -> Any:
+        """Begin a request of so much; None if it has to wait."""
+        if not await self.shares.take(self.held, Amounts(tokens=tokens)):
+            return None
+        request: Any = object()
+        self.sum.expect(request, tokens, 0.0)
+        return request
+
+    def end(self, request: Any, tokens: int) -> None:
+        """Let a request have used so much."""
+        self.sum.settle(request)
+        self.sum.add(Amounts(tokens=tokens))
+
+    async def tell(self) -> list[Amounts]:
+        """Shares that others are told now."""
+        before = len(self.queries)
+        await self.shares.tell([SharedSum("team", "demo", "day", self.sum)])
+        return [each.held for each in self.queries[before:]]
+
+
+async def test_what_was_granted_ahead_is_used_without_a_question() -> None:
+    asked = Asked()
+    first = await asked.begin(100)
+    assert await asked.begin(100)
+    assert len(asked.queries) == 1
+    asked.end(first, 40)  # less than it might have
+    assert await asked.begin(60)
+    assert len(asked.queries) == 1
+    assert await asked.begin(1)
+    assert asked.queries[-1].held == Amounts(tokens=100 + 60 + 40)
+
+
+async def test_a_share_is_given_back_once_nothing_needs_it() -> None:
+    asked = Asked()
+    request = await asked.begin(100)
+    assert await asked.tell() == []  # it is in use
+    assert await asked.tell() == [Amounts(tokens=100)]
+    asked.end(request, 40)
+    assert await asked.tell() == [Amounts(tokens=40)]
+    asked.sum.unrecorded = NOTHING
+    assert await asked.tell() == [NOTHING]
+    assert await asked.tell() == []
+
+
+async def test_sums_are_those_of_all_nodes_after_a_question() -> None:
+    asked = Asked()
+    asked.end(await asked.begin(100), 40)
+    asked.used = UsageTotals(prompt_tokens=500)
+    await asked.begin(1000)
+    assert asked.sum.tokens == 500 + 40
+
+
+async def test_others_are_told_what_a_node_had_begun_when_it_was_alone() -> None:
+    asked = Asked()
+    asked.several = False
+    request: Any = object()
+    asked.sum.expect(request, 100, 0.0)
+    assert await asked.tell() == []
+    asked.several = True
+    assert await asked.tell() == [Amounts(tokens=100)]
+    asked.several = False
+    assert await asked.tell() == [Amounts(tokens=100)]  # others may have used some
+    assert await asked.tell() == []
+
+
+async def test_a_question_without_an_answer_is_put_again() -> None:
+    asked = Asked()
+    asked.fails = True
+    assert await asked.begin(100) is None
+    asked.fails = False
+    assert await asked.tell() == [NOTHING]  # nobody knows what became of it
+    asked.is_free = False
+    assert await asked.begin(100) is None
+    await asked.shares.wait(asked.held)
+
+
+async def test_of_two_limits_of_one_sum_the_lower_one_counts() -> None:
+    asked = Asked()
+    lower = Budget(per="team", tokens=10, turns=5)
+    asked.held.append(Allowance(lower, "demo", asked.sum, "UTC"))
+    await asked.begin(1)
+    (query,) = asked.queries
+    assert (query.tokens, query.cost, query.turns) == (10, None, 5)

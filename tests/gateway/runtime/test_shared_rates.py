@@ -1,4 +1,4 @@
-"""A rate in the store: asked only while there are other nodes, and never failing."""
+"""A rate in the store is asked while there are other nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discord's limit of all calls of a bot, kept by all nodes together."""
+"""Discord's limit of all calls, kept by all nodes together."""
 
 from __future__ import annotations
 

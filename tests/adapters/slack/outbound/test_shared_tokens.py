@@ -1,4 +1,4 @@
-"""A bucket that takes its tokens from all nodes' rate, while there are others."""
+"""A bucket with the tokens of all nodes, while there are others."""
 
 from __future__ import annotations
 

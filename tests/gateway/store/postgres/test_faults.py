@@ -1,6 +1,7 @@
 """The store on PostgreSQL through lost connections, timeouts, and those who want it alone.
 
-test_membership.py is about the death of nodes, and tests/chaos/test_postgres.py about a server that ends, and the gateway on top.
+test_membership.py is about the death of nodes, and tests/chaos/test_postgres.py about a server that
+ends, and the gateway on top.
 """
 
 import asyncio

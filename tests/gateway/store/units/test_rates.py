@@ -1,4 +1,4 @@
-"""One bucket for all nodes: never exceeded, and little is lost with a node."""
+"""One bucket for all nodes: never exceeded, little lost with one."""
 
 from __future__ import annotations
 
@@ -84,6 +84,9 @@ async def test_after_a_node_has_joined_there_is_no_burst_that_another_may_have_s
     assert await drained(clock, CALLS) == 1
     await clock.advance(4)
     assert await drained(clock, APPENDS) == 4
+    await clock.advance(3600)
+    await clock.join("third")  # the two have known of each other
+    assert await drained(clock, APPENDS) == 10
 
 
 async def test_a_full_bucket_is_forgotten_after_a_while_and_nobody_is_named(

@@ -1,4 +1,4 @@
-"""Shares of nodes in a budget: together never more than is left, and one request."""
+"""Shares of nodes in a budget are together what is left."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ async def test_nobody_is_named_by_a_share(nodes: ServerClock) -> None:
 async def test_nodes_that_ask_at_random_never_use_more_than_one_request_too_much(
     nodes: ServerClock, seed: int
 ) -> None:
-    """Each request uses up to what it has asked for; some nodes die with their share."""
+    """Requests use up to their wish; some nodes die with a share."""
     random, limit, largest, used = Random(seed), 2_000, 150, 0
     open_requests: dict[str, int] = {"a": 0, "b": 0, "c": 0}
     await nodes.join("c")

@@ -1,0 +1,1 @@
+"""One, two and three nodes on one database of PostgreSQL."""

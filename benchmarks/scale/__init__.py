@@ -1,0 +1,1 @@
+"""A recorded day, played against a model of an installation."""

@@ -1,0 +1,189 @@
+"""A changed config on several nodes: all of them change, or none."""
+
+import asyncio
+import json
+from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from gateway.app.audit import audit_lines
+from gateway.app.load import load_config
+from gateway.app.operator import reload
+from gateway.app.serve import open_service
+from gateway.app.shared_reload import OTHER_TEXT
+from gateway.errors import GatewayError
+from gateway.store.nodes import Node
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
+from gateway.store.reloads import Proposal
+from tests.fakes.scripted_platform import Platform, installed
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+CONFIG = """
+health = {{ port = 0 }}
+[models.m]
+provider = "demo"
+[teams.solo]
+type = "round_robin"
+max_turns = 1
+description = "{about}"
+agents.one = {{ model = "m" }}
+[adapters.scripted]
+bot_token = "x"
+[[routes]]
+adapter = "scripted"
+channels = "C1"
+users = "members"
+"""
+
+
+@pytest.fixture(autouse=True)
+def platform():
+    with installed(Platform()) as platform:
+        yield platform
+
+
+def write(folder: Path, about: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(CONFIG.format(about=about))
+
+
+class Served:
+    """A node with a folder and a config file of its own."""
+
+    def __init__(self, gateway, store, folder: Path) -> None:
+        self.gateway, self.store, self.folder = gateway, store, folder
+
+    async def about(self) -> str:
+        (team,) = await self.gateway.choices("team")
+        return team.description.partition(":")[0]
+
+    async def until(self, about: str) -> None:
+        async with asyncio.timeout(10):
+            while await self.about() != about:
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def serving(url: str, folder: Path, *, watch: bool = False):
+    """A node that serves the folder's config."""
+    if not (folder / "config.toml").exists():
+        write(folder, "old")
+    store = PostgresStore(Database(url=url), folder / "store")
+    loaded = load_config(folder / "config.toml")
+    async with open_service(loaded, store, watch=watch) as (gateway, _, _):
+        yield Served(gateway, store, folder)
+
+
+@asynccontextmanager
+async def nodes(url: str, folder: Path, count: int, *, watch: bool = False):
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(serving(url, folder / str(n), watch=watch))
+            for n in range(count)
+        ]
+
+
+async def test_all_nodes_use_what_one_of_them_reloads(tmp_path, postgres_url):
+    async with nodes(postgres_url, tmp_path, 3) as all_nodes:
+        for node in all_nodes:
+            write(node.folder, "new")
+        text = await reload(all_nodes[1].store, dry_run=True)
+        assert "All 3 nodes can use it.\nNothing was changed" in text
+        assert [await node.about() for node in all_nodes] == ["old"] * 3
+        text = await reload(all_nodes[1].store, dry_run=False)
+        assert text.endswith("All 3 nodes use it.")
+        for node in all_nodes:
+            await node.until("new")
+        lines = [json.loads(line) async for line in audit_lines(all_nodes[0].store)]
+    assert [line["action"] for line in lines].count("config.reloaded") == 1
+
+
+@pytest.mark.parametrize(("written", "why"), [("other", OTHER_TEXT), ('"', "config.toml")])
+async def test_one_node_that_can_not_use_it_lets_none_change(tmp_path, postgres_url, written, why):
+    async with nodes(postgres_url, tmp_path, 3) as all_nodes:
+        for node, about in zip(all_nodes, ("new", "new", written), strict=True):
+            write(node.folder, about)
+        with pytest.raises(GatewayError) as error:
+            await reload(all_nodes[0].store, dry_run=False)
+        assert "has changed no node" in str(error.value)
+        assert why in str(error.value)
+        assert [await node.about() for node in all_nodes] == ["old"] * 3
+        write(all_nodes[2].folder, "new")
+        await reload(all_nodes[2].store, dry_run=False)
+        for node in all_nodes:
+            await node.until("new")
+
+
+@asynccontextmanager
+async def other_node(url: str, folder: Path, boot: str):
+    """A node that says nothing by itself."""
+    store = PostgresStore(Database(url=url), folder)
+    async with store.own(Node(boot=boot, name=f"node {boot}", platforms=("scripted",))):
+        yield store
+
+
+def proposal(proposer: str, about: str) -> Proposal:
+    text = CONFIG.format(about=about)
+    digest = sha256(text.encode()).hexdigest()
+    facts = {"source": "config.toml", "changes": "teams", "dry": False}
+    return Proposal(id=proposer, digest=digest, proposer=proposer, **facts)
+
+
+async def test_others_end_the_reload_of_a_node_that_is_gone(tmp_path, postgres_url):
+    async with nodes(postgres_url, tmp_path, 2) as all_nodes:
+        for node in all_nodes:
+            write(node.folder, "new")
+        async with other_node(postgres_url, tmp_path / "other", "gone") as store:
+            assert not await store.propose_reload(proposal("gone", "new"), 15.0)
+            async with asyncio.timeout(10):
+                while (await store.reload_state("gone")).missing:
+                    await asyncio.sleep(0.02)
+            assert [await node.about() for node in all_nodes] == ["old"] * 2
+        for node in all_nodes:
+            await node.until("new")
+
+
+async def test_a_reload_is_refused_while_another_is_open(tmp_path, postgres_url):
+    async with nodes(postgres_url, tmp_path, 1) as (node,):
+        async with other_node(postgres_url, tmp_path / "other", "slow") as store:
+            assert not await store.propose_reload(proposal("slow", "elsewhere"), 15.0)
+            with pytest.raises(GatewayError, match="Another reload is under way, begun by"):
+                await reload(node.store, dry_run=False)
+
+
+async def test_a_node_that_does_not_answer_in_time_lets_none_change(tmp_path, postgres_url):
+    async with (
+        other_node(postgres_url, tmp_path / "a", "a") as store,
+        other_node(postgres_url, tmp_path / "b", "b") as mute,
+    ):
+        await store.propose_reload(proposal("a", "new"), 15.0)
+        assert (await store.settle_reload("a", 15.0)).state == "open"
+        ended = await store.settle_reload("a", 0.0)
+        assert (ended.state, ended.missing) == ("off", ("node b",))
+        await mute.vote("a", "b", "")
+        assert (await store.settle_reload("a", 0.0)).state == "off"
+
+
+async def test_a_node_that_began_with_the_earlier_text_takes_the_new_one(tmp_path, postgres_url):
+    async with nodes(postgres_url, tmp_path, 1) as (first,):
+        late = tmp_path / "late"
+        write(late, "old")
+        loaded = load_config(late / "config.toml")
+        write(late, "new")
+        write(first.folder, "new")
+        await reload(first.store, dry_run=False)
+        store = PostgresStore(Database(url=postgres_url), late / "store")
+        async with open_service(loaded, store) as (gateway, _, _):
+            await Served(gateway, store, late).until("new")
+
+
+async def test_nodes_that_watch_their_files_change_together(tmp_path, postgres_url):
+    async with nodes(postgres_url, tmp_path, 2, watch=True) as all_nodes:
+        write(all_nodes[0].folder, "new")
+        write(all_nodes[1].folder, "new")
+        for node in all_nodes:
+            await node.until("new")
