@@ -335,7 +335,7 @@ class _Bot:
         await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
 
     async def _look_at_servers(self) -> None:
-        """Meet servers of which a session of an earlier run does not tell."""
+        """Meet servers of which an earlier session told."""
         for guild in await self._cache.guilds():
             if not self._host.serves(PLATFORM, guild, ()):
                 channels = await self._rest.call("GET", f"/guilds/{guild}/channels")

@@ -178,7 +178,7 @@ class Shards:
             stored = await self._store(shard, stored)
 
     async def _until_cut_off(self) -> None:
-        """Return once this node may not speak, which the store need not say."""
+        """Return once this node may not speak."""
         while True:
             try:
                 self._host.check_speaking()
