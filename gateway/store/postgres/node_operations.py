@@ -17,6 +17,8 @@ from gateway.store.units import lanes, recovery
 
 T = TypeVar("T")
 
+LEFT = 3600.0
+"""Seconds since the last use of a thread that a node may have left in a hurry."""
 RECENT = 600.0
 """Seconds since a change that may have gone unnoticed."""
 
@@ -129,6 +131,7 @@ class NodeOperations(WriteOperations):
             adopted = lanes.adopt(connection, boot, platforms)
             jobs.spread(connection.pipeline, boot if full else "")
             if all_work and _is_the_one(connection):
+                lanes.free_lost_lanes(connection, now - LEFT)
                 lanes.defer_lost(connection)
                 jobs.age_jobs(connection.pipeline)
             return Healed(

@@ -77,11 +77,13 @@ def free_lanes_of(connection: Connection, boot: str) -> None:
     )
 
 
-def free_lost_lanes(connection: Connection) -> None:
-    """Let go of lanes of gone nodes with something to tell."""
+def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
+    """Let go of lanes without a node, used since then, with something to tell."""
     connection.execute(
-        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner <> '{FREE}'"
-        f" AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner) AND {UNTOLD}"
+        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.updated_at > :since"
+        f" AND t.owner <> '{FREE}' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)"
+        f" AND {UNTOLD}",
+        {"since": since},
     )
 
 
