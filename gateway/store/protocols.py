@@ -516,7 +516,10 @@ class SupportsNodes(Protocol):
 
     @property
     def is_steady(self) -> bool:
-        """True unless this node was held up itself, as those may be that it takes for dead."""
+        """True unless this node was held up itself.
+
+        Then it might take others for dead that were, too.
+        """
         ...
 
     @property
@@ -568,7 +571,10 @@ class SupportsNodes(Protocol):
         ...
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life; their sessions are ended with a beat."""
+        """Nodes without a sign of life.
+
+        Their sessions are ended with the next beat.
+        """
         ...
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:

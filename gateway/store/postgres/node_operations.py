@@ -78,7 +78,10 @@ class NodeOperations(WriteOperations):
         await self.write(unit)
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life; their sessions are ended with a beat."""
+        """Nodes without a sign of life.
+
+        Their sessions are ended with the next beat.
+        """
 
         def unit(connection: PostgresConnection) -> list[str]:
             pipeline = connection.pipeline

@@ -52,7 +52,7 @@ _STATUS = """
 
 
 class _Mark(NamedTuple):
-    """Proof that a transaction was committed: its number, and the word of its session."""
+    """Proof of a commit: its number, and the session's word."""
 
     xid: str
     session: str

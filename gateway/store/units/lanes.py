@@ -78,7 +78,7 @@ def free_lanes_of(connection: Connection, boot: str) -> None:
 
 
 def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
-    """Let go of lanes without a node, used since then, with something to tell."""
+    """Let go of nodeless lanes, used since then, with something to tell."""
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.updated_at > :since"
         f" AND t.owner <> '{FREE}' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)"
