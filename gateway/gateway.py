@@ -215,7 +215,7 @@ class Gateway:
         return self._nodes.speaks()
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free.
+        """Take a lease; True if this node has it.
 
         A lease is what one node at a time may do. To be asked again every second or two: it is
         lost with a node that was cut off.

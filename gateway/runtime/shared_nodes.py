@@ -36,7 +36,7 @@ SHARES_EVERY = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeParts:
-    """Parts of a node, and the words for turns that another one has left."""
+    """Parts of a node."""
 
     store: SupportsNodes
     bus: LocalBus
@@ -56,7 +56,7 @@ class NodeParts:
 def search_for(
     boot: str, platforms: Collection[str], dispatcher: JobDispatcher, sessions: Lanes
 ) -> JobSearch:
-    """What a node looks for: work of its lanes, and of its platforms."""
+    """Search of a node: for work of its lanes and platforms."""
     return JobSearch(
         boot=boot,
         queues=(f"node {boot}", *sorted({LOCAL, *platforms})),
@@ -67,7 +67,7 @@ def search_for(
 
 
 class SharedNodes:
-    """This node and the others: leases, signals, and the work of those that are gone."""
+    """This node and the others: leases, signals, and burials."""
 
     def __init__(self, parts: NodeParts, *, boot: str, platforms: Collection[str]) -> None:
         self._parts = parts
@@ -83,7 +83,7 @@ class SharedNodes:
         return self._store.node_count <= 1
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free."""
+        """Take a lease; True if this node has it."""
         return self._store.speaks and await self._store.hold(lease, self._boot)
 
     async def release(self, lease: str) -> None:
@@ -149,7 +149,7 @@ class SharedNodes:
     async def _bury(self) -> None:
         """Take over from nodes that are gone."""
         dead = await self._store.dead_nodes(self._boot)
-        if not dead:
+        if not dead or not self._store.is_steady:
             return
         for name in await self._store.bury(dead, self._parts.words):
             LOG.warning("the node %s is gone: its work goes on here and on the others", name)

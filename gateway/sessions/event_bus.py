@@ -192,7 +192,7 @@ class LocalBus:
             self._shared(thread, not all(isinstance(event, TextDelta) for event in events))
 
     def touched(self, thread: str) -> None:
-        """Let the thread's watchers look at its rows: another node has added some."""
+        """Let watchers look at rows that another node has added."""
         for subscription in self._subscriptions.get(thread, ()):
             subscription.look()
         for subscription in self._activity:
@@ -259,7 +259,7 @@ class LocalBus:
 
 
 async def _stored_texts(store: SessionReader, subscription: Subscription) -> list[TextDelta]:
-    """Open messages of a turn on another node, as far as they are stored."""
+    """Stored text of open messages of a turn elsewhere."""
     if not subscription.elsewhere:
         return []
     return [

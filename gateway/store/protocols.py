@@ -515,6 +515,11 @@ class SupportsNodes(Protocol):
         ...
 
     @property
+    def is_steady(self) -> bool:
+        """True unless this node was held up itself, as those may be that it takes for dead."""
+        ...
+
+    @property
     def node_count(self) -> int:
         """Number of nodes a moment ago."""
         ...
@@ -563,17 +568,17 @@ class SupportsNodes(Protocol):
         ...
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life, whose sessions are ended."""
+        """Nodes without a sign of life; their sessions are ended with a beat."""
         ...
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
-        """Declare nodes dead, and put their work back; the names of those that were."""
+        """Declare nodes dead, and put their work back; their names."""
         ...
 
     async def heal(
         self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
     ) -> Healed:
-        """Adopt lanes without a node, and let others have what this one can't run.
+        """Adopt free lanes, and leave others what this can't run.
 
         `full`: it has no room. With `all_work`, unless another node does, it looks for work without
         a job.

@@ -38,7 +38,7 @@ def url(server: PostgresServer) -> str:
 async def test_each_message_has_one_answer_in_order_whatever_happens_to_nodes(
     seed: int, server: PostgresServer, url: str, tmp_path: Path
 ) -> None:
-    result = await run_nodes(seed, tmp_path, server, url, nodes=1)
+    result = await run_nodes(seed, tmp_path, server, url)
     assert result.verdict, result.explain()
 
 
@@ -48,6 +48,6 @@ async def test_each_message_has_one_answer_in_order_whatever_happens_to_nodes(
 async def test_fifty_seeds_with_all_faults(
     seed: int, server: PostgresServer, url: str, tmp_path: Path
 ) -> None:
-    result = await run_nodes(seed, tmp_path, server, url, nodes=1, long=True)
+    result = await run_nodes(seed, tmp_path, server, url, long=True)
     assert result.verdict, result.explain()
     print(result.summary())  # noqa: T201 (for the closing note)

@@ -325,6 +325,39 @@ async def test_a_store_whose_server_is_away_at_the_start_says_so(
         await store.probe()
 
 
+async def test_a_lost_transaction_is_not_taken_for_a_later_one_with_its_number(
+    tmp_path: Path,
+) -> None:
+    patience = Patience(unit=30.0, connection=0.5, silence=0.6, beat=0.1, end=0.5)
+    with PostgresServer({"wal_writer_delay": "10s"}) as server:
+        async with asyncio.timeout(40), TcpProxy(server.url) as proxy:
+            database = Database(url=f"{proxy.url}?connect_timeout=2", patience=patience)
+            store = PostgresStore(database, tmp_path)
+            async with store.own():
+                await store.note("first.one")
+                proxy.cut = "held"
+                lost = asyncio.ensure_future(store.note("second.one"))
+                await proxy.was_cut.wait()
+                proxy.silence()
+                await asyncio.to_thread(server.restart, immediate=True)
+                await asyncio.to_thread(spend_numbers, server.url)
+                proxy.reset()
+                proxy.speak()
+                await lost
+                rows = await store.read(lambda c: c.fetch("SELECT what FROM audit ORDER BY id"))
+                assert [row["what"] for row in rows if "one" in row["what"]] == [
+                    "first.one",
+                    "second.one",
+                ]
+
+
+def spend_numbers(url: str) -> None:
+    """Commit transactions with the numbers of those that were lost, and more."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for _ in range(300):
+            connection.execute("SELECT pg_current_xact_id()")
+
+
 OWNER = """
 import asyncio, sys
 from pathlib import Path

@@ -33,7 +33,7 @@ from gateway.store.units.search_index import index_anew
 FILES = "blobs"
 """The table that other drivers have instead of contents in parts."""
 OWN_TABLES = (
-    *("store", "owner", "counted", "used", NOTES),
+    *("store", "owner", "counted", "used", "session_marks", NOTES),
     *("contents", "content_parts", "work_folders", "work_files"),
 )
 """Tables that no other driver has."""

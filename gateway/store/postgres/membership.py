@@ -41,10 +41,17 @@ _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
     VALUES ($1, $2, $3, $4, server_time(), server_time(), $5)
 """
+_TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = """
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
     RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store)
+"""
+_END_DEAD = """
+    SELECT pg_terminate_backend(a.pid) FROM nodes n JOIN pg_stat_activity a
+     ON a.datname = current_database()
+     AND right(a.application_name, length(n.boot) + 1) = ' ' || n.boot
+    WHERE n.boot <> $1 AND n.beat + n.patience < server_time()
 """
 _LEAVE = "DELETE FROM nodes WHERE boot = $1"
 
@@ -79,6 +86,8 @@ class Membership:
         self.unreachable_since: float | None = None
         self.is_lost = False
         """It was declared dead, or the store is another process's alone."""
+        self.is_steady = True
+        """It was not held up itself: then it would take others for dead that were, too."""
         self.is_outdated = False
         """A newer version of Parley has changed the tables."""
         self.nodes = 1
@@ -130,6 +139,7 @@ class Membership:
             cursor.execute(_KEEP_OUT, [NODES, self.node.name])
             platforms = json.dumps(sorted(self.node.platforms))
             patience, version = self._database.failover, self.node.version
+            cursor.execute(_TIDY)
             cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
         return ""
 
@@ -164,7 +174,11 @@ class Membership:
         if not rows:
             self.is_lost = True
             return
+        self.is_steady = began - self._beat_at < self._database.failover / 2
         self._beat_at = began
+        if self.is_steady:  # on a session of its own: the dead may hold up all others
+            pipeline.send(_END_DEAD, [self.boot])
+            pipeline.wait()
         self.nodes, version = rows[0]
         self.is_outdated = version > newest_version()
 

@@ -2,19 +2,22 @@
 
 A unit changes nothing but rows, so it may be run again whenever its transaction was undone: after a
 deadlock, or after the connection was lost before its COMMIT. If it was lost in the COMMIT, the
-database is asked by the number of the transaction what became of it: nothing is guessed.
+database is asked what became of it, by the number of the transaction and by a word that it wrote:
+nothing is guessed.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock
 from time import monotonic, perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.errors import InFailedSqlTransaction, InvalidParameterValue
@@ -34,17 +37,34 @@ STORE = "parley store"
 """Name of the lock that all transactions of a store share, and a few hold alone."""
 _SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
 _STANDS = """
+    WITH mark AS (INSERT INTO session_marks (session, boot, word) VALUES ($2, $1, $3)
+     ON CONFLICT (session) DO UPDATE SET word = excluded.word)
     SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text
 """
-_STATUS = "SELECT pg_xact_status($1::xid8)"
+# A server that crashed may have given a lost transaction's number to a later one.
+_STATUS = """
+    SELECT CASE pg_xact_status($1::xid8)
+     WHEN 'committed' THEN CASE
+      WHEN EXISTS (SELECT 1 FROM session_marks WHERE session = $2 AND word = $3) THEN 'committed'
+      ELSE 'aborted' END
+     ELSE pg_xact_status($1::xid8) END
+"""
+
+
+class _Mark(NamedTuple):
+    """Proof that a transaction was committed: its number, and the word of its session."""
+
+    xid: str
+    session: str
+    word: str
 
 
 class _OutcomeUnknown(Exception):
     """The connection was lost in the COMMIT of this transaction."""
 
-    def __init__(self, xid: str, result: Any) -> None:
-        super().__init__(xid)
-        self.xid = xid
+    def __init__(self, mark: _Mark, result: Any) -> None:
+        super().__init__(mark.xid)
+        self.mark = mark
         self.result = result
 
 
@@ -87,6 +107,7 @@ class Transactions:
         self._pool = pool
         self._boot = boot
         self._wait = wait
+        self._sessions = WeakKeyDictionary[Raw, str]()
         self.closing = Event()
         self.commits = 0
         self.observe: Callable[[float], None] = _nothing
@@ -108,7 +129,7 @@ class Transactions:
         try:
             return self._patiently(attempt, work)
         except _OutcomeUnknown as unknown:
-            if self._is_committed(unknown.xid, work):
+            if self._is_committed(unknown.mark, work):
                 self.commits += 1
                 return unknown.result
         return self.write(unit, work, alone=alone)
@@ -159,8 +180,9 @@ class Transactions:
         alone: bool,
     ) -> T:
         pipeline, xid, result = connection.pipeline, "", None
+        session, word = self._session_of(pipeline.raw), secrets.token_hex(8)
         try:
-            stands = self._begin(pipeline, alone=alone)
+            stands = self._begin(pipeline, session, word, alone=alone)
             result = unit(connection)
             lives, number = pipeline.rows(stands, tuple)[0]
             if not lives:
@@ -172,25 +194,29 @@ class Transactions:
                 raise InFailedSqlTransaction  # noqa: TRY301 (the unit went on after an error)
         except BaseException as error:
             if xid and is_gone(error):
-                raise _OutcomeUnknown(xid, result) from error
+                raise _OutcomeUnknown(_Mark(xid, session, word), result) from error
             pipeline.leave()
             if not pipeline.raw.broken:
                 pipeline.raw.rollback()
             raise
         return result
 
-    def _begin(self, pipeline: Pipeline, *, alone: bool) -> Sent:
-        """Begin a transaction; its number, and that this node lives, will be read."""
+    def _session_of(self, raw: Raw) -> str:
+        """The name of a connection, which no other one has."""
+        return self._sessions.setdefault(raw, secrets.token_hex(8))
+
+    def _begin(self, pipeline: Pipeline, session: str, word: str, *, alone: bool) -> Sent:
+        """Begin a transaction; its number and this node's life follow."""
         pipeline.send("BEGIN")
         pipeline.send(LOCK if alone else _SHARED, [STORE])
-        return pipeline.send(_STANDS, [self._boot])
+        return pipeline.send(_STANDS, [self._boot, session, word])
 
-    def _is_committed(self, xid: str, work: Work) -> bool:
+    def _is_committed(self, mark: _Mark, work: Work) -> bool:
         """True if the database knows the transaction as committed."""
 
         def ask(connection: PostgresConnection) -> str | None:
             pipeline = connection.pipeline
-            return pipeline.rows(pipeline.send(_STATUS, [xid]), tuple)[0][0]
+            return pipeline.rows(pipeline.send(_STATUS, [*mark]), tuple)[0][0]
 
         while True:
             try:

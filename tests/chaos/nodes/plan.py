@@ -24,7 +24,7 @@ SHORT: tuple[tuple[Kind, ...], ...] = (
 KINDS: tuple[Kind, ...] = tuple(sorted({kind for plan in SHORT for kind in plan}))
 ALONE: tuple[Kind, ...] = ("kill", "cut", "restart", "crash", "roll", "reload", "jump")
 """Faults that a single node has an answer to within seconds."""
-SKEWS = (-45.0, 0.0, 45.0)
+SKEWS = (-600.0, -45.0, 0.0, 45.0, 600.0)
 """Seconds that a node's clock is ahead."""
 
 

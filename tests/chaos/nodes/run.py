@@ -35,6 +35,7 @@ health = {{ port = 0 }}
 folder = "store"
 url_env = "PARLEY_STORE_URL"
 pool_size = 4
+failover_seconds = 3
 
 [limits]
 parallel_turns = 32
@@ -203,9 +204,8 @@ async def run_nodes(
         verdict = judge(seen)
         if not verdict:
             (folder / "rows").write_text(rows.evidence())
-            (folder / "calls").write_text(
-                "\n".join(str(call) for each in platforms for call in each.calls())
-            )
+            calls = [str(call) for each in platforms for call in each.calls()]
+            (folder / "calls").write_text("\n".join(calls))
         rows.close()
         return Result(
             seed=seed,

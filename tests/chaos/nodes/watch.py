@@ -11,7 +11,7 @@ from tests.chaos.nodes.judge import answered
 from tests.chaos.nodes.rows import Rows
 
 LOOK_AGAIN = 0.05
-PATIENCE = 50.0
+PATIENCE = 100.0
 """Seconds that something has to come about; a unit of the store is tried for 90."""
 
 

@@ -17,6 +17,14 @@ CREATE TABLE leases (
     holder TEXT COLLATE "C" NOT NULL
 );
 
+-- The last transaction of each session, by a random word. The number of a transaction is not enough: after a crash of
+-- the server, one that was lost and a later one may have had the same.
+CREATE TABLE session_marks (
+    session TEXT COLLATE "C" PRIMARY KEY,
+    boot    TEXT COLLATE "C" NOT NULL,
+    word    TEXT COLLATE "C" NOT NULL
+) WITH (fillfactor = 50);
+
 CREATE INDEX threads_owner ON threads (owner);
 
 -- A thread that is gone leaves no job. One that a node looks at just now is finished by that node.
