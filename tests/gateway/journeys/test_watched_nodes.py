@@ -166,6 +166,7 @@ async def test_a_retry_from_a_machine_without_a_node_runs_on_a_node(tmp_path, po
 
 async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_url):
     elsewhere = PostgresStore(Database(url=postgres_url), tmp_path / "c")
+    beside = PostgresStore(Database(url=postgres_url), tmp_path / "b")
     runs, text = await owner_status(elsewhere)
     assert (runs, text.splitlines()[0]) == (False, "Parley is not running on any node.")
     async with (
@@ -178,12 +179,12 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         assert runs
         assert text.startswith("Parley runs on 2 nodes, none of them with this folder.\nNODE ")
         assert "(answers)" not in text
-        runs, text = await owner_status(second.store)
+        runs, text = await owner_status(beside)
         heads, *lines = [line for line in text.splitlines() if " on " in line or "NODE" in line]
         assert heads.split()[:4] == ["NODE", "VERSION", "SINCE", "BEAT"]
         assert ["(answers)" in line for line in lines[:2]] == [False, True]
         assert "shard 0" in lines[0]
-        runs, text = await status_json(second.store)
+        runs, text = await status_json(beside)
         told = json.loads(text)
         assert (told["boot"], len(told["nodes"])) == (second.boot, 2)
         assert told["nodes"][0]["leases"][:1] == ["shard 0"]
