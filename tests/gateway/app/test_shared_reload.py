@@ -17,7 +17,7 @@ from gateway.errors import GatewayError
 from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
-from gateway.store.reloads import Proposal
+from gateway.store.reloads import Proposal, Reload
 from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -128,11 +128,29 @@ async def other_node(url: str, folder: Path, boot: str):
         yield store
 
 
+async def state_of(store: PostgresStore, reload: str) -> Reload:
+    found = await store.reload_state(reload)
+    assert found is not None
+    return found
+
+
+async def settled(store: PostgresStore, reload: str, seconds: float) -> Reload:
+    found = await store.settle_reload(reload, seconds)
+    assert found is not None
+    return found
+
+
 def proposal(proposer: str, about: str) -> Proposal:
     text = CONFIG.format(about=about)
     digest = sha256(text.encode()).hexdigest()
-    facts = {"source": "config.toml", "changes": "teams", "dry": False}
-    return Proposal(id=proposer, digest=digest, proposer=proposer, **facts)
+    return Proposal(
+        id=proposer,
+        digest=digest,
+        proposer=proposer,
+        source="config.toml",
+        changes="teams",
+        dry=False,
+    )
 
 
 async def test_others_end_the_reload_of_a_node_that_is_gone(tmp_path, postgres_url):
@@ -142,7 +160,7 @@ async def test_others_end_the_reload_of_a_node_that_is_gone(tmp_path, postgres_u
         async with other_node(postgres_url, tmp_path / "other", "gone") as store:
             assert not await store.propose_reload(proposal("gone", "new"), 15.0)
             async with asyncio.timeout(10):
-                while (await store.reload_state("gone")).missing:  # noqa: ASYNC110 (in the store)
+                while (await state_of(store, "gone")).missing:  # noqa: ASYNC110 (in the store)
                     await asyncio.sleep(0.02)
             assert [await node.about() for node in all_nodes] == ["old"] * 2
         for node in all_nodes:
@@ -165,11 +183,11 @@ async def test_a_node_that_does_not_answer_in_time_lets_none_change(tmp_path, po
         other_node(postgres_url, tmp_path / "b", "b") as mute,
     ):
         await store.propose_reload(proposal("a", "new"), 15.0)
-        assert (await store.settle_reload("a", 15.0)).state == "open"
-        ended = await store.settle_reload("a", 0.0)
+        assert (await settled(store, "a", 15.0)).state == "open"
+        ended = await settled(store, "a", 0.0)
         assert (ended.state, ended.missing) == ("off", ("node b",))
         await mute.vote("a", "b", "")
-        assert (await store.settle_reload("a", 0.0)).state == "off"
+        assert (await settled(store, "a", 0.0)).state == "off"
 
 
 async def test_a_node_that_began_with_the_earlier_text_takes_the_new_one(tmp_path, postgres_url):

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.gateway.teams import DoNothing
 from gateway.app.operator import delete_thread, owner_status, reload, status_json
+from gateway.app.threads import retry
 from gateway.control.metrics_page import metrics_page
 from gateway.control.socket_server import serve_control
 from gateway.errors import GatewayClosed
@@ -140,8 +141,32 @@ async def test_a_command_on_a_machine_without_a_node_reaches_the_node_of_a_threa
                 await asyncio.sleep(0.02)
 
 
+class Failing(DoNothing):
+    """A model that fails at first."""
+
+    fails = True
+
+    async def create_stream(self, messages, **options):
+        if self.fails:
+            self.fails = False
+            raise RuntimeError("no answer")
+        async for piece in super().create_stream(messages, **options):
+            yield piece
+
+
+async def test_a_retry_from_a_machine_without_a_node_runs_on_a_node(tmp_path, postgres_url):
+    elsewhere = PostgresStore(Database(url=postgres_url), tmp_path / "c")
+    async with node(postgres_url, tmp_path / "a", Failing("again")) as serving:
+        receipt = await serving.accept(message(1, 0))
+        async with aclosing(serving.events(receipt.thread)) as events:
+            assert await next_turn(events) == []
+            assert await retry(elsewhere, receipt.thread) == "Trying again from where it stopped."
+            assert await next_turn(events) == ["again"]
+
+
 async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_url):
     elsewhere = PostgresStore(Database(url=postgres_url), tmp_path / "c")
+    beside = PostgresStore(Database(url=postgres_url), tmp_path / "b")
     runs, text = await owner_status(elsewhere)
     assert (runs, text.splitlines()[0]) == (False, "Parley is not running on any node.")
     async with (
@@ -154,12 +179,12 @@ async def test_the_status_lists_all_nodes_from_any_machine(tmp_path, postgres_ur
         assert runs
         assert text.startswith("Parley runs on 2 nodes, none of them with this folder.\nNODE ")
         assert "(answers)" not in text
-        runs, text = await owner_status(second.store)
+        runs, text = await owner_status(beside)
         heads, *lines = [line for line in text.splitlines() if " on " in line or "NODE" in line]
         assert heads.split()[:4] == ["NODE", "VERSION", "SINCE", "BEAT"]
         assert ["(answers)" in line for line in lines[:2]] == [False, True]
         assert "shard 0" in lines[0]
-        runs, text = await status_json(second.store)
+        runs, text = await status_json(beside)
         told = json.loads(text)
         assert (told["boot"], len(told["nodes"])) == (second.boot, 2)
         assert told["nodes"][0]["leases"][:1] == ["shard 0"]
