@@ -71,6 +71,7 @@ async def use(nodes: ServerClock, tokens: int, turn: str = "t") -> None:
 async def test_far_from_the_limit_a_node_gets_more_than_it_asks_for(nodes: ServerClock) -> None:
     await use(nodes, 100)
     (share,) = await ask(nodes, "a", query(wanted=100, tokens=1000))
+    assert share.used is not None
     assert (share.used.tokens, share.is_free) == (100, True)
     assert share.granted == Amounts(tokens=100 + 800 // 8)
     (share,) = await ask(nodes, "b", query(wanted=100, tokens=1000))
@@ -86,12 +87,14 @@ async def test_a_request_waits_while_others_may_use_what_is_left(nodes: ServerCl
     await use(nodes, 100)
     await ask(nodes, "a", query(tokens=250))  # nothing held any more
     (second,) = await ask(nodes, "b", limited)
+    assert second.used is not None
     assert (second.is_free, second.used.tokens) == (True, 100)
 
 
 async def test_what_is_used_up_is_told(nodes: ServerClock) -> None:
     await use(nodes, 300)
     (share,) = await ask(nodes, "a", query(wanted=10, tokens=250))
+    assert share.used is not None
     assert (share.is_free, share.granted, share.used.tokens) == (False, NOTHING, 300)
 
 
