@@ -1,4 +1,4 @@
-"""`parley serve` whose database is away, or is another process's now."""
+"""`parley serve` whose database is away, or that was declared dead."""
 
 import asyncio
 import socket
@@ -14,8 +14,6 @@ from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import StoreTaken
-from gateway.store.postgres.database import Database
-from gateway.store.postgres.store import PostgresStore
 from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = pytest.mark.usefixtures("fresh_imports")
@@ -54,45 +52,36 @@ def test_a_database_that_is_away_at_the_start_ends_it_with_the_reason(tmp_path):
     assert "Traceback" not in result.output
 
 
-def test_it_ends_when_another_process_has_taken_its_database(tmp_path, postgres_url):
+def test_a_node_that_was_declared_dead_begins_anew(tmp_path, postgres_url):
+    boots: list[str] = []
+
     async def script(gateway: AdapterHost) -> None:
-        owned, other = asyncio.Event(), PostgresStore(Database(url=postgres_url), tmp_path / "b")
-
-        async def own() -> None:
-            async with other.own():
-                owned.set()
-                with suppress(StoreTaken):
-                    await gateway.accept(HELLO)
-                await asyncio.Event().wait()
-
-        first = await asyncio.to_thread(owner_of, postgres_url)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(own())
-            while not owned.is_set():
-                await asyncio.to_thread(end_owner, postgres_url, first)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(1):
-                        await owned.wait()
+        (boot,) = await asyncio.to_thread(boots_of, postgres_url)
+        boots.append(boot)
+        if len(boots) > 1:
+            receipt = await gateway.accept(HELLO)
+            assert receipt.outcome == "turn"
+            return
+        await asyncio.to_thread(bury, postgres_url, boot)
+        with suppress(StoreTaken):
+            await gateway.accept(HELLO)
+        await asyncio.Event().wait()
 
     with installed(Platform(script)):
         result = serve_on(postgres_url, tmp_path)
-    assert result.exit_code == ExitCode.FAILED
-    assert "Another process has taken the store over; nothing is written here." in result.stderr
+    assert len({*boots}) == 2
+    assert "declared" in result.stderr
+    assert "dead" in result.stderr
     assert "Traceback" not in result.output
 
 
-def owner_of(url: str) -> str:
-    """The boot that owns the store."""
+def boots_of(url: str) -> list[str]:
+    """The nodes of the store."""
     with psycopg.connect(url, autocommit=True) as connection:
-        return connection.execute("SELECT boot FROM owner").fetchall()[0][0]
+        return [boot for (boot,) in connection.execute("SELECT boot FROM nodes").fetchall()]
 
 
-def end_owner(url: str, boot: str) -> None:
-    """End the session by which this boot still owns the store."""
+def bury(url: str, boot: str) -> None:
+    """Remove a node's row, as another node does that takes it for dead."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
-            " WHERE locktype = 'advisory' AND datname = current_database()"
-            " AND (SELECT boot FROM owner) = %s",
-            [boot],
-        )
+        connection.execute("DELETE FROM nodes WHERE boot = %s", [boot])
