@@ -153,7 +153,7 @@ class Gateway:
             boot=self._boot,
             vitals=self.vitals,
             ledger=self._ledger,
-            terms=using.terms(trust.now),
+            terms=using.terms(trust.now, self._has_others),
             speaks=self._speaks,
         )
         self._dispatcher, self._nodes = self._assembled(using.limits)
@@ -215,7 +215,7 @@ class Gateway:
         return self._nodes.speaks()
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free.
+        """Take a lease; True if this node has it.
 
         A lease is what one node at a time may do. To be asked again every second or two: it is
         lost with a node that was cut off.
@@ -651,7 +651,7 @@ class Gateway:
         self._dispatcher.limit = limits.parallel_turns
         self._dispatcher.group_limits = limits.crowd_turns
         self._ledger.use(limits.budgets, limits.prices, limits.timezone)
-        await self._sessions.use(teams, self._using.terms(self._trust.now))
+        await self._sessions.use(teams, self._using.terms(self._trust.now, self._has_others))
         await self._life.review()
 
     async def backup(self, path: Path) -> None:
@@ -762,7 +762,7 @@ class Gateway:
         )
 
     def propose_reload(self) -> None:
-        """Tell the other nodes, at once and without a promise, that one proposes a reload."""
+        """Tell the other nodes that this one proposes a reload."""
         self._nodes.tell("reload", "")
 
     async def troubles(self) -> tuple[str, ...]:

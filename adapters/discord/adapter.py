@@ -251,6 +251,8 @@ class _Bot:
     def on_resumed(self, shard: int) -> None:
         self._events.on_resumed(shard)
         self._catch_up.begin()
+        if shard == 0 and not self._shards.tells_all:
+            self._start_task(self._look_at_servers(), "looks for servers that no route names")
 
     def on_connection(self, shard: int, *, is_open: bool) -> None:
         self._shards.note_connection(shard, is_open=is_open)
@@ -336,6 +338,14 @@ class _Bot:
         readable = [each for each in channels if self._cache.may_read(each[0].id)]
         await self._catch_up.note(readable, since, guild)
         await self._missed_edits.read(guild, since, self._me_in({"guild_id": guild}))
+
+    async def _look_at_servers(self) -> None:
+        """Meet servers of which an earlier session told."""
+        for guild in await self._cache.guilds():
+            if not self._host.serves(PLATFORM, guild, ()):
+                channels = await self._rest.call("GET", f"/guilds/{guild}/channels")
+                if not self._host.serves(PLATFORM, guild, [str(each["id"]) for each in channels]):
+                    await self._meet_unknown(guild)
 
     def _past(self, heard: float) -> float:
         """The time until which all was heard, in the past."""

@@ -20,6 +20,8 @@ class Driver:
         self.sent: dict[int, float] = {}
         self.accepted: dict[int, float] = {}
         self.began: dict[int, float] = {}
+        self.resumed: dict[int, float] = {}
+        """Turns that began again."""
         self.posted: dict[int, float] = {}
         self.at: dict[int, int] = {}
         """The node that began a message's turn last, by its process."""
@@ -90,7 +92,8 @@ class Driver:
             case {"what": "accepted", "number": number, "at": at}:
                 self.accepted.setdefault(number, at)
             case {"what": "began", "number": number, "at": at}:
-                self.began.setdefault(number, at)
+                if self.began.setdefault(number, at) != at:
+                    self.resumed[number] = at
                 self.at[number] = pid
             case {"what": "posted", "number": number, "at": at, "key": key, "ask": ask}:
                 if number in self.sent:  # else it is a notice of the gateway

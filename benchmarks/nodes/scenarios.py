@@ -72,26 +72,29 @@ async def paced(server: str, nodes: int, seconds: float) -> Figures:
 async def failover(
     server: str, nodes: int, kills: int, failover_seconds: float | None = None
 ) -> Figures:
-    """Seconds from a node's kill to the answers that it owed.
+    """Seconds from a kill until its turns go on, and are answered.
 
-    Those are the messages that it had acknowledged and not answered. One that nobody has
+    Its turns are the messages that it had acknowledged and not answered. One that nobody has
     acknowledged is sent again to another node, as platforms do. A node alone is started again at
     once.
     """
-    found: list[float] = []
+    found: list[tuple[float, float]] = []
     cluster_of = running(server, nodes, pause=PAUSE, failover_seconds=failover_seconds)
     async with cluster_of as cluster:
         await _warm_up(cluster)
         for kill in range(kills):
             found += await _kill(cluster, kill % nodes)
         _check(cluster)
-    return {name: [value] for name, value in _parts(found)} | {
-        "messages that a killed node owed": [len(found) / kills],
+    going, answered = zip(*found, strict=True)
+    return {
+        **{f"its turns go on, {name}": [value] for name, value in _parts(going)},
+        **{f"and are answered, {name}": [value] for name, value in _parts(answered)},
+        "turns of a killed node": [len(found) / kills],
         LOAD: [os.getloadavg()[0]],
     }
 
 
-async def _kill(cluster: Cluster, which: int) -> list[float]:
+async def _kill(cluster: Cluster, which: int) -> list[tuple[float, float]]:
     """Kill a node under load; start it again at the end."""
     driver, node = cluster.driver, cluster.nodes[which]
     dead, killed = node.pid, 0.0
@@ -113,7 +116,11 @@ async def _kill(cluster: Cluster, which: int) -> list[float]:
     await _all_answered(cluster)
     if node.pid not in driver.nodes:
         await cluster.started(node)
-    return [driver.posted[number] - killed for number in owed]
+    # A turn that the node had told of in its last moment needs only its answer.
+    return [
+        (driver.resumed.get(number, driver.posted[number]) - killed, driver.posted[number] - killed)
+        for number in owed
+    ]
 
 
 async def _warm_up(cluster: Cluster) -> None:

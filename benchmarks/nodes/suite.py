@@ -18,7 +18,7 @@ TUNED = 2.0
 UNITS = {
     "messages a second": "",
     "connections of a node": "",
-    "messages that a killed node owed": "",
+    "turns of a killed node": "",
     scenarios.LOAD: "",
 }
 Found = dict[str, dict[str, list[float]]]
@@ -62,7 +62,10 @@ def _measured(
             async def once(count: int = count) -> scenarios.Figures:
                 return await load(count)
 
-            for what, samples in asyncio.run(once()).items():
+            figures = asyncio.run(once())
+            told = ", ".join(f"{what} {samples[0]:.3g}" for what, samples in figures.items())
+            print(f"    {told}", file=sys.stderr, flush=True)
+            for what, samples in figures.items():
                 found.setdefault(what, {}).setdefault(_column(count), []).extend(samples)
     return found
 

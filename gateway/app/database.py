@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gateway.app.findings import PROBE_SECONDS, Finding
+from gateway.app.operator import number
 from gateway.app.stores import NEEDS_EXTRA, database_of
 from gateway.config.root import Config
 from gateway.errors import GatewayError
@@ -18,7 +19,7 @@ SETTING = "store.url"
 OLDEST = 14
 """The first version of PostgreSQL that has all that the store uses."""
 FURTHER = 3
-"""Connections beyond the pool: its owner's, and those of commands."""
+"""Connections of a node beyond its pool: for its sign of life, for signals, and for commands."""
 
 
 async def check_database(config: Config, *, offline: bool) -> list[Finding]:
@@ -38,6 +39,8 @@ async def check_database(config: Config, *, offline: bool) -> list[Finding]:
     faults = [_finding(text, good=False) for text in _faults(facts, database)]
     warned = [_finding(f"warning: {text}", good=True) for text in _warnings(facts)]
     sound = f"{database.place}, PostgreSQL {facts.version}, {facts.connections} connections"
+    if facts.nodes:
+        sound += f", {number(facts.nodes, 'node')}"
     return [*faults, *warned] if faults else [_finding(sound, good=True), *warned]
 
 
@@ -67,10 +70,12 @@ def _faults(facts: DatabaseFacts, database: Database) -> Iterator[str]:
             f"default_transaction_isolation is {facts.isolation!r}, expected 'read committed'; "
             "set that for the role with ALTER ROLE"
         )
-    if facts.connections < (needed := database.pool_size + FURTHER):
+    nodes = max(1, facts.nodes)
+    if facts.connections < (needed := nodes * (database.pool_size + FURTHER)):
+        each = f" for each of {nodes} nodes" if nodes > 1 else ""
         yield (
             f"{facts.connections} connections are left for Parley, expected {needed} (`pool_size` "
-            f"and {FURTHER} more); lower `pool_size`, or raise max_connections of the server"
+            f"and {FURTHER} more{each}); lower `pool_size`, or raise max_connections of the server"
         )
 
 

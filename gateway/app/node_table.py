@@ -24,7 +24,10 @@ def node_names(nodes: Sequence[NodeRow]) -> str:
 
 
 def node_table(nodes: Sequence[NodeRow], boot: str = "", zone: str = "") -> str:
-    """The nodes in columns; the one of this `boot` answers. Times are in the zone."""
+    """The nodes in columns.
+
+    The one of this `boot` answers. Times are in the zone.
+    """
     rows = [_HEADS, *(_row(each, boot, zone) for each in nodes)]
     return columns(rows)
 

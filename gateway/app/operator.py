@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gateway.access.pairing import TypedCode
-from gateway.app.node_table import node_table, nodes_json, serving
+from gateway.app.node_table import node_names, node_table, nodes_json, serving
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.threads import age, owner_of, stored_nodes
 from gateway.base.calendar import local_time
 from gateway.base.metrics import BackupFigures
 from gateway.control.socket_client import SocketClient
-from gateway.errors import GatewayError
+from gateway.errors import GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.render.sanitize import sanitize
 from gateway.runtime.status import PlatformStatus
@@ -38,7 +38,7 @@ async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
 
 
 async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) -> None:
-    """Tell the nodes of a database, if it was changed here, which threads are gone."""
+    """Tell nodes which threads are gone, if a database was changed here."""
     if isinstance(writable, SocketClient | SqliteStore):
         return
     for text in signal_texts("", told=[("gone", thread, "") for thread in threads]):
@@ -61,11 +61,20 @@ async def delete_person(store: AnyStore, person: str) -> list[str]:
 
 
 async def reload(store: AnyStore, *, dry_run: bool) -> str:
-    """Let the store's owner read its config anew; what differs.
+    """Let all nodes read their config anew; what differs.
 
-    Raises GatewayClosed if none runs.
+    Raises GatewayClosed if none runs with this folder.
     """
-    return await (await SocketClient.connect(store.folder)).reload(dry_run=dry_run)
+    try:
+        owner = await SocketClient.connect(store.folder)
+    except GatewayClosed as error:
+        if found := serving(await stored_nodes(store)):
+            raise GatewayClosed(
+                "No node runs with this folder. Reload on one of those that run: "
+                f"{node_names(found)}."
+            ) from error
+        raise
+    return await owner.reload(dry_run=dry_run)
 
 
 VERDICTS: Mapping[str, str] = {

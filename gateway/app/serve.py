@@ -367,7 +367,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
 def _watch_node(
     group: asyncio.TaskGroup, store: PostgresStore, end: _End
 ) -> list[asyncio.Task[None]]:
-    """Tasks that end this node, once it is none or of an earlier version."""
+    """Tasks that end this node once it is dead or outdated."""
 
     async def until_lost() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Reload of a changed config by all nodes of a store, or by none.
+"""Reload of a changed config by all nodes, or by none.
 
 A node proposes the text that it has read. Each node reads its own file, prepares all that can fail,
 and votes; the rows of the votes decide. Whoever has voted yes waits for that, whatever happens, and
@@ -52,7 +52,7 @@ class ReloadOpen(GatewayError):
 
 
 class ReloadRefused(GatewayError):
-    """A node can't use the config, so that none does; the text says which, and why."""
+    """No node has changed, since one can't; the text says which."""
 
 
 class SharedReloader:
@@ -79,9 +79,10 @@ class SharedReloader:
         return self._reloader.module_files
 
     async def reload(self, *, dry_run: bool) -> str:
-        """Let all nodes use the current config, unless `dry_run`; the differences, for people.
+        """Let all nodes use the current config, unless `dry_run`.
 
-        Raises ConfigError or another GatewayError, and then no node has changed.
+        The differences, for people. Raises ConfigError or another GatewayError, and then no node
+        has changed.
         """
         if self._reloader.busy:
             raise ReloadOpen(_open_sentence("this node or another one"))
@@ -89,9 +90,10 @@ class SharedReloader:
         return text
 
     async def renew(self) -> LoadedConfig:
-        """Let all nodes use the current config; the one that was used before here.
+        """Let all nodes use the current config.
 
-        Raises as `reload` does. A reload that is under way is waited for, as it may be the same.
+        The one that was used before here. Raises as `reload` does. A reload that is under way is
+        waited for, as it may be the same.
         """
         until = monotonic() + 2 * SECONDS
         while True:
@@ -108,7 +110,7 @@ class SharedReloader:
             await asyncio.sleep(VERDICT_EVERY)
 
     async def _just_replaced(self) -> LoadedConfig | None:
-        """The config before the current one, if other nodes have just agreed on this."""
+        """The config before one that another node has just proposed."""
         if self._told is None or monotonic() - self._told[0] > JUST_NOW:
             return None
         return self._told[1] if await self._file_digest() == digest_of(self.loaded) else None
@@ -122,7 +124,10 @@ class SharedReloader:
         return ""
 
     async def _apart(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a task that goes on if its caller hangs up: the nodes count on it."""
+        """The result of a task of its own.
+
+        It goes on if its caller hangs up: the nodes count on it.
+        """
         task = asyncio.get_running_loop().create_task(work, name="reload of all nodes")
         self._tasks.add(task)
         task.add_done_callback(self._forget)
@@ -193,7 +198,7 @@ class SharedReloader:
             self._gateway.reload_proposed.clear()
 
     async def _catch_up(self, found: Reload) -> None:
-        """Use what the nodes agreed on while this one began with an earlier text."""
+        """Use a text that nodes agreed on as this one began."""
         if digest_of(self.loaded) == found.digest or await self._file_digest() != found.digest:
             return
         async with self._reloader.candidate() as (loaded, teams):
@@ -247,7 +252,10 @@ class SharedReloader:
                 return
 
     async def _end_of(self, reload: str) -> Reload | None:
-        """The reload, once it is decided: by its proposer, or by others if that is gone."""
+        """The reload, once it is decided.
+
+        Its proposer decides, or others if that is gone.
+        """
         while True:
             try:
                 found = await self._store.reload_state(reload)
@@ -274,7 +282,7 @@ class SharedReloader:
 
 
 def digest_of(loaded: LoadedConfig) -> str:
-    """The digest of a config's text, without values that it takes from elsewhere."""
+    """The digest of a config's text, without secrets from elsewhere."""
     return _digest(loaded.text)
 
 

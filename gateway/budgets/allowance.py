@@ -74,6 +74,8 @@ class UsageSum:
     drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
     is_shared: bool = False
     """Others may have used some since it was read."""
+    full_until: float = 0.0
+    """The monotonic time until which others are known to hold all that is left."""
     was_used: bool = False
     """A request was begun since the share was last looked at."""
 
@@ -89,6 +91,7 @@ class UsageSum:
             self.left = self.left.plus(Amounts(tokens=expected[0], cost=expected[1]))
             self.settled.set()
             self.settled = asyncio.Event()
+            self.full_until = 0.0
 
     def add(self, used: Amounts) -> None:
         """Count what was used here."""

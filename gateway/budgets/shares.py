@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, suppress
+from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
 from gateway.base.calendar import CalendarWindow, Scope
@@ -43,7 +44,7 @@ class SharedSum(NamedTuple):
     cost: float | None = None
     turns: int | None = None
 
-    def query(self, wanted: Amounts) -> ShareQuery:
+    def query(self, wanted: Amounts, *, reads: bool) -> ShareQuery:
         """The question to the store."""
         return ShareQuery(
             window=self.window,
@@ -53,6 +54,7 @@ class SharedSum(NamedTuple):
             tokens=self.tokens,
             cost=self.cost,
             turns=self.turns,
+            reads=reads,
         )
 
     def has_left(self, wanted: Amounts) -> bool:
@@ -86,17 +88,19 @@ class BudgetShares:
         sums = _strictest(held)
         if all(each.has_left(wanted) for each in sums):
             return True
+        if any(monotonic() < each.sum.full_until for each in sums):
+            return False  # another request has asked just now
         try:
             return await self._ask(sums, wanted)
         except GatewayError as error:
             LOG.warning("a budget that nodes share could not be asked: %s", error)
             return False
 
-    async def _ask(self, sums: Sequence[SharedSum], wanted: Amounts) -> bool:
+    async def _ask(self, sums: Sequence[SharedSum], wanted: Amounts, *, reads: bool = True) -> bool:
         async with AsyncExitStack() as stack:
             for each in sums:  # in one order everywhere
                 await stack.enter_async_context(each.sum.drawing)
-            queries = [each.query(wanted) for each in sums]
+            queries = [each.query(wanted, reads=reads) for each in sums]
             known = [each.sum.counted for each in sums]
             unrecorded = [each.sum.unrecorded for each in sums]
             for each in sums:
@@ -109,8 +113,10 @@ class BudgetShares:
                 total = each.sum
                 total.share, total.is_shared = share.granted, True
                 total.left = total.left.plus(share.granted.minus(query.held))
-                if total.start == query.usage.since:  # else a new window has begun
+                if share.used and total.start == query.usage.since:  # else a new window has begun
                     total.correct(before, own, share.used)
+                if not share.is_free:
+                    total.full_until = monotonic() + AGAIN / 2
         return all(share.is_free for share in found)
 
     async def wait(self, held: Collection[Allowance]) -> None:
@@ -129,7 +135,8 @@ class BudgetShares:
         changed = [each for each in sums if _has_changed(each.sum, several=several)]
         for start in range(0, len(changed), AT_ONCE):
             some = sorted(changed[start : start + AT_ONCE], key=lambda each: each[:3])
-            await self._ask(some, NOTHING)
+            # Who is alone again wants to know what the others have used.
+            await self._ask(some, NOTHING, reads=not several)
             for each in some:
                 each.sum.is_shared = several
 

@@ -31,8 +31,8 @@ def key() -> None:
 def rotate(config: Path | None) -> None:
     """Encrypt every token in the store with the first of the keys.
 
-    Afterwards you can remove the other keys. Parley must not be running. If a key is missing or
-    wrong, nothing changes and the exit code is 2.
+    Afterwards you can remove the other keys. Parley must not be running on any node. If a key is
+    missing or wrong, nothing changes and the exit code is 2.
     """
     from gateway.store.tokens import TokenStore, keys_of
 
@@ -40,7 +40,7 @@ def rotate(config: Path | None) -> None:
 
     async def rotated() -> int:
         tokens = TokenStore(store, keys_of(settings.store.keys))
-        async with store.own():
+        async with store.own(alone=True):
             return await tokens.rotate()
 
     count = asyncio.run(rotated())

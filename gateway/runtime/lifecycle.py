@@ -233,7 +233,10 @@ class Lifecycle:
         await self._for_the_others(self._nodes.leave)
 
     async def _for_the_others(self, leave: Callable[[], Awaitable[None]]) -> None:
-        """Leave work to other nodes; without that they find it a little later."""
+        """Leave work to other nodes.
+
+        Without that they find it a little later.
+        """
         try:
             async with asyncio.timeout(LEAVE):
                 await leave()

@@ -10,7 +10,7 @@ from gateway.sessions.lanes import Lanes
 
 
 class NodeLoad:
-    """Figures of this moment; those of transactions are means since the last ones."""
+    """Figures of this moment; seconds of commits since the last ones."""
 
     def __init__(self, sessions: Lanes, dispatcher: LocalDispatcher, vitals: Metrics) -> None:
         self._sessions = sessions

@@ -63,8 +63,11 @@ class ActiveSettings:
     access: Access
     limits: Limits
 
-    def terms(self, clock: Callable[[], float]) -> TurnSettings:
-        """Settings of turns; `clock` is the time of day."""
+    def terms(self, clock: Callable[[], float], has_others: Callable[[], bool]) -> TurnSettings:
+        """Settings of turns; `clock` is the time of day.
+
+        `has_others`: other nodes may have watchers.
+        """
         limits = self.limits
         return TurnSettings(
             live_teams=limits.live_teams,
@@ -74,5 +77,6 @@ class ActiveSettings:
             largest_file=limits.attachments.file_mb * MB,
             may_answer=self.access.operators.who_may_answer,
             is_operator=self.access.operators.include,
+            has_others=has_others,
             clock=clock,
         )

@@ -28,13 +28,15 @@ HEAL_EVERY = 2.0
 """Seconds between two looks for lanes without a node."""
 ALL_WORK = 5
 """Each so many of them, work without a job is looked for, too."""
+FOLLOW_EVERY = 0.5
+"""Seconds between two looks at turns of other nodes that somebody watches here."""
 SHARES_EVERY = 1.0
 """Seconds between two looks at what this node holds of budgets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeParts:
-    """Parts of a node, and the words for turns that another one has left."""
+    """Parts of a node."""
 
     store: SupportsNodes
     bus: LocalBus
@@ -54,7 +56,7 @@ class NodeParts:
 def search_for(
     boot: str, platforms: Collection[str], dispatcher: JobDispatcher, sessions: Lanes
 ) -> JobSearch:
-    """What a node looks for: work of its lanes, and of its platforms."""
+    """Search of a node: for work of its lanes and platforms."""
     return JobSearch(
         boot=boot,
         queues=(f"node {boot}", *sorted({LOCAL, *platforms})),
@@ -65,7 +67,7 @@ def search_for(
 
 
 class SharedNodes:
-    """This node and the others: leases, signals, and the work of those that are gone."""
+    """This node and the others: leases, signals, and burials."""
 
     def __init__(self, parts: NodeParts, *, boot: str, platforms: Collection[str]) -> None:
         self._parts = parts
@@ -81,7 +83,7 @@ class SharedNodes:
         return self._store.node_count <= 1
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free."""
+        """Take a lease; True if this node has it."""
         return self._store.speaks and await self._store.hold(lease, self._boot)
 
     async def release(self, lease: str) -> None:
@@ -115,6 +117,8 @@ class SharedNodes:
             group.create_task(self._signals.run(), name="node signals")
             group.create_task(_repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
             group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
+            following = _repeat(self._follow, "following turns of other nodes", FOLLOW_EVERY)
+            group.create_task(following)
             tell = self._parts.tell_shares
             group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
 
@@ -145,7 +149,7 @@ class SharedNodes:
     async def _bury(self) -> None:
         """Take over from nodes that are gone."""
         dead = await self._store.dead_nodes(self._boot)
-        if not dead:
+        if not dead or not self._store.is_steady:
             return
         for name in await self._store.bury(dead, self._parts.words):
             LOG.warning("the node %s is gone: its work goes on here and on the others", name)
@@ -166,10 +170,22 @@ class SharedNodes:
             self._obey("stop", thread, turn)
         for thread, turn in healed.steers:
             self._obey("steer", thread, turn)
-        if not self.alone:
-            for thread in self._parts.bus.watched:
-                if not self._parts.sessions.has(thread):
-                    self._parts.bus.touched(thread)
+        for thread in self._watched_elsewhere():
+            self._parts.bus.touched(thread)
+
+    async def _follow(self) -> None:
+        """Let watchers look at growing text of other nodes."""
+        if watched := self._watched_elsewhere():
+            running = await self._store.running_elsewhere(self._boot)
+            for thread in running.intersection(watched):
+                self._parts.bus.touched(thread)
+
+    def _watched_elsewhere(self) -> list[str]:
+        """Threads that somebody watches, and that may run on another node."""
+        if self.alone:
+            return []
+        has = self._parts.sessions.has
+        return [thread for thread in self._parts.bus.watched if not has(thread)]
 
     async def drain(self) -> None:
         """Take nothing more, and leave to others what was not begun."""

@@ -49,7 +49,7 @@ async def known_counts(store: SessionStore, state: str) -> tuple[Counts | None, 
 
 
 async def known_nodes(store: SessionStore, state: str) -> list[NodeRow]:
-    """The nodes of the store; none while it does not answer, and for files."""
+    """The nodes of the store; none while it is silent."""
     if state in _UNANSWERED or not isinstance(store, SupportsNodes):
         return []
     return await store.nodes()

@@ -192,7 +192,7 @@ class LocalBus:
             self._shared(thread, not all(isinstance(event, TextDelta) for event in events))
 
     def touched(self, thread: str) -> None:
-        """Let the thread's watchers look at its rows: another node has added some."""
+        """Let watchers look at rows that another node has added."""
         for subscription in self._subscriptions.get(thread, ()):
             subscription.look()
         for subscription in self._activity:
@@ -259,7 +259,7 @@ class LocalBus:
 
 
 async def _stored_texts(store: SessionReader, subscription: Subscription) -> list[TextDelta]:
-    """Open messages of a turn on another node, as far as they are stored."""
+    """Stored text of open messages of a turn elsewhere."""
     if not subscription.elsewhere:
         return []
     return [
@@ -284,6 +284,7 @@ async def watch(
     one, the store is asked.
     """
     await store.thread(thread)
+    told = dict[str, str]()
     with bus.subscription(thread) as subscription:
         while not subscription.closed:
             opened = subscription.start_over() or await _stored_texts(store, subscription)
@@ -295,12 +296,14 @@ async def watch(
                         finished.add(event.message)
                     yield event
             for delta in opened:
-                if delta.message not in finished:
+                if delta.message not in finished and told.get(delta.message) != delta.text:
                     yield delta
+            told = {delta.message: delta.text for delta in opened}
             complete = True
             while complete and (events := await subscription.take()) is not None:
                 for event in events:
                     if isinstance(event, TextDelta):
+                        told.pop(event.message, None)
                         if event.message not in finished:
                             yield event
                     elif event.seq > after + 1:

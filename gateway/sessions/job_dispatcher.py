@@ -1,4 +1,4 @@
-"""Order of turns where several nodes share the threads: by jobs of the store."""
+"""Order of turns on one of several nodes: by jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIDE_BY_SIDE = 4
 
 
 class JobStore(Protocol):
-    """The part of a store that keeps threads that wait for a node."""
+    """The part of a store that keeps jobs."""
 
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits; None if none does."""
@@ -33,7 +33,7 @@ class JobStore(Protocol):
 
 
 class JobDispatcher(LocalDispatcher):
-    """Runs what this node has claimed, and takes jobs while it has room.
+    """Runs claimed turns, and takes jobs while there is room.
 
     Threads that wait are rows, not in memory: any node with room takes them, in the order of the
     store. `search` says what this node looks for, `take_up` is told each turn that it has claimed.
@@ -80,7 +80,7 @@ class JobDispatcher(LocalDispatcher):
                 continue
 
     async def _take_some(self) -> bool:
-        """Take a few jobs side by side; True if there may be more."""
+        """Take a few jobs; True if there may be more."""
         room = min(SIDE_BY_SIDE, self.limit - self._begun())
         found = await asyncio.gather(*(self._take() for _ in range(room)))
         return all(found)
@@ -96,7 +96,7 @@ class JobDispatcher(LocalDispatcher):
         return True
 
     def _go_on(self, thread: str, request: RunRequest) -> None:
-        """Let a node run what the thread has more: this one, if it has room."""
+        """Let a node run what the thread has more."""
         job = LaneJob(
             thread=thread, person=request.person, limits=request.limits, groups=request.groups
         )

@@ -274,7 +274,7 @@ class Lanes:
         return built.team, built.holds
 
     def has(self, thread: str) -> bool:
-        """True if a turn of the thread runs here, or is about to."""
+        """True if a turn of the thread is here."""
         return thread in self._running or thread in self._early
 
     def stop(self, thread: str, turn: str) -> None:

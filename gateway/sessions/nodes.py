@@ -1,12 +1,12 @@
-"""Nodes as the rest of the gateway sees them: what one may do, and what it tells the others."""
+"""Nodes as the rest of the gateway sees them."""
 
 from __future__ import annotations
 
 from typing import Literal, Protocol, TypeAlias
 
 Word: TypeAlias = Literal["stop", "steer", "revoke", "gone", "reload"]
-"""What a node with a thread's turn is told: to end the turn, to take up messages, to ask for a tool
-again, or that the thread was deleted; and all nodes: that one proposes a reload."""
+"""Words for the node that has a thread's turn: to end it, to take up messages, to ask for a tool
+again, or that the thread was deleted."""
 
 
 class Nodes(Protocol):
@@ -18,7 +18,7 @@ class Nodes(Protocol):
         ...
 
     async def hold(self, lease: str) -> bool:
-        """True if this node has the lease; it is taken if it was free."""
+        """Take a lease; True if this node has it."""
         ...
 
     async def release(self, lease: str) -> None:
@@ -34,7 +34,7 @@ class Nodes(Protocol):
         ...
 
     def tell(self, word: Word, thread: str, about: str = "") -> None:
-        """Tell the node that has the thread's turn, at once and without a promise."""
+        """Tell the node of the thread's turn, without a promise."""
         ...
 
     def share(self, thread: str, lasting: bool) -> None:

@@ -1,4 +1,6 @@
-"""Signals between nodes: best effort, what must not be lost is in the store.
+"""Signals between nodes, by best effort.
+
+What must not be lost is in the store.
 
 A signal is JSON: who sends it, the threads with something new, and words about turns. Those of a
 moment are one; none is longer than PostgreSQL lets a notification be.
@@ -40,7 +42,7 @@ class Signals:
         self._wanted = asyncio.Event()
 
     def touch(self, thread: str, *, growing: bool = False) -> None:
-        """Let the others look at the thread; soon, if its text is `growing`."""
+        """Let others look at a thread; later, if its text is `growing`."""
         if growing:
             self._growing[thread] = None
         else:
@@ -85,7 +87,7 @@ class Signals:
 def signal_texts(
     boot: str, *, touched: Sequence[str] = (), told: Sequence[Told] = ()
 ) -> Iterator[str]:
-    """Signals of a node about threads, and with words; `boot` is "" for a command."""
+    """Signals of a node; `boot` is "" for a command."""
     while touched or told:
         sent = {"from": boot, "touched": touched[:MOST], "told": told[:MOST]}
         yield json.dumps(sent, separators=(",", ":"))

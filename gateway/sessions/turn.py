@@ -51,6 +51,8 @@ from teams.tools import ToolResult
 
 SHOW_EVERY = 2.0
 """Seconds between two writes of the text of a message that still grows."""
+SHOW_OTHERS_EVERY = 1.25
+"""The same where other nodes read it: their watchers have it in two seconds, signals or not."""
 
 TRY_AGAIN = "/retry"
 
@@ -300,7 +302,8 @@ class Turn:
             self._log.meter.vitals.first_text.labels(self._work.thread.team).observe(seconds)
             self._log.meter.first_text = seconds
         self._log.show(deltas)
-        if deltas and asyncio.get_running_loop().time() - self._shown_at >= SHOW_EVERY:
+        every = SHOW_OTHERS_EVERY if self._terms.has_others() else SHOW_EVERY
+        if deltas and asyncio.get_running_loop().time() - self._shown_at >= every:
             await self._log.write(TurnUpdate(shown=self._mapper.open_messages()))
             self._shown_at = asyncio.get_running_loop().time()
 

@@ -20,6 +20,10 @@ def _not(person: Author) -> bool:
     return False
 
 
+def _alone() -> bool:
+    return False
+
+
 @value
 class TurnSettings:
     """Settings of turns and of their requests.
@@ -39,5 +43,7 @@ class TurnSettings:
     may_answer: Callable[[Request], tuple[str, ...]] = _nobody
     is_operator: Callable[[Author], bool] = _not
     """True for those who can be told which setting to change."""
+    has_others: Callable[[], bool] = _alone
+    """True while other nodes may have watchers."""
     clock: Callable[[], float] = time.time
     """By which requests last: it does not jump when the time of day is set."""

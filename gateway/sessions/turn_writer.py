@@ -63,7 +63,7 @@ class TurnWriter:
         return self.lease.turn
 
     def check_lease(self) -> None:
-        """Check that no other node can have taken the turn over. Raises LeaseLost."""
+        """Raises LeaseLost if another node may have the turn."""
         if not self._speaks():
             raise LeaseLost(self.thread)
 

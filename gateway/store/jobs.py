@@ -51,7 +51,7 @@ class JobSearch:
 
 @value
 class FoundWork:
-    """A job that a node has fetched, with the turn it has claimed, if any."""
+    """A fetched job, with the claimed turn, if any."""
 
     job: LaneJob
     turn: ClaimedTurn | None = None

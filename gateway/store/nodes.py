@@ -41,7 +41,10 @@ class Healed:
 
 @value
 class NodeRow:
-    """A node as the others see it. Times are by the database's clock."""
+    """A node as the others see it.
+
+    Times are by the database's clock.
+    """
 
     node: Node
     since: float

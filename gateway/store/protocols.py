@@ -515,6 +515,14 @@ class SupportsNodes(Protocol):
         ...
 
     @property
+    def is_steady(self) -> bool:
+        """True unless this node was held up itself.
+
+        Then it might take others for dead that were, too.
+        """
+        ...
+
+    @property
     def node_count(self) -> int:
         """Number of nodes a moment ago."""
         ...
@@ -547,6 +555,10 @@ class SupportsNodes(Protocol):
         """Those of these threads whose lanes this node holds."""
         ...
 
+    async def running_elsewhere(self, boot: str) -> frozenset[str]:
+        """Threads whose turns run on other nodes."""
+        ...
+
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits for a node; None if none does.
 
@@ -559,17 +571,20 @@ class SupportsNodes(Protocol):
         ...
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life, whose sessions are ended."""
+        """Nodes without a sign of life.
+
+        Their sessions are ended with the next beat.
+        """
         ...
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
-        """Declare nodes dead, and put their work back; the names of those that were."""
+        """Declare nodes dead, and put their work back; their names."""
         ...
 
     async def heal(
         self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
     ) -> Healed:
-        """Adopt lanes without a node, and let others have what this one can't run.
+        """Adopt free lanes, and leave others what this can't run.
 
         `full`: it has no room. With `all_work`, unless another node does, it looks for work without
         a job.

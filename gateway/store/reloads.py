@@ -1,4 +1,4 @@
-"""Reloads of the config that all nodes of a store take part in."""
+"""Reloads of the config by all nodes of a store."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ReloadState: TypeAlias = Literal["open", "go", "off", "tried"]
 
 @value
 class Proposal:
-    """A config that a node proposes to all, by the digest of its text.
+    """A config that a node proposes to all.
 
-    `source` and `changes` are for the audit.
+    `digest` is that of its text. `source` and `changes` are for the audit.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Reload:
     state: ReloadState
     age: float
     votes: tuple[Vote, ...]
-    """Of the nodes that live."""
+    """Votes of the nodes that live."""
     missing: tuple[str, ...]
     """Names of nodes that live and have not voted."""
 
@@ -56,5 +56,5 @@ class Reload:
 
     @property
     def is_decided(self) -> bool:
-        """True if no vote is needed any more."""
-        return bool(self.refusals) or not self.missing
+        """True if all have voted: each refusal is to be told."""
+        return not self.missing

@@ -52,6 +52,8 @@ class ShareQuery:
     cost: float | None
     turns: int | None
     """Limits of the budget."""
+    reads: bool = True
+    """The sum of the usage rows is wanted, too: a month of a workspace may have many."""
 
 
 @value
@@ -61,8 +63,8 @@ class BudgetShare:
     `granted` includes what it holds.
     """
 
-    used: UsageTotals
-    """Usage of all nodes, as it is recorded."""
+    used: UsageTotals | None
+    """Usage of all nodes, as it is recorded, if that was read."""
     granted: Amounts
     is_free: bool
-    """The wish was granted, here and in the other budgets."""
+    """The wish can be granted as far as this budget is concerned."""

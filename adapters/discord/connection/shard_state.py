@@ -38,7 +38,7 @@ class ShardState:
     session: ShardSession | None = None
 
     def as_text(self, bot: str = "") -> str:
-        """The state as a mark; `bot` names what Discord has of the session's bot."""
+        """The state as a mark; `bot` names the session's bot."""
         session = self.session
         shown: dict[str, Any] = {"heard": self.heard, "owed": dict(self.owed)}
         if session is not None:

@@ -26,7 +26,8 @@ LOG = logging.getLogger("adapters.discord")
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks at a lease, and between two writes of a shard's state."""
-ASK_SECONDS = 1.0
+ASK_SECONDS = 5.0
+"""Seconds that the store has to say whose a lease is; who is cut off does not wait for it."""
 LEAVE_SECONDS = 5.0
 
 LOST = GatewayClosed, NodeCutOff, StoreTaken
@@ -152,14 +153,12 @@ class Shards:
         connection = self._held[shard] = self._holder.make_connection(shard)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(connection.run(state.session), name=f"connects {shard}"),
-                    group.create_task(
-                        self._holder.serve_shard(shard), name=f"works for shard {shard}"
-                    ),
-                ]
-                await self._watch(shard, lease)
-                for task in tasks:
+                works = (connection.run(state.session), self._holder.serve_shard(shard))
+                watches = (self._watch(shard, lease), self._until_cut_off())
+                working = [group.create_task(work, name=f"shard {shard}") for work in works]
+                watching = [group.create_task(watch, name=lease) for watch in watches]
+                await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
+                for task in (*working, *watching):
                     task.cancel()
         except BaseException:
             await self._leave(shard, lease)
@@ -177,6 +176,15 @@ class Shards:
             if not await self._is_ours(lease, held=True):
                 return
             stored = await self._store(shard, stored)
+
+    async def _until_cut_off(self) -> None:
+        """Return once this node may not speak."""
+        while True:
+            try:
+                self._host.check_speaking()
+            except NodeCutOff:
+                return
+            await sleep(self._clock, LOOK_SECONDS)
 
     async def _leave(self, shard: int, lease: str) -> None:
         try:

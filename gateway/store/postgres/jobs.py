@@ -66,6 +66,7 @@ _RETRY = """
     SELECT procrastinate_retry_job_v2($1, clock_timestamp() + make_interval(secs => $2::float8),
      NULL, $3::varchar, NULL)
 """
+_TELL = "SELECT pg_notify($1, '')"
 _SPREAD = """
     UPDATE procrastinate_jobs j SET queue_name = split_part(t.key, '/', 1) FROM threads t
     WHERE t.id = j.lock AND j.id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo'
@@ -131,15 +132,17 @@ def finish(pipeline: Pipeline, number: int) -> None:
 
 
 def put_back(pipeline: Pipeline, number: int, delay: float, queue: str | None = None) -> None:
-    """Let a fetched job wait again, in another queue if one is named."""
+    """Let a fetched job wait again, perhaps in another queue."""
     pipeline.send(_RETRY, [number, float(delay), queue])
+    if queue is not None:  # procrastinate tells of new jobs alone
+        pipeline.send(_TELL, [CHANNEL])
 
 
 def spread(pipeline: Pipeline, boot: str = "") -> None:
-    """Let every node take the jobs of this one, and of those that are gone."""
+    """Let every node take the jobs of this and gone ones."""
     pipeline.send(_SPREAD, [boot])
 
 
 def age_jobs(pipeline: Pipeline) -> None:
-    """Let those who have waited catch up with those who wait for less."""
+    """Let long waiting jobs come before newer ones."""
     pipeline.send(_AGE)

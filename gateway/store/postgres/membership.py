@@ -35,7 +35,7 @@ LOG = logging.getLogger("gateway.store")
 _SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
 _TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
 _OWNER = "SELECT name FROM owner"
-_LIVING = "SELECT name FROM nodes ORDER BY since DESC"
+_LIVING = "SELECT COALESCE(string_agg(name, ', ' ORDER BY since), '') FROM nodes"
 _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
 _JOIN = """
     INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
@@ -46,6 +46,12 @@ _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = """
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
     RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store)
+"""
+_END_DEAD = """
+    SELECT pg_terminate_backend(a.pid) FROM nodes n JOIN pg_stat_activity a
+     ON a.datname = current_database()
+     AND right(a.application_name, length(n.boot) + 1) = ' ' || n.boot
+    WHERE n.boot <> $1 AND n.beat + n.patience < server_time()
 """
 _LEAVE = "DELETE FROM nodes WHERE boot = $1"
 
@@ -80,6 +86,8 @@ class Membership:
         self.unreachable_since: float | None = None
         self.is_lost = False
         """It was declared dead, or the store is another process's alone."""
+        self.is_steady = True
+        """It was not held up itself: then it would take others for dead that were, too."""
         self.is_outdated = False
         """A newer version of Parley has changed the tables."""
         self.nodes = 1
@@ -166,7 +174,11 @@ class Membership:
         if not rows:
             self.is_lost = True
             return
+        self.is_steady = began - self._beat_at < self._database.failover / 2
         self._beat_at = began
+        if self.is_steady:  # on a session of its own: the dead may hold up all others
+            pipeline.send(_END_DEAD, [self.boot])
+            pipeline.wait()
         self.nodes, version = rows[0]
         self.is_outdated = version > newest_version()
 

@@ -17,14 +17,12 @@ from gateway.store.units import lanes, recovery
 
 T = TypeVar("T")
 
+LEFT = 3600.0
+"""Seconds since the last use of a thread that a node may have left in a hurry."""
 RECENT = 600.0
 """Seconds since a change that may have gone unnoticed."""
 
 _DEAD = "SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1"
-_END = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND right(application_name, length($1) + 1) = ' ' || $1
-"""
 _BURY = """
     DELETE FROM nodes WHERE boot = $1 AND beat + patience < server_time() RETURNING name
 """
@@ -80,41 +78,51 @@ class NodeOperations(WriteOperations):
         await self.write(unit)
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life, whose sessions are ended."""
+        """Nodes without a sign of life.
+
+        Their sessions are ended with the next beat.
+        """
 
         def unit(connection: PostgresConnection) -> list[str]:
             pipeline = connection.pipeline
-            dead = [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
-            for each in dead:
-                pipeline.send(_END, [each])
-            pipeline.wait()
-            return dead
+            return [row[0] for row in pipeline.rows(pipeline.send(_DEAD, [boot]), tuple)]
 
         return await self.read(unit)
 
     async def bury(self, dead: Sequence[str], words: RecoveryWords) -> list[str]:
-        """Declare nodes dead, and put their work back; the names of those that were."""
+        """Declare nodes dead, and put their work back; their names.
+
+        Nobody else writes meanwhile: what takes longer with more lanes is done before and after.
+        """
         now = self.clock()
 
-        def unit(connection: PostgresConnection) -> list[str]:
+        def free(connection: PostgresConnection) -> None:
+            for boot in dead:
+                lanes.free_lanes_of(connection, boot)
+
+        def declare(connection: PostgresConnection) -> list[str]:
             names = list[str]()
             for boot in dead:
                 found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
                 names += [row[0] for row in found]
-                if found:
-                    lanes.free_lanes_of(connection, boot)
             if names:
                 recovery.resume_lost(connection, now, words)
-                jobs.spread(connection.pipeline)
-                lanes.defer_lost(connection)
             return names
 
-        return await self.write(unit, alone=True)
+        def put_back(connection: PostgresConnection) -> None:
+            free(connection)  # what it told between the two
+            jobs.spread(connection.pipeline)
+            lanes.defer_lost(connection)
+
+        await self.write(free)
+        if names := await self.write(declare, alone=True):
+            await self.write(put_back)
+        return names
 
     async def heal(
         self, boot: str, platforms: Sequence[str], *, full: bool, all_work: bool
     ) -> Healed:
-        """Adopt lanes without a node, and let others have what this one can't run.
+        """Adopt free lanes, and leave others what this can't run.
 
         `full`: it has no room. With `all_work`, unless another node does, it looks for work without
         a job.
@@ -126,6 +134,7 @@ class NodeOperations(WriteOperations):
             adopted = lanes.adopt(connection, boot, platforms)
             jobs.spread(connection.pipeline, boot if full else "")
             if all_work and _is_the_one(connection):
+                lanes.free_lost_lanes(connection, now - LEFT)
                 lanes.defer_lost(connection)
                 jobs.age_jobs(connection.pipeline)
             return Healed(
@@ -159,6 +168,10 @@ class NodeOperations(WriteOperations):
     async def lanes_of(self, boot: str, threads: Sequence[str]) -> frozenset[str]:
         """Those of these threads whose lanes this node holds."""
         return await self.read(lambda connection: lanes.known_lanes(connection, threads, boot))
+
+    async def running_elsewhere(self, boot: str) -> frozenset[str]:
+        """Threads whose turns run on other nodes."""
+        return await self.read(lambda connection: lanes.running_elsewhere(connection, boot))
 
 
 def _is_the_one(connection: PostgresConnection) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
 
@@ -36,6 +37,10 @@ _OWNED = """
     SELECT pg_has_role(relowner, 'USAGE') FROM pg_class
     WHERE oid = to_regclass('threads') AND relkind = 'r'
 """
+_HAS_NODES = "SELECT to_regclass('nodes') IS NOT NULL"
+_NODES = """
+    SELECT COUNT(*)::int FROM nodes WHERE platforms <> '[]' AND beat + patience >= server_time()
+"""
 _BACKEND = "SELECT pg_backend_pid()"
 
 
@@ -58,6 +63,8 @@ class DatabaseFacts:
     may_create: bool
     connections: int
     """Connections that this role can have, those included that it has."""
+    nodes: int
+    """Nodes that serve platforms now."""
     owned: bool | None
     """True if this role has made the store's tables, False if another has; None without any."""
     pooled: bool
@@ -83,8 +90,10 @@ async def _probe(address: str) -> DatabaseFacts:
         assert row is not None
         names = [column.name for column in cursor.description or ()]
         owned = await (await connection.execute(_OWNED)).fetchone()
+        readable = bool(owned and owned[0]) and await _value(connection, _HAS_NODES)
         return DatabaseFacts(
             **dict(zip(names, row, strict=True)),
+            nodes=await _value(connection, _NODES) if readable else 0,
             owned=owned[0] if owned else None,
             pooled=await _is_pooled(address, connection),
         )
@@ -102,6 +111,10 @@ async def _is_pooled(address: str, connection: AsyncConnection) -> bool:
 
 
 async def _backend(connection: AsyncConnection) -> int:
-    row = await (await connection.execute(_BACKEND)).fetchone()
+    return await _value(connection, _BACKEND)
+
+
+async def _value(connection: AsyncConnection, query: LiteralString) -> Any:
+    row = await (await connection.execute(query)).fetchone()
     assert row is not None
     return row[0]

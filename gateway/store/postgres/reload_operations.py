@@ -48,7 +48,7 @@ _DECIDE = "UPDATE reloads SET state = :state, missing = :missing WHERE id = :id"
 
 
 class ReloadOperations(WriteOperations):
-    """The part of a store by which its nodes change their config together."""
+    """Operations by which nodes change their config together."""
 
     @abstractmethod
     async def read(self, unit: Callable[[PostgresConnection], T]) -> T:

@@ -162,6 +162,11 @@ class PostgresStore(PostgresReader, NodeOperations, ReloadOperations):
         return self._running is None or self._running.membership.speaks
 
     @property
+    def is_steady(self) -> bool:
+        """True unless this node was held up itself."""
+        return self._running is None or self._running.membership.is_steady
+
+    @property
     def node_count(self) -> int:
         """Number of nodes a moment ago."""
         return self._running.membership.nodes if self._running else 0

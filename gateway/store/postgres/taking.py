@@ -1,4 +1,4 @@
-"""The unit of work by which a node takes a thread that waits."""
+"""The unit of work that takes a waiting thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUPS = "parley groups"
 
 
 def take_work(connection: PostgresConnection, now: float, search: JobSearch) -> FoundWork | None:
-    """Take the first thread that may run; None if none of those looked at may."""
+    """Take the first thread that may run, if any."""
     for _ in range(LOOKED_AT):
         found = jobs.fetch(connection.pipeline, search.queues)
         if found is None:
@@ -34,7 +34,10 @@ def take_work(connection: PostgresConnection, now: float, search: JobSearch) -> 
 def _claim(
     connection: PostgresConnection, now: float, found: FoundJob, search: JobSearch
 ) -> ClaimedTurn | None:
-    """The turn of a fetched job; without one the job is put back, or finished."""
+    """The turn of a fetched job.
+
+    Without one the job is put back, or finished.
+    """
     pipeline, job = connection.pipeline, found.job
     if (delay := _wait(connection, now, job, search)) > 0:
         jobs.put_back(pipeline, found.number, delay)
@@ -61,7 +64,7 @@ def _claim(
 
 
 def _wait(connection: PostgresConnection, now: float, job: LaneJob, search: JobSearch) -> float:
-    """Seconds until the thread may run, as far as others of its kind count."""
+    """Seconds until person and groups permit one more turn."""
     if search.group_limits:
         connection.lock(GROUPS)
         running, most = lanes.running_in_groups(connection), dict(search.group_limits)

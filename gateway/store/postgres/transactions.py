@@ -52,7 +52,7 @@ _STATUS = """
 
 
 class _Mark(NamedTuple):
-    """Proof that a transaction was committed: its number, and the word of its session."""
+    """Proof of a commit: its number, and the session's word."""
 
     xid: str
     session: str
@@ -206,7 +206,7 @@ class Transactions:
         return self._sessions.setdefault(raw, secrets.token_hex(8))
 
     def _begin(self, pipeline: Pipeline, session: str, word: str, *, alone: bool) -> Sent:
-        """Begin a transaction; its number, and that this node lives, will be read."""
+        """Begin a transaction; its number and this node's life follow."""
         pipeline.send("BEGIN")
         pipeline.send(LOCK if alone else _SHARED, [STORE])
         return pipeline.send(_STANDS, [self._boot, session, word])

@@ -222,7 +222,7 @@ def begin(
 
 
 def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere | None:
-    """The node that holds the lane, if it is not free for this one."""
+    """The node that holds the lane, unless this one may."""
     running = stands.status == "running"
     if stands.owner == boot and running and not anew:
         return LaneElsewhere(node=boot, running=True)

@@ -1,4 +1,4 @@
-"""Units of work about lanes: who holds them, and what is left of nodes that are gone."""
+"""Units of work about lanes and the nodes that hold them."""
 
 from __future__ import annotations
 
@@ -77,11 +77,13 @@ def free_lanes_of(connection: Connection, boot: str) -> None:
     )
 
 
-def free_lost_lanes(connection: Connection) -> None:
-    """Let go of lanes of gone nodes with something to tell."""
+def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
+    """Let go of nodeless lanes, used since then, with something to tell."""
     connection.execute(
-        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner <> '{FREE}'"
-        f" AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner) AND {UNTOLD}"
+        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.updated_at > :since"
+        f" AND t.owner <> '{FREE}' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)"
+        f" AND {UNTOLD}",
+        {"since": since},
     )
 
 
@@ -119,6 +121,14 @@ def untold_of(connection: Connection, boot: str, since: float) -> tuple[str, ...
 _RUNNING = "FROM turns u JOIN threads t ON t.id = u.thread WHERE u.status = 'running'"
 
 
+def running_elsewhere(connection: Connection, boot: str) -> frozenset[str]:
+    """Threads whose turns run on other nodes than this one."""
+    rows = connection.fetch(
+        f"SELECT t.id AS thread {_RUNNING} AND t.owner <> :boot", {"boot": boot}
+    )
+    return frozenset(row["thread"] for row in rows)
+
+
 def stopped_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], ...]:
     """Turns that run on a node and are to be stopped."""
     rows = connection.fetch(
@@ -140,7 +150,7 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
 
 
 def defer_lost(connection: Connection) -> int:
-    """Defer what has work and no node at it; the number of such threads."""
+    """Defer threads with work and no node; their number."""
     rows = connection.fetch(_LOST)
     for row in sorted(rows, key=lambda row: row["thread"]):
         connection.lock(row["thread"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from gateway.store.connection import Connection
@@ -39,23 +40,29 @@ def draw_shares(
     names = [_name(query) for query in queries]
     for name in sorted(names):
         connection.lock(f"budget {name}")
-    used, left = list[UsageTotals](), list[Amounts]()
-    for name, query in zip(names, queries, strict=True):
-        usage = query.usage
-        used.append(spent(connection, usage.scope, usage.name, usage.since))
-        left.append(_left(query, used[-1], _others(connection, name, boot)))
-    is_free = all(
-        rest > 0
-        for query, each in zip(queries, left, strict=True)
-        for rest in _limited(query, each)
-    )
-    shares = list[BudgetShare]()
-    for query, usage, rest in zip(queries, used, left, strict=True):
-        granted = _granted(query, rest) if is_free else query.held
-        shares.append(BudgetShare(used=usage, granted=granted, is_free=is_free))
+    shares = [
+        _wish(connection, boot, name, query) for name, query in zip(names, queries, strict=True)
+    ]
+    if not all(share.is_free for share in shares):
+        shares = [
+            replace(share, granted=query.held) for share, query in zip(shares, queries, strict=True)
+        ]
     for name, share in zip(names, shares, strict=True):
         _keep(connection, name, boot, share.granted)
     return shares
+
+
+def _wish(connection: Connection, boot: str, name: str, query: ShareQuery) -> BudgetShare:
+    """The share that this budget alone would allow."""
+    usage = query.usage
+    used = None
+    if query.reads:
+        used = spent(connection, usage.scope, usage.name, usage.since)
+    if used is None or query.wanted == NOTHING:
+        return BudgetShare(used=used, granted=query.held, is_free=True)
+    left = _left(query, used, _others(connection, name, boot))
+    is_free = all(rest > 0 for rest in _limited(query, left))
+    return BudgetShare(used=used, granted=_granted(query, left), is_free=is_free)
 
 
 def _name(query: ShareQuery) -> str:
@@ -96,8 +103,6 @@ def _limited(query: ShareQuery, left: Amounts) -> list[float]:
 def _granted(query: ShareQuery, left: Amounts) -> Amounts:
     """The amounts held and wanted, and something ahead."""
     wanted = query.wanted
-    if wanted == NOTHING:
-        return query.held
     ahead = Amounts(
         tokens=max(0, left.tokens - wanted.tokens) // AHEAD,
         cost=max(0.0, left.cost - wanted.cost) / AHEAD,

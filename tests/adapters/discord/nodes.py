@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from adapters.discord.adapter import DiscordAdapter
 from adapters.discord.testing import DiscordSimulator
 from gateway.access.authority import Access
 from gateway.client import Receipt
+from gateway.config.routes import Route
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, NodeCutOff
 from gateway.gateway import Gateway
@@ -37,6 +38,10 @@ class Node:
         self.dead = self.cut_off = False
         self.door = asyncio.Event()
         self.door.set()
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.asked = False
+        """True while a question for a lease waits for its answer."""
         self.came: list[str] = []
         self.is_open: bool | None = None
         self.running: asyncio.Task[None] | None = None
@@ -51,6 +56,8 @@ class Node:
     async def hold(self, lease: str) -> bool:
         """Take a lease that nobody living holds."""
         self._check()
+        self.asked = not self.answers.is_set()
+        await self.answers.wait()
         holder = self._leases.get(lease)
         if holder is None or holder.dead:
             holder = self._leases[lease] = self
@@ -156,13 +163,17 @@ class Cluster:
 
 @asynccontextmanager
 async def cluster(
-    discord: DiscordSimulator, folder: Path, **settings: Any
+    discord: DiscordSimulator,
+    folder: Path,
+    *,
+    routes: Sequence[Route] = (EVERYWHERE,),
+    **settings: Any,
 ) -> AsyncGenerator[Cluster]:
     """A gateway for nodes; all of them end with the block."""
     model = ScriptedModel(*[f"Answer {n}." for n in range(100)])
     teams = ScriptedTeams(lambda: solo(model))
     async with (
-        Gateway(new_store(folder), teams, access=Access((), routes=[EVERYWHERE])) as gateway,
+        Gateway(new_store(folder), teams, access=Access((), routes=routes)) as gateway,
         asyncio.TaskGroup() as group,
     ):
         found = Cluster(discord, gateway, group, folder, settings)

@@ -83,7 +83,7 @@ def test_threads_in_a_database_are_listed_checked_and_deleted(parley, postgres_u
     place = urlsplit(postgres_url)
     database = f"{place.path[1:]} at 127.0.0.1:{place.port}"
     status = parley("status").output
-    assert f"Parley is not running on this machine.\nDatabase: {database}.\n1 thread" in status
+    assert f"Parley is not running on any node.\nDatabase: {database}.\n1 thread" in status
     assert thread in parley("sessions", "list", "--search", "hello").output
     assert '"text":"hello there"' in parley("sessions", "export", thread).output
     assert '"thread.exported"' in parley("audit").output

@@ -1,4 +1,4 @@
-"""Several nodes at one database: each message once, in order, wherever it came in."""
+"""Several nodes at one database: each message once, in order."""
 
 import asyncio
 from collections.abc import AsyncGenerator

@@ -13,7 +13,7 @@ from adapters.discord.connection.shard_state import ShardState, find_state
 from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.nodes import Cluster, cluster
-from tests.adapters.discord.serving import config_of
+from tests.adapters.discord.serving import EVERYWHERE, config_of
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +169,7 @@ async def test_a_session_whose_events_discord_does_not_know_is_given_up(
         assert (discord.gateway.identifies, discord.gateway.resumes) == (2, 0)
 
 
-@pytest.mark.parametrize("how", ["lost", "cut off"])
+@pytest.mark.parametrize("how", ["lost", "cut off", "cut off in the midst of a question"])
 async def test_a_node_without_its_lease_leaves_at_once(
     how: str, discord: DiscordSimulator, tmp_path: Path
 ) -> None:
@@ -180,6 +180,9 @@ async def test_a_node_without_its_lease_leaves_at_once(
         if how == "lost":
             served.leases["discord shard 0 of 1"] = second
         else:
+            if how != "cut off":
+                first.answers.clear()
+                await served.until(lambda: first.asked)
             first.cut_off = True
             await served.until(lambda: not discord.gateway.open_sessions)
             await first.release("discord shard 0 of 1")
@@ -208,6 +211,21 @@ async def test_the_shards_of_a_node_that_dies_go_to_the_others(
         await served.stored(6)
         assert len(second.shards) == 4
         assert sorted(served.messages()) == [f"question {n}" for n in range(6)]
+
+
+async def test_a_server_that_no_route_names_is_left_after_a_resume_too(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    stranger = discord.guild("stranger")
+    route = EVERYWHERE.model_copy(update={"workspace": [str(discord.home.id)]})
+    async with cluster(discord, tmp_path, routes=[route]) as served:
+        first = await served.connect()
+        await wait_accepted(served)
+        await served.drain(first)
+        served.start(leave_unknown_servers=True)
+        await served.until(lambda: discord.bot.id not in stranger.members)
+        assert discord.bot.id in discord.home.members
+        assert (discord.gateway.identifies, discord.gateway.resumes) == (1, 1)
 
 
 async def test_other_intents_begin_a_new_session(discord: DiscordSimulator, tmp_path: Path) -> None:
@@ -263,6 +281,7 @@ async def test_what_each_node_has_missed_is_read_by_the_holder_of_the_first_shar
         assert served.messages() == ["anybody there?"]
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_burst_over_several_holders_is_stored_whole_and_once(
     seed: int, discord: DiscordSimulator, tmp_path: Path

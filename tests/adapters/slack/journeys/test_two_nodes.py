@@ -1,4 +1,4 @@
-"""Two nodes keep Slack's rates together: it refuses no more than with one."""
+"""Two nodes keep Slack's rates together."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ async def shared_rates(
 
 
 @pytest.mark.sqlite
+@pytest.mark.chaos  # seconds
 @pytest.mark.timeout(60)
 async def test_slack_refuses_two_nodes_no_more_often_than_one(tmp_path: Path) -> None:
     counted: list[Counter[str]] = []

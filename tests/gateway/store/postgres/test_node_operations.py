@@ -90,7 +90,7 @@ async def say(shared: SharedStore, thread: str, text: str = "hi", **more: Any) -
 
 
 async def hold_lane(shared: SharedStore) -> None:
-    """Let `a1` have something to tell of a thread, and more to run."""
+    """Let `a1` have a thread with something to tell and run."""
     await say(shared, "t")
     work = await shared.take("a1")
     assert work is not None

@@ -17,7 +17,7 @@ import pytest
 from gateway.base.paths import make_private
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost, StoreCorrupt, StoreUnreachable
-from gateway.store.connection import Unit
+from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.store import PostgresStore
@@ -83,7 +83,7 @@ async def test_a_thread_without_a_folder_costs_nothing(postgres_url: str, tmp_pa
     reads: list[object] = []
 
     class CountingStore(PostgresStore):
-        async def read(self, unit: Unit[T]) -> T:
+        async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
             reads.append(unit)
             return await super().read(unit)
 
@@ -437,7 +437,11 @@ async def test_a_commit_whose_outcome_was_not_known_is_taken_as_the_database_has
         forgets = False
 
         async def write(
-            self, unit: Unit[T], then: Callable[[T], None] | None = None, *, alone: bool = False
+            self,
+            unit: Callable[[PostgresConnection], T],
+            then: Callable[[T], None] | None = None,
+            *,
+            alone: bool = False,
         ) -> T:
             result = await super().write(unit, None if self.forgets else then, alone=alone)
             if self.forgets:
