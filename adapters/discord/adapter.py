@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from functools import partial
@@ -48,6 +47,7 @@ from adapters.discord.outbound.direct_messages import DirectMessages
 from adapters.discord.outbound.surface import LIMITS, DiscordSurface
 from adapters.discord.outbound.webhooks import Webhooks
 from gateway.adapter import AuthError
+from gateway.base.outside_time import OutsideClock
 from gateway.errors import GatewayError
 from gateway.surface import CallRejected, PlatformUnreachable, RateLimited
 
@@ -69,7 +69,7 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 class DiscordAdapter:
     """The connection to Discord."""
 
-    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, config: Config, *, clock: Callable[[], float] | None = None) -> None:
         self._config = config
         self._clock = clock
 
@@ -80,15 +80,20 @@ class DiscordAdapter:
 
     async def run(self, host: AdapterHost) -> None:
         """Connect, and hand in what arrives, until cancelled. Raises AuthError."""
-        config = self._config
-        told = partial(host.compare_time, PLATFORM)
+        config, clock = self._config, OutsideClock()
+
+        def told(at: float) -> None:
+            clock.note(at)
+            host.compare_time(PLATFORM, at)
+
         buckets = Buckets(host.shared_rate(OF_ALL_NODES))
         speaking = host.check_speaking
         async with Rest(
             config.token, config.api_url, buckets, told=told, check_speaking=speaking
         ) as rest:
             me, config = await _sign_in(rest, config)
-            bot = _Bot(config, host, rest, me, config.shards or 1, self._clock)
+            # Times are compared with those in Discord's ids: its clock counts.
+            bot = _Bot(config, host, rest, me, config.shards or 1, self._clock or clock)
             try:
                 await bot.run()
             except BaseExceptionGroup as errors:

@@ -13,7 +13,7 @@ import pytest
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.simulator.clock import VirtualClock
 from adapters.slack.testing import SlackSimulator
-from gateway.base.outside_time import told_time
+from gateway.base.outside_time import OutsideClock, told_time
 from gateway.gateway import Gateway
 from tests.adapters.discord.serving import serving
 from tests.adapters.slack.serving import served
@@ -79,3 +79,17 @@ def test_an_answer_without_a_date_tells_nothing(date: str | None) -> None:
 
 def test_a_date_is_told_in_seconds() -> None:
     assert told_time({"Date": "Fri, 15 Jan 2027 08:00:00 GMT"}) == 1_800_000_000
+
+
+def test_a_clock_that_is_wrong_is_put_right_by_what_a_server_tells() -> None:
+    here = VirtualClock(1000.0)
+    there = OutsideClock(here.time)
+    there.note(985.0)
+    assert there() == 1000.0  # the answer was under way
+    there.note(400.0)
+    here.advance(7)
+    assert there() == 407.0
+    there.note(1607.0)
+    assert there() == 1607.0
+    there.note(1006.0)
+    assert there() == 1007.0
