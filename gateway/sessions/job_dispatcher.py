@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from gateway.errors import GatewayError
@@ -25,6 +25,10 @@ class JobStore(Protocol):
 
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits; None if none does."""
+        ...
+
+    async def has_jobs(self, queues: Sequence[str]) -> bool:
+        """True if a thread of these queues waits and may run."""
         ...
 
     async def defer(self, job: LaneJob) -> None:
@@ -54,6 +58,8 @@ class JobDispatcher(LocalDispatcher):
         self._take_up = take_up
         self._bell = asyncio.Event()
         self._deferring: set[asyncio.Task[None]] = set()
+        self._was_full = False
+        """There was no room for what may wait."""
 
     def look(self) -> None:
         """Look for jobs at once."""
@@ -71,6 +77,7 @@ class JobDispatcher(LocalDispatcher):
             try:
                 while not self._resting and not self.full and await self._take_some():
                     pass
+                self._was_full = self.full
             except GatewayError as error:
                 LOG.warning("looking for work failed, and is tried again: %s", error)
             try:
@@ -81,6 +88,8 @@ class JobDispatcher(LocalDispatcher):
 
     async def _take_some(self) -> bool:
         """Take a few jobs; True if there may be more."""
+        if not await self._store.has_jobs(self._search().queues):
+            return False
         room = min(SIDE_BY_SIDE, self.limit - self._begun())
         found = await asyncio.gather(*(self._take() for _ in range(room)))
         return all(found)
@@ -106,7 +115,8 @@ class JobDispatcher(LocalDispatcher):
         task.add_done_callback(self._deferring.discard)
 
     def _ended(self) -> None:
-        self.look()
+        if self._was_full:
+            self.look()
 
     async def _defer(self, job: LaneJob) -> None:
         try:

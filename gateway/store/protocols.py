@@ -566,6 +566,10 @@ class SupportsNodes(Protocol):
         """
         ...
 
+    async def has_jobs(self, queues: Sequence[str]) -> bool:
+        """True if a thread of these queues waits and may run; nothing is written."""
+        ...
+
     async def defer(self, job: LaneJob) -> None:
         """Let a node run the thread."""
         ...

@@ -42,17 +42,17 @@ class MessageLookup:
         Raises OutcomeUnknown (also if too many wait to look something up), RateLimited,
         PlatformUnreachable, and CallRejected if the thread is gone.
         """
-        since -= AHEAD
         unknown: list[str] = []
         cursor = ""
         for _ in range(PAGES):
-            answer = await self._page(place, key, since, cursor)
+            answer = await self._page(place, key, since - AHEAD, cursor)
             for message in cast("list[dict[str, Any]]", answer.get("messages") or []):
-                if not self._is_own(place, message) or _ts(message) < since:
+                if not self._is_own(place, message):
                     continue
                 if (found := self._found(place, message, key)) is not None:
                     return found
-                if speech and self._is_unknown(place, message):
+                # Without a key, an earlier one must not be taken for it.
+                if speech and _ts(message) >= since and self._is_unknown(place, message):
                     unknown.append(str(message["ts"]))
             cursor = str((answer.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:

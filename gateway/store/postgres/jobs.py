@@ -61,6 +61,10 @@ _FETCH = """
     SELECT id, lock, args::text FROM procrastinate_fetch_job_v2($1::varchar[], NULL)
     WHERE id IS NOT NULL
 """
+_HAS = """
+    SELECT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'
+     AND queue_name = ANY($1::varchar[]) AND (scheduled_at IS NULL OR scheduled_at <= now()))
+"""
 _FINISH = "SELECT procrastinate_finish_job_v1($1, 'succeeded', TRUE)"
 _RETRY = """
     SELECT procrastinate_retry_job_v2($1, clock_timestamp() + make_interval(secs => $2::float8),
@@ -124,6 +128,11 @@ def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:
             groups=tuple((kind, name) for kind, name in given["groups"]),
         ),
     )
+
+
+def has_jobs(pipeline: Pipeline, queues: Sequence[str]) -> bool:
+    """True if there is a job of these queues whose time has come."""
+    return pipeline.rows(pipeline.send(_HAS, [[*queues]]), tuple)[0][0]
 
 
 def finish(pipeline: Pipeline, number: int) -> None:

@@ -54,6 +54,8 @@ class NodeOperations(WriteOperations):
 
     async def hold(self, name: str, boot: str) -> bool:
         """Take a lease, unless another node that lives has it."""
+        if await self.read(lambda connection: lanes.holder_of(connection, name)) == boot:
+            return True  # nothing is written
         return await self.write(lambda connection: lanes.hold(connection, name, boot))
 
     async def release(self, name: str, boot: str) -> None:
@@ -67,6 +69,10 @@ class NodeOperations(WriteOperations):
         """
         now = self.clock()
         return await self.write(lambda connection: take_work(connection, now, search))
+
+    async def has_jobs(self, queues: Sequence[str]) -> bool:
+        """True if a thread of these queues waits and may run; nothing is written."""
+        return await self.read(lambda connection: jobs.has_jobs(connection.pipeline, queues))
 
     async def defer(self, job: LaneJob) -> None:
         """Let a node run the thread."""

@@ -160,6 +160,11 @@ def defer_lost(connection: Connection) -> int:
     return len(rows)
 
 
+def holder_of(connection: Connection, name: str) -> str | None:
+    """The node that has a lease, if any."""
+    return scalar(connection, "SELECT holder FROM leases WHERE name = :name", {"name": name})
+
+
 def hold(connection: Connection, name: str, boot: str) -> bool:
     """Take a lease, unless another node that lives has it."""
     holder = scalar(connection, "SELECT holder FROM leases WHERE name = :name", {"name": name})

@@ -20,7 +20,8 @@ _PUT = (
 
 _HERE = """
     SELECT last_seq FROM threads WHERE id = :thread
-    /*pg AND owner = current_setting('parley.boot', TRUE)*/
+    /*pg AND NOT EXISTS (SELECT 1 FROM nodes
+     WHERE boot = owner AND boot <> current_setting('parley.boot', TRUE))*/
 """
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from gateway.adapter import AdapterHost
+from gateway.adapter import AdapterHost, AuthError
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.conversation import Author, ConversationKey, InboundMessage
@@ -61,7 +61,7 @@ def test_a_node_that_was_declared_dead_begins_anew(tmp_path, postgres_url):
         if len(boots) > 1:
             receipt = await gateway.accept(HELLO)
             assert receipt.outcome == "turn"
-            return
+            raise AuthError("that is all")
         await asyncio.to_thread(bury, postgres_url, boot)
         with suppress(StoreTaken):
             await gateway.accept(HELLO)
@@ -82,6 +82,6 @@ def boots_of(url: str) -> list[str]:
 
 
 def bury(url: str, boot: str) -> None:
-    """Remove a node's row, as another node does that takes it for dead."""
+    """Remove a node's row, as a burial does."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DELETE FROM nodes WHERE boot = %s", [boot])

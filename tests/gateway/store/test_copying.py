@@ -37,7 +37,7 @@ END_OTHERS = """
 NUMBERS = itertools.count()
 DERIVED = (
     *("word_threads", "searched", "unsearched", "tallies", "used_days"),
-    *("nodes", "leases", "rates", "budget_shares"),
+    *("nodes", "leases", "rates", "budget_shares", "reloads", "reload_votes"),
 )
 
 

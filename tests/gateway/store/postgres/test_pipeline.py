@@ -35,7 +35,8 @@ async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
                 await turn(client, thread, "a question")
                 await store.thread(thread)  # the turn's last commit was answered before
                 sent.append(wire.sent - before)
-                assert store.commits - commits <= 4
+                if sent[1:]:  # a node's start falls into the first turn
+                    assert store.commits - commits <= 4
     first, last = sent[3], sent[-1]
     # The message with its turn's beginning is asked of 4 times, its answer and the turn's end twice
     # each, and 3 reads once. Of the statements, 4 make each transaction, and 3 are the reads.
