@@ -131,7 +131,7 @@ def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:
 
 
 def has_jobs(pipeline: Pipeline, queues: Sequence[str]) -> bool:
-    """True if there is a job of these queues whose time has come."""
+    """True if a job of these queues may run now."""
     return pipeline.rows(pipeline.send(_HAS, [[*queues]]), tuple)[0][0]
 
 

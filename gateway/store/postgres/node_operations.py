@@ -71,7 +71,7 @@ class NodeOperations(WriteOperations):
         return await self.write(lambda connection: take_work(connection, now, search))
 
     async def has_jobs(self, queues: Sequence[str]) -> bool:
-        """True if a thread of these queues waits and may run; nothing is written."""
+        """True if a thread of these queues may run now."""
         return await self.read(lambda connection: jobs.has_jobs(connection.pipeline, queues))
 
     async def defer(self, job: LaneJob) -> None:
