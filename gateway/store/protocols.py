@@ -567,7 +567,7 @@ class SupportsNodes(Protocol):
         ...
 
     async def has_jobs(self, queues: Sequence[str]) -> bool:
-        """True if a thread of these queues may run now; nothing is written."""
+        """True if a thread of these queues may run now."""
         ...
 
     async def defer(self, job: LaneJob) -> None:
