@@ -108,6 +108,8 @@ def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:
             raise
         LOG.error("another node has declared this one dead; it begins anew")  # noqa: TRY400 (the text says it all)
         return None
+    finally:
+        flush_log()  # who starts it again reads why it ended
 
 
 def _reread(loaded: LoadedConfig) -> LoadedConfig:

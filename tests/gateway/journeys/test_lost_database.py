@@ -75,6 +75,31 @@ def test_a_node_that_was_declared_dead_begins_anew(tmp_path, postgres_url):
     assert "Traceback" not in result.output
 
 
+def test_a_node_of_an_earlier_version_drains_and_says_why(tmp_path, postgres_url):
+    accepted: list[str] = []
+
+    async def script(gateway: AdapterHost) -> None:
+        accepted.append((await gateway.accept(HELLO)).thread)
+        await asyncio.to_thread(upgrade, postgres_url)
+        await asyncio.Event().wait()
+
+    with installed(Platform(script)):
+        result = serve_on(postgres_url, tmp_path)
+    assert result.exit_code == ExitCode.FAILED
+    assert "a newer version of Parley has upgraded the store" in result.stderr
+    assert "Traceback" not in result.output
+    assert boots_of(postgres_url) == []
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        rows = connection.execute("SELECT status FROM turns").fetchall()
+    assert [status for (status,) in rows] in (["done"], ["paused"])
+
+
+def upgrade(url: str) -> None:
+    """Let the tables be those of a later version."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE store SET version = version + 1")
+
+
 def boots_of(url: str) -> list[str]:
     """The nodes of the store."""
     with psycopg.connect(url, autocommit=True) as connection:
