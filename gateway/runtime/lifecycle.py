@@ -96,7 +96,7 @@ class GatewayParts:
     vitals: Metrics
 
 
-async def _repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
+async def repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
     """Do some housekeeping again and again, even if it fails."""
     while True:
         try:
@@ -163,9 +163,9 @@ class Lifecycle:
     async def work(self) -> None:
         """Run the lanes, and whatever else is to be done, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self.tidy, "tidying up", TIDY_EVERY), name="gateway upkeep")
+            group.create_task(repeat(self.tidy, "tidying up", TIDY_EVERY), name="gateway upkeep")
             group.create_task(
-                _repeat(self.index, "indexing texts", INDEX_EVERY), name="gateway index"
+                repeat(self.index, "indexing texts", INDEX_EVERY), name="gateway index"
             )
             group.create_task(self.deadlines.run(), name="gateway deadlines")
             group.create_task(self._sessions.closing.run(), name="gateway closing")

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateway.content.attachments import MISSING
 from gateway.conversation import LOCAL
-from gateway.errors import GatewayError
+from gateway.runtime.lifecycle import repeat
 from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.job_dispatcher import JobDispatcher
 from gateway.sessions.lanes import Lanes
@@ -115,12 +115,12 @@ class SharedNodes:
             group.create_task(self._parts.dispatcher.feed(), name="node jobs")
             group.create_task(self._store.listen(self._hear), name="node ears")
             group.create_task(self._signals.run(), name="node signals")
-            group.create_task(_repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
-            group.create_task(_repeat(self._heal, "healing lanes", HEAL_EVERY))
-            following = _repeat(self._follow, "following turns of other nodes", FOLLOW_EVERY)
+            group.create_task(repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
+            group.create_task(repeat(self._heal, "healing lanes", HEAL_EVERY))
+            following = repeat(self._follow, "following turns of other nodes", FOLLOW_EVERY)
             group.create_task(following)
             tell = self._parts.tell_shares
-            group.create_task(_repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
+            group.create_task(repeat(tell, "sharing budgets with nodes", SHARES_EVERY))
 
     def _hear(self, text: str) -> None:
         if not text:
@@ -194,12 +194,3 @@ class SharedNodes:
     async def leave(self) -> None:
         """Leave to others what was begun."""
         await self._store.leave(self._boot)
-
-
-async def _repeat(work: Callable[[], Awaitable[None]], what: str, every: float) -> None:
-    while True:
-        try:
-            await work()
-        except GatewayError as error:
-            LOG.warning("%s failed, and is tried again: %s", what, error)
-        await asyncio.sleep(every)

@@ -80,6 +80,8 @@ class JobDispatcher(LocalDispatcher):
                 self._was_full = self.full
             except GatewayError as error:
                 LOG.warning("looking for work failed, and is tried again: %s", error)
+            except Exception:  # the turns must not end with it
+                LOG.exception("looking for work failed, and is tried again")
             try:
                 async with asyncio.timeout(LOOK):
                     await self._bell.wait()

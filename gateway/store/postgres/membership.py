@@ -156,6 +156,8 @@ class Membership:
                 self._look()
             except psycopg.Error as error:
                 self._lose(error)
+            except Exception:  # without a beat this node would be taken for dead
+                LOG.exception("a beat of this node failed, and is tried again")
         self._leave()
 
     def _look(self) -> None:
