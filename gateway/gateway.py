@@ -76,7 +76,7 @@ from gateway.sessions.lanes import Lanes
 from gateway.sessions.nodes import OneNode
 from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
 from gateway.store.jobs import JobSearch
-from gateway.store.nodes import Node
+from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes, SupportsPool
 from gateway.store.records import PairedPerson, new_id
 from gateway.store.shares import BudgetShare, ShareQuery
@@ -116,7 +116,7 @@ class Gateway:
         access: Access | None = None,
         limits: Limits | None = None,
         tokens: Tokens | None = None,
-        platforms: Collection[str] = (),
+        platforms: Collection[str] = (ANY_PLATFORM,),
         clock: Callable[[], float] = time.time,
         steady: Callable[[], float] = steadily,
     ) -> None:
@@ -129,7 +129,7 @@ class Gateway:
         """When platforms were last connected to again, as their gaps tell."""
         self._boot = new_id()
         self._platforms = tuple(sorted(platforms))
-        self._bus = LocalBus(self._share)
+        self._bus = LocalBus(self._share, elsewhere=isinstance(store, SupportsNodes))
         self.vitals = Metrics()
         """Its vital figures."""
         store.watch_commits(self.vitals.commit.observe)

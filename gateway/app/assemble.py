@@ -243,7 +243,7 @@ async def gateway_of(
     """
     access, limits = access_of(loaded.config), limits_of(loaded.config)
     async with (
-        Gateway(store, teams, access=access, limits=limits) as gateway,
+        Gateway(store, teams, access=access, limits=limits, platforms=()) as gateway,
         serve_control(gateway, process),
     ):
         asyncio.get_running_loop().run_in_executor(None, _prepare_first_turn, teams)

@@ -352,13 +352,13 @@ class LocalDispatcher:
             if more or again:
                 self._go_on(thread, again or request)
             self._changed.set()
-            self._ended()
+            self._ended(request)
 
     def _go_on(self, thread: str, request: RunRequest) -> None:
         """Run a thread that has more to do."""
         self._wake(thread, request)
 
-    def _ended(self) -> None:
+    def _ended(self, request: RunRequest) -> None:
         """A turn has ended."""
 
     async def rest(self) -> None:

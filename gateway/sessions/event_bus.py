@@ -77,7 +77,6 @@ class Subscription:
 
     def look(self) -> None:
         """Let the reader look at the rows: another node has added some."""
-        self.elsewhere = True
         self._items.clear()
         self._gap = True
         self._arrived.set()
@@ -167,7 +166,11 @@ class EventBus(Protocol):
 class LocalBus:
     """Bus within one process, with open messages for latecomers."""
 
-    def __init__(self, shared: Callable[[str, bool], None] | None = None) -> None:
+    def __init__(
+        self, shared: Callable[[str, bool], None] | None = None, *, elsewhere: bool = False
+    ) -> None:
+        self._elsewhere = elsewhere
+        """Turns may run on other nodes."""
         self._shared = shared
         """Is told each thread with something new, and whether that is more than growing text."""
         self._subscriptions: dict[str, set[Subscription]] = {}
@@ -214,6 +217,7 @@ class LocalBus:
     def subscription(self, thread: str) -> Generator[Subscription]:
         """The thread's events, for the length of a context."""
         subscription = Subscription(thread, self._opened.setdefault(thread, {}))
+        subscription.elsewhere = self._elsewhere
         if self._closed:
             subscription.close()
         self._subscriptions.setdefault(thread, set()).add(subscription)

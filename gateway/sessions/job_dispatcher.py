@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol
 
 from gateway.errors import GatewayError
 from gateway.sessions.dispatcher import LocalDispatcher, RunRequest
@@ -33,6 +33,10 @@ class JobStore(Protocol):
 
     async def defer(self, job: LaneJob) -> None:
         """Let a node run the thread."""
+        ...
+
+    async def hasten_next(self, person: str) -> None:
+        """Let a person's next thread run now."""
         ...
 
 
@@ -111,14 +115,26 @@ class JobDispatcher(LocalDispatcher):
         job = LaneJob(
             thread=thread, person=request.person, limits=request.limits, groups=request.groups
         )
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(self._defer(job), name=f"thread {thread} goes on")
+        self._start(self._defer(job), f"thread {thread} goes on")
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
         self._deferring.add(task)
         task.add_done_callback(self._deferring.discard)
 
-    def _ended(self) -> None:
-        if self._was_full:
+    def _ended(self, request: RunRequest) -> None:
+        if request.limits is not None:
+            self._start(self._hasten(request.person), f"turns of {request.person} go on")
+        elif self._was_full:
             self.look()
+
+    async def _hasten(self, person: str) -> None:
+        """Let the person's next thread run, which waited for this turn's end."""
+        try:
+            await self._store.hasten_next(person)
+        except GatewayError as error:
+            LOG.warning("the next turn of a person begins a little later: %s", error)
+        self.look()
 
     async def _defer(self, job: LaneJob) -> None:
         try:

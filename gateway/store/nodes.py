@@ -8,6 +8,9 @@ from typing import Any
 
 from gateway.values import value
 
+ANY_PLATFORM = "*"
+"""In the place of a node's platforms: it tells all there are."""
+
 
 @value
 class Node:

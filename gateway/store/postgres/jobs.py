@@ -45,6 +45,11 @@ _LEAVE = f"""
      AND COALESCE((SELECT told FROM deliveries WHERE thread = $1), 0) >= $2
      AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = $1 AND status = 'running')
 """
+_HASTEN_NEXT = """
+    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
+     (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'person' = $1
+      AND scheduled_at > now() ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+"""
 _DEFER = f"""
     SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(
       CASE WHEN n.boot IS NULL THEN split_part(t.key, '/', 1) ELSE 'node ' || n.boot END, '{TASK}',
@@ -57,13 +62,21 @@ _DEFER = f"""
     WHERE t.id = $1 AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs
      WHERE queueing_lock = $1 AND status = 'todo')
 """
-_FETCH = """
-    SELECT id, lock, args::text FROM procrastinate_fetch_job_v2($1::varchar[], NULL)
+_QUEUES = """
+    CASE WHEN '*' = ANY($1::varchar[]) THEN (SELECT array_agg(DISTINCT queue_name)
+     FROM procrastinate_jobs WHERE status = 'todo'
+      AND (queue_name NOT LIKE 'node %' OR queue_name = ANY($1::varchar[])))
+    ELSE $1::varchar[] END
+"""
+"""Queues of a node; with "*", those of all platforms."""
+_FETCH = f"""
+    SELECT id, lock, args::text FROM procrastinate_fetch_job_v2(
+     COALESCE({_QUEUES}, ARRAY[]::varchar[]), NULL)
     WHERE id IS NOT NULL
 """
-_HAS = """
+_HAS = f"""
     SELECT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'
-     AND queue_name = ANY($1::varchar[]) AND (scheduled_at IS NULL OR scheduled_at <= now()))
+     AND queue_name = ANY({_QUEUES}) AND (scheduled_at IS NULL OR scheduled_at <= now()))
 """
 _FINISH = "SELECT procrastinate_finish_job_v1($1, 'succeeded', TRUE)"
 _RETRY = """
@@ -109,6 +122,11 @@ def defer(pipeline: Pipeline, job: LaneJob) -> None:
 def hasten(pipeline: Pipeline, thread: str) -> None:
     """Let the thread's job, if there is one, run now."""
     pipeline.send(_HASTEN, [thread])
+
+
+def hasten_next(pipeline: Pipeline, person: str) -> None:
+    """Let the first of a person's later jobs run now."""
+    pipeline.send(_HASTEN_NEXT, [person])
 
 
 def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:

@@ -83,6 +83,10 @@ class NodeOperations(WriteOperations):
 
         await self.write(unit)
 
+    async def hasten_next(self, person: str) -> None:
+        """Let a person's next thread run now."""
+        await self.write(lambda connection: jobs.hasten_next(connection.pipeline, person))
+
     async def dead_nodes(self, boot: str) -> list[str]:
         """Nodes without a sign of life.
 

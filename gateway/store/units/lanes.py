@@ -10,7 +10,7 @@ from gateway.conversation import ConversationKey
 from gateway.store.connection import Connection
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
-from gateway.store.nodes import Node, NodeRow
+from gateway.store.nodes import ANY_PLATFORM, Node, NodeRow
 from gateway.store.records import PersonLoad, lane_groups_of
 from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
 
@@ -96,7 +96,7 @@ def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[s
         " ORDER BY t.updated_at LIMIT :most",
         {"most": ADOPTED},
     )
-    mine = [row["id"] for row in rows if row["key"].partition("/")[0] in platforms]
+    mine = [row["id"] for row in rows if _is_told(row["key"], platforms)]
     taken: list[str] = []
     for thread in sorted(mine):
         connection.lock(thread)
@@ -147,6 +147,11 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
         {"boot": boot, "muted": f"{MUTED}steer"},
     )
     return tuple((row["thread"], row["turn"]) for row in rows)
+
+
+def _is_told(key: str, platforms: Sequence[str]) -> bool:
+    """True if a node of these platforms tells this conversation."""
+    return ANY_PLATFORM in platforms or key.partition("/")[0] in platforms
 
 
 def defer_lost(connection: Connection) -> int:

@@ -46,10 +46,13 @@ def recover(
         mark_told(connection)
     resume_lost(connection, now, words)
     expect_anew(connection, now)
+    to_do = _to_do(connection)
     if not scalar(connection, _OTHERS, {"boot": boot}):
         free_lost_lanes(connection)
         date_anew(connection, asked or RequestDating(by=now))
-    return [each for each in _to_do(connection) if not connection.defer(_job_of(each))]
+        for each in to_do:
+            connection.hasten(each.thread)  # whatever it waited for may be over
+    return [each for each in to_do if not connection.defer(_job_of(each))]
 
 
 def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> None:

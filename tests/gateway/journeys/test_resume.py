@@ -374,7 +374,7 @@ async def test_a_turn_whose_lease_is_lost_writes_nothing_more(tmp_path):
         thread = (await gateway.create_thread()).id
         await gateway.send(thread, "go")
         await door.reached.wait()
-        work = await store.begin(thread, "another boot", words=MISSING)
+        work = await store.begin(thread, gateway.boot, words=MISSING)
         assert isinstance(work, ClaimedTurn)
         door.open()
         while gateway._sessions.running:  # noqa: ASYNC110 (nothing tells of it)

@@ -23,6 +23,8 @@ from teams.conditions import MaxMessageTermination
 from tests.gateway.journeys.test_nodes import message
 from tests.gateway.scripted import ScriptedTeams
 
+pytestmark = pytest.mark.chaos  # seconds of waiting each
+
 WORDS = [f"word{number:02} " for number in range(14)]
 PAUSE = 0.25
 

@@ -46,5 +46,6 @@ CREATE FUNCTION lane_holder(owner text, key text) RETURNS text LANGUAGE sql STAB
     RETURN CASE
         WHEN EXISTS (SELECT 1 FROM nodes n WHERE n.boot = owner) THEN owner
         ELSE COALESCE((SELECT n.boot FROM nodes n WHERE n.boot = current_setting('parley.boot', TRUE)
-                        AND NOT n.draining AND strpos(n.platforms, '"' || split_part(key, '/', 1) || '"') > 0), 'free')
+                        AND NOT n.draining AND (strpos(n.platforms, '"' || split_part(key, '/', 1) || '"') > 0
+                         OR n.platforms = '["*"]')), 'free')
     END;
