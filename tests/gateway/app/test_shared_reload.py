@@ -20,7 +20,7 @@ from gateway.store.postgres.store import PostgresStore
 from gateway.store.reloads import Proposal, Reload
 from tests.fakes.scripted_platform import Platform, installed
 
-pytestmark = pytest.mark.usefixtures("fresh_imports")
+pytestmark = [pytest.mark.usefixtures("fresh_imports"), pytest.mark.chaos]  # seconds each
 
 CONFIG = """
 health = {{ port = 0 }}
