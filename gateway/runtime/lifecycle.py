@@ -29,7 +29,7 @@ from gateway.store.turn_records import MAX_RESUMES
 
 LOG = logging.getLogger("gateway")
 
-LEAVE = 2.0
+LEAVE = 1.0
 """Seconds in which the store is told that this node ends."""
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""
@@ -211,7 +211,7 @@ class Lifecycle:
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
         """Let turns reach a safe point, then cut them short; within seconds."""
         self._sessions.pause()
-        await self._for_the_others(self._nodes.drain)
+        drained = await self._for_the_others(self._nodes.drain)
         async with asyncio.TaskGroup() as group:
             resting = group.create_task(self._dispatcher.rest(), name="gateway rest")
             hurry = group.create_task(self.hurry.wait(), name="gateway hurry")
@@ -230,9 +230,10 @@ class Lifecycle:
         for task in done:
             if not task.cancelled() and (error := task.exception()):
                 LOG.error("the lanes ended with an error", exc_info=error)
-        await self._for_the_others(self._nodes.leave)
+        if drained:
+            await self._for_the_others(self._nodes.leave)
 
-    async def _for_the_others(self, leave: Callable[[], Awaitable[None]]) -> None:
+    async def _for_the_others(self, leave: Callable[[], Awaitable[None]]) -> bool:
         """Leave work to other nodes.
 
         Without that they find it a little later.
@@ -242,3 +243,5 @@ class Lifecycle:
                 await leave()
         except (GatewayError, TimeoutError) as error:
             LOG.warning("other nodes find this one's work a little later: %s", describe(error))
+            return False
+        return True

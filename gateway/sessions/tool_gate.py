@@ -127,7 +127,7 @@ class ToolGate:
             events = []
         row = replace(self._row(call, "started"), outcome=why)
         await self._log.write(TurnUpdate(calls=(row,), events=tuple(events)))
-        self._log.check_lease()
+        await self._log.until_speaking()
         begun = time.monotonic()
         # One that was cut off is here because it may be repeated.
         allowed = replace(call, idempotent=True) if call.begun else call

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gateway.budgets.ledger import Meter
-from gateway.errors import GatewayError, LeaseLost
+from gateway.errors import GatewayError, LeaseLost, NodeCutOff
 from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
@@ -23,6 +23,11 @@ from gateway.store.turn_records import (
 )
 
 LOG = logging.getLogger("gateway.events")
+
+CUT_OFF = 15.0
+"""Seconds for which a tool waits for a node that is cut off."""
+LOOK = 0.1
+"""Seconds between two looks."""
 
 
 def _always() -> bool:
@@ -62,10 +67,14 @@ class TurnWriter:
         """The turn's id."""
         return self.lease.turn
 
-    def check_lease(self) -> None:
-        """Raises LeaseLost if another node may have the turn."""
-        if not self._speaks():
-            raise LeaseLost(self.thread)
+    async def until_speaking(self) -> None:
+        """Wait until no other node can have the turn. Raises NodeCutOff."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + CUT_OFF
+        while not self._speaks():  # after an outage the next beat is near
+            if loop.time() > until:
+                raise NodeCutOff
+            await asyncio.sleep(LOOK)
 
     async def write(self, record: TurnUpdate) -> StoredUpdate:
         """Commit what was put off, this update and usage; then show it."""

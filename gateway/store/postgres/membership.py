@@ -118,7 +118,8 @@ class Membership:
 
     def join(self, raw: Raw) -> None:
         """Become a node by this session, until `release`. Raises StoreInUse."""
-        until = monotonic() + self._database.patience.owner
+        # One that was killed counts as living until its time is over.
+        until = monotonic() + self._database.patience.owner + self._database.failover
         while other := self._joins(raw):
             if monotonic() > until:
                 raise self._in_use(other)
