@@ -203,7 +203,7 @@ async def test_an_outage_in_any_phase_loses_and_repeats_nothing_and_ends_by_itse
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "gateway.store")
-    database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY)
+    database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY, failover=1.2)
     store = PostgresStore(database, tmp_path)
     model, outage = Phases(), Outage(kind, server, proxy)
     board, clock = Board(), VirtualClock()
@@ -292,7 +292,7 @@ def _nth_end(turns: int) -> Callable[[SessionEvent], bool]:
 async def test_a_gateway_that_ends_in_an_outage_goes_on_at_its_next_start(
     proxy: TcpProxy, tmp_path: Path
 ) -> None:
-    database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY)
+    database = Database(url=f"{proxy.url}?connect_timeout=2", patience=HASTY, failover=1.2)
     model = Phases()
     async with asyncio.timeout(40):
         async with gateway_on(PostgresStore(database, tmp_path), model) as gateway:
@@ -313,7 +313,7 @@ async def test_a_gateway_that_ends_in_an_outage_goes_on_at_its_next_start(
 async def test_a_store_whose_server_is_away_at_the_start_says_so(
     server: PostgresServer, url: str, tmp_path: Path
 ) -> None:
-    store = PostgresStore(Database(url=url, patience=HASTY), tmp_path)
+    store = PostgresStore(Database(url=url, patience=HASTY, failover=1.2), tmp_path)
     server.stop(immediate=True)
     try:
         with pytest.raises(StoreUnreachable, match=r"can't be reached: .*refused"):
@@ -432,7 +432,7 @@ async def test_a_full_disk_is_said_and_nothing_is_taken_until_there_is_space(
     small_disk: Path, tmp_path: Path
 ) -> None:
     with PostgresServer() as server:
-        store = PostgresStore(Database(url=server.url, patience=HASTY), tmp_path / "store")
+        store = PostgresStore(Database(url=server.url, patience=HASTY, failover=1.2), tmp_path / "store")
 
         def big(connection: Any) -> None:
             note(connection, 1.0, "a.b", object=os.urandom(50_000).hex())
