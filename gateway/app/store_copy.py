@@ -77,7 +77,12 @@ def copy_target(
     except ValueError as error:
         raise WrongPlace(f"The address of the database is wrong: {error}.") from None
     shown = text is not None and len(hidden) > 1
-    database = Database(url=said, file_mb=settings.file_mb, work_mb=settings.work_mb)
+    database = Database(
+        url=said,
+        file_mb=settings.file_mb,
+        work_mb=settings.work_mb,
+        failover=settings.failover_seconds,
+    )
     return CopyTarget(place=database, setting=setting, shows_password=shown)
 
 

@@ -37,8 +37,8 @@ def kill(step):
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
 
-store = PostgresStore(Database(url=url), folder) if to else SqliteStore(folder)
-target = copy_target(to or url, variable=None, file=None, settings=StoreConfig())
+store = PostgresStore(Database(url=url, failover=1.0), folder) if to else SqliteStore(folder)
+target = copy_target(to or url, variable=None, file=None, settings=StoreConfig(failover_seconds=1.0))
 print(asyncio.run(copy_store(store, target, kill)))
 """
 STEPS = (45, 0)
