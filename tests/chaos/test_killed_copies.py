@@ -38,7 +38,8 @@ def kill(step):
         os.kill(os.getpid(), signal.SIGKILL)
 
 store = PostgresStore(Database(url=url, failover=1.0), folder) if to else SqliteStore(folder)
-target = copy_target(to or url, variable=None, file=None, settings=StoreConfig(failover_seconds=1.0))
+settings = StoreConfig(failover_seconds=1.0)
+target = copy_target(to or url, variable=None, file=None, settings=settings)
 print(asyncio.run(copy_store(store, target, kill)))
 """
 STEPS = (45, 0)

@@ -432,7 +432,9 @@ async def test_a_full_disk_is_said_and_nothing_is_taken_until_there_is_space(
     small_disk: Path, tmp_path: Path
 ) -> None:
     with PostgresServer() as server:
-        store = PostgresStore(Database(url=server.url, patience=HASTY, failover=1.2), tmp_path / "store")
+        store = PostgresStore(
+            Database(url=server.url, patience=HASTY, failover=1.2), tmp_path / "store"
+        )
 
         def big(connection: Any) -> None:
             note(connection, 1.0, "a.b", object=os.urandom(50_000).hex())
