@@ -77,6 +77,7 @@ class Subscription:
 
     def look(self) -> None:
         """Let the reader look at the rows: another node has added some."""
+        self.elsewhere = True
         self._items.clear()
         self._gap = True
         self._arrived.set()
@@ -287,9 +288,10 @@ async def watch(
     They end with the bus. No seq comes twice and none is left out: whenever the live events skip
     one, the store is asked.
     """
-    await store.thread(thread)
+    found = await store.thread(thread)
     told = dict[str, str]()
     with bus.subscription(thread) as subscription:
+        subscription.elsewhere = subscription.elsewhere and found.state == "working"
         while not subscription.closed:
             opened = subscription.start_over() or await _stored_texts(store, subscription)
             finished: set[str] = set()
