@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from gateway.events import MessageFinished, SessionEvent, TextDelta
+from gateway.events import MessageFinished, SessionEvent, TextDelta, TurnFinished
 from gateway.store.protocols import SessionReader
 
 LONGEST_QUEUE = 2000
@@ -263,9 +263,11 @@ class LocalBus:
             self._opened.pop(thread, None)
 
 
-async def _stored_texts(store: SessionReader, subscription: Subscription) -> list[TextDelta]:
+async def _stored_texts(
+    store: SessionReader, subscription: Subscription, *, ended: bool
+) -> list[TextDelta]:
     """Stored text of open messages of a turn elsewhere."""
-    if not subscription.elsewhere:
+    if ended or not subscription.elsewhere:
         return []
     return [
         TextDelta(
@@ -293,14 +295,16 @@ async def watch(
     with bus.subscription(thread) as subscription:
         subscription.elsewhere = subscription.elsewhere and found.state == "working"
         while not subscription.closed:
-            opened = subscription.start_over() or await _stored_texts(store, subscription)
+            opened, ended = subscription.start_over(), False
             finished: set[str] = set()
             while page := await store.events(thread, after=after):
                 for event in page:
                     after = event.seq
+                    ended = isinstance(event, TurnFinished)
                     if isinstance(event, MessageFinished):
                         finished.add(event.message)
                     yield event
+            opened = opened or await _stored_texts(store, subscription, ended=ended)
             for delta in opened:
                 if delta.message not in finished and told.get(delta.message) != delta.text:
                     yield delta

@@ -40,8 +40,8 @@ async def test_a_turn_is_few_statements_and_fewer_waits_however_long_its_thread(
     first, last = sent[3], sent[-1]
     # The message with its turn's beginning is asked of 4 times, its answer and the turn's end twice
     # each, and 3 reads once. Of the statements, 4 make each transaction, and 3 are the reads.
-    assert first[EXECUTE] == last[EXECUTE] <= 4 * 3 + 16 + 3  # one more with nodes
-    assert first[SYNC] == last[SYNC] <= 4 + 2 + 2 + 4
+    assert first[EXECUTE] == last[EXECUTE] <= 4 * 3 + 15 + 3
+    assert first[SYNC] == last[SYNC] <= 4 + 2 + 2 + 3
     assert last[PARSE] == 0
 
 
