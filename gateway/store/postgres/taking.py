@@ -73,7 +73,7 @@ def _wait(connection: PostgresConnection, now: float, job: LaneJob, search: JobS
     if job.limits is None:
         return 0.0
     connection.lock(job.person)
-    load = lanes.load_of(connection, job.person, now - WINDOW, job.limits.turns)
+    load = lanes.load_of(connection, job.person, now - WINDOW, now, job.limits.turns)
     if lanes.has_room(job.limits, load):
         return 0.0
     return max(FULL_DELAY, load.waiting * EACH_DELAY)

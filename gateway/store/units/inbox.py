@@ -53,7 +53,7 @@ from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.grants import grants
-from gateway.store.units.lanes import has_room
+from gateway.store.units.lanes import BEGUN, has_room
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -124,9 +124,8 @@ _OF_BOTS = """
 
 The latter is counted among the newest messages, which takes no index and a bounded time.
 """
-_LOAD = """
-    (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since AND started_at <= :now LIMIT :most) AS begun),
+_LOAD = f"""
+    {BEGUN},
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND status = 'running' LIMIT :most) AS running),
     (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person

@@ -24,11 +24,20 @@ UNTOLD = """
 """
 """The platform of thread `t` is not told everything yet."""
 
-_LOAD = """
+BEGUN = """
+    (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
+      AND started_at > :since AND started_at <= :now LIMIT :most) AS first)
+    + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox i JOIN turns u ON u.id = i.turn
+      WHERE i.author = :person AND i.outcome = 'command'
+      AND i.received_at > :since AND i.received_at <= :now
+      AND u.status <> 'paused' LIMIT :most) AS again)
+"""
+"""Turns that a person has begun since then, and those that go on at their /retry."""
+
+_LOAD = f"""
     SELECT
      (SELECT COUNT(*) FROM turns WHERE author = :person AND status = 'running'),
-     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-       AND started_at > :since LIMIT :most) AS begun),
+     {BEGUN},
      (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person AND outcome = 'queued'
        LIMIT :many) AS waiting)
 """
@@ -49,9 +58,11 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(connection: Connection, person: str, since: float, most: int) -> PersonLoad:
+def load_of(
+    connection: Connection, person: str, since: float, now: float, most: int
+) -> PersonLoad:
     """A person's running turns, turns begun since then, and waiting messages."""
-    facts = {"person": person, "since": since, "most": most, "many": MOST_COUNTED}
+    facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
     row = first(connection, _LOAD, facts)
     assert row is not None
     return PersonLoad(running=row[0], begun=row[1], waiting=row[2])

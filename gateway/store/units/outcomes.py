@@ -148,7 +148,7 @@ def retry(acceptance: Acceptance, decision: TurnRetry) -> AcceptedMessage:
         "UPDATE threads SET state = 'working' WHERE id = :thread", {"thread": thread}
     )
     acceptance.note("turn.retried", thread=thread, turn=row["id"])
-    inbox = acceptance.insert(thread, "command", decision.reply)
+    inbox = acceptance.insert(thread, "command", decision.reply, turn=row["id"])
     count_anew(acceptance.connection, thread, row["id"], inbox)
     return acceptance.accepted(inbox, thread, "command", decision.reply, wake=True)
 

@@ -18,3 +18,6 @@ CREATE TABLE leases (
 );
 
 CREATE INDEX threads_owner ON threads (owner);
+
+-- Messages that began a turn once more count among the turns of who wrote them.
+CREATE INDEX inbox_again ON inbox (author, received_at) WHERE outcome = 'command' AND turn IS NOT NULL;
