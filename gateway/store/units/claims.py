@@ -243,6 +243,12 @@ def _resume(
     connection.execute(
         "UPDATE requests SET taken = TRUE WHERE turn = :turn AND state <> 'open'", of_turn
     )
+    if stands.status == "paused":  # a /retry begins now
+        connection.execute(
+            "UPDATE inbox SET taken_at = :now"
+            " WHERE turn = :turn AND outcome = 'command' AND taken_at IS NULL",
+            {"now": now, **of_turn},
+        )
     messages = _messages_of(connection, thread.id, turn.id)
     asked_at = first_asked_at(connection, turn.id) or now
     if stands.stop:

@@ -27,12 +27,11 @@ UNTOLD = """
 BEGUN = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
       AND started_at > :since AND started_at <= :now LIMIT :most) AS first)
-    + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox i JOIN turns u ON u.id = i.turn
-      WHERE i.author = :person AND i.outcome = 'command'
-      AND i.received_at > :since AND i.received_at <= :now
-      AND u.status <> 'paused' LIMIT :most) AS again)
+    + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
+      AND outcome = 'command' AND turn IS NOT NULL
+      AND taken_at > :since AND taken_at <= :now LIMIT :most) AS again)
 """
-"""Turns that a person has begun since then, and those that go on at their /retry."""
+"""Turns that a person has begun since then, and those that went on at their /retry."""
 
 _LOAD = f"""
     SELECT

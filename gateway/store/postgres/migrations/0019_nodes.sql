@@ -28,7 +28,7 @@ CREATE TABLE session_marks (
 CREATE INDEX threads_owner ON threads (owner);
 
 -- Messages that began a turn once more count among the turns of who wrote them.
-CREATE INDEX inbox_again ON inbox (author, received_at) WHERE outcome = 'command' AND turn IS NOT NULL;
+CREATE INDEX inbox_again ON inbox (author, taken_at) WHERE outcome = 'command' AND turn IS NOT NULL;
 
 -- A thread that is gone leaves no job. One that a node looks at just now is finished by that node.
 CREATE FUNCTION drop_jobs() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -20,4 +20,4 @@ CREATE TABLE leases (
 CREATE INDEX threads_owner ON threads (owner);
 
 -- Messages that began a turn once more count among the turns of who wrote them.
-CREATE INDEX inbox_again ON inbox (author, received_at) WHERE outcome = 'command' AND turn IS NOT NULL;
+CREATE INDEX inbox_again ON inbox (author, taken_at) WHERE outcome = 'command' AND turn IS NOT NULL;
