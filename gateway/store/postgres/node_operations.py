@@ -22,7 +22,12 @@ LEFT = 3600.0
 RECENT = 600.0
 """Seconds since a change that may have gone unnoticed."""
 
-_DEAD = "SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1"
+_DEAD = """
+    SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1
+    UNION SELECT t.owner FROM turns u JOIN threads t ON t.id = u.thread
+    WHERE u.status = 'running' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)
+"""
+"""Silent nodes, and those that have left while a turn of theirs ran."""
 _BURY = """
     DELETE FROM nodes WHERE boot = $1 AND beat + patience < server_time() RETURNING name
 """
@@ -88,7 +93,7 @@ class NodeOperations(WriteOperations):
         await self.write(lambda connection: jobs.hasten_next(connection.pipeline, person))
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life.
+        """Nodes without a sign of life, or gone from their turns.
 
         Their sessions are ended with the next beat.
         """
@@ -115,8 +120,7 @@ class NodeOperations(WriteOperations):
             for boot in dead:
                 found = connection.pipeline.rows(connection.pipeline.send(_BURY, [boot]), tuple)
                 names += [row[0] for row in found]
-            if names:
-                recovery.resume_lost(connection, now, words)
+            recovery.resume_lost(connection, now, words)
             return names
 
         def put_back(connection: PostgresConnection) -> None:
@@ -124,9 +128,9 @@ class NodeOperations(WriteOperations):
             jobs.spread(connection.pipeline)
             lanes.defer_lost(connection)
 
-        await self.write(free)
-        if names := await self.write(declare, alone=True):
-            await self.write(put_back)
+        await self.write(free)  # also if this node dies before it has put all back
+        names = await self.write(declare, alone=True)
+        await self.write(put_back)
         return names
 
     async def heal(

@@ -23,6 +23,10 @@ UNTOLD = """
      (SELECT told FROM deliveries WHERE thread = t.id), 0)
 """
 """The platform of thread `t` is not told everything yet."""
+_IS_LEFT = f"""
+    {UNTOLD} AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND status = 'running')
+"""
+"""Nobody but a teller is missing: a turn that runs is put back first, and counted."""
 
 BEGUN = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
@@ -43,7 +47,6 @@ _LOAD = f"""
 _LOST = f"""
     SELECT w.thread, w.author, t.team, t.key FROM (
      SELECT thread, author FROM turns WHERE status = 'paused' OR status = 'waiting' AND ready
-      OR status = 'running' AND thread IN (SELECT id FROM threads WHERE owner = '{FREE}')
      UNION SELECT thread, author FROM inbox AS i WHERE outcome = 'queued' AND id =
       (SELECT MIN(id) FROM inbox WHERE thread = i.thread AND outcome = 'queued')
       AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = i.thread AND status IN {OPEN_STATUSES})
@@ -57,9 +60,7 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(
-    connection: Connection, person: str, since: float, now: float, most: int
-) -> PersonLoad:
+def load_of(connection: Connection, person: str, since: float, now: float, most: int) -> PersonLoad:
     """A person's running turns, turns begun since then, and waiting messages."""
     facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
     row = first(connection, _LOAD, facts)
@@ -82,7 +83,7 @@ def running_in_groups(connection: Connection) -> Counter[tuple[str, str]]:
 def free_lanes_of(connection: Connection, boot: str) -> None:
     """Let go of a node's lanes with something left to tell."""
     connection.execute(
-        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner = :boot AND {UNTOLD}",
+        f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.owner = :boot AND {_IS_LEFT}",
         {"boot": boot},
     )
 
@@ -92,7 +93,7 @@ def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
     connection.execute(
         f"UPDATE threads AS t SET owner = '{FREE}' WHERE t.updated_at > :since"
         f" AND t.owner <> '{FREE}' AND NOT EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner)"
-        f" AND {UNTOLD}",
+        f" AND {_IS_LEFT}",
         {"since": since},
     )
 

@@ -21,6 +21,7 @@ from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn
+from gateway.store.units import lanes
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.fakes.tested_store import rows_of
 from tests.gateway.store.talk import ANN, BOB, begin, end, jobs_of, place, take
@@ -200,6 +201,38 @@ async def test_a_lane_is_adopted_by_a_node_that_tells_its_platform(shared):
     assert (await shared.b.heal("b2", ["y"], full=False, all_work=True)).adopted == ()
     assert (await shared.b.heal("b2", ["x"], full=False, all_work=True)).adopted == ("t",)
     assert await shared.taken("b2") == "t"
+
+
+async def test_a_turn_that_is_not_put_back_yet_is_adopted_by_nobody(shared):
+    """Its new holder would be taken for the node that runs it."""
+    await say(shared, "t")
+    assert await shared.taken("b2") == "t"
+    await shared.a.write(lambda c: lanes.free_lanes_of(c, "b2"))
+    assert (await shared.a.heal("a1", ["x"], full=False, all_work=True)).adopted == ()
+    await shared.die("b2")
+    assert await shared.taken("a1") == "t"
+
+
+async def test_a_turn_that_a_node_has_left_behind_goes_on(postgres_url, tmp_path):
+    """Nobody has to declare the node dead for that."""
+    left = PostgresStore(Database(url=postgres_url, pool_size=4), tmp_path / "left")
+    async with left.own(Node(boot="b2", name="node b2", platforms=("x",))):
+        await take(left, "hi", thread="t", key=place("t"))
+        work = await left.take(search("b2"))
+        assert work is not None
+        assert work.turn is not None
+    shared = SharedStore(postgres_url, postgres_url, tmp_path)
+    async with shared.a.own(Node(boot="a1", name="node a1", platforms=("x",))):
+        for _ in range(2):
+            await shared.a.heal("a1", ["x"], full=False, all_work=True)
+        gone = await shared.a.dead_nodes("a1")
+        assert gone == ["b2"]
+        assert await shared.a.bury(gone, WORDS) == []
+        again = await shared.take("a1", limits={"team": 1})
+        assert again is not None
+        assert again.turn is not None
+        assert (again.turn.lease.turn, again.turn.resumed) == (work.turn.lease.turn, True)
+        assert await shared.a.dead_nodes("a1") == []
 
 
 async def test_a_job_of_a_thread_that_is_gone_is_gone_or_finished(shared):
