@@ -59,8 +59,9 @@ class NodeOperations(WriteOperations):
 
     async def hold(self, name: str, boot: str) -> bool:
         """Take a lease, unless another node that lives has it."""
-        if await self.read(lambda connection: lanes.holder_of(connection, name)) == boot:
-            return True  # nothing is written
+        holder = await self.read(lambda connection: lanes.holder_of(connection, name))
+        if holder is not None:
+            return holder == boot  # who asks again and again writes nothing
         return await self.write(lambda connection: lanes.hold(connection, name, boot))
 
     async def release(self, name: str, boot: str) -> None:

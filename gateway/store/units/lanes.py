@@ -23,6 +23,7 @@ UNTOLD = """
      (SELECT told FROM deliveries WHERE thread = t.id), 0)
 """
 """The platform of thread `t` is not told everything yet."""
+_PLATFORM = "substr(t.key, 1, instr(t.key, '/') - 1)"
 _IS_LEFT = f"""
     {UNTOLD} AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND status = 'running')
 """
@@ -99,17 +100,20 @@ def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
 
 
 def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[str]:
-    """Take free lanes in which there is something to tell; their threads."""
-    if not platforms:
-        return []
+    """Take free lanes in which there is something to tell; their threads.
+
+    A node that drains takes none.
+    """
+    names, parameters = listed("platform", platforms)
+    told = "TRUE" if ANY_PLATFORM in platforms else f"{_PLATFORM} IN {names}"
     rows = connection.fetch(
-        f"SELECT t.id, t.key FROM threads t WHERE t.owner = '{FREE}' AND {UNTOLD}"
+        f"SELECT t.id FROM threads t WHERE t.owner = '{FREE}' AND {told} AND {UNTOLD}"
+        " AND EXISTS (SELECT 1 FROM nodes WHERE boot = :boot AND NOT draining)"
         " ORDER BY t.updated_at LIMIT :most",
-        {"most": ADOPTED},
+        {**parameters, "boot": boot, "most": ADOPTED},
     )
-    mine = [row["id"] for row in rows if _is_told(row["key"], platforms)]
     taken: list[str] = []
-    for thread in sorted(mine):
+    for thread in sorted(row["id"] for row in rows):
         connection.lock(thread)
         changed = connection.change(
             f"UPDATE threads SET owner = :boot WHERE id = :thread AND owner = '{FREE}'",
@@ -160,11 +164,6 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
     return tuple((row["thread"], row["turn"]) for row in rows)
 
 
-def _is_told(key: str, platforms: Sequence[str]) -> bool:
-    """True if a node of these platforms tells this conversation."""
-    return ANY_PLATFORM in platforms or key.partition("/")[0] in platforms
-
-
 def defer_lost(connection: Connection) -> int:
     """Defer threads with work and no node; their number."""
     rows = connection.fetch(_LOST)
@@ -177,22 +176,23 @@ def defer_lost(connection: Connection) -> int:
 
 
 def holder_of(connection: Connection, name: str) -> str | None:
-    """The node that has a lease, if any."""
-    return scalar(connection, "SELECT holder FROM leases WHERE name = :name", {"name": name})
+    """The living node that has a lease, if any."""
+    query = "SELECT holder FROM leases JOIN nodes ON boot = holder WHERE leases.name = :name"
+    return scalar(connection, query, {"name": name})
 
 
 def hold(connection: Connection, name: str, boot: str) -> bool:
-    """Take a lease, unless another node that lives has it."""
-    holder = scalar(connection, "SELECT holder FROM leases WHERE name = :name", {"name": name})
-    if holder == boot:
-        return True
-    mine = {"name": name, "boot": boot}
+    """Take a lease, unless another node that lives has it.
+
+    A node that drains takes none.
+    """
     taken = connection.change(
-        "INSERT INTO leases (name, holder) VALUES (:name, :boot) ON CONFLICT (name) DO UPDATE"
-        " SET holder = excluded.holder"
+        "INSERT INTO leases (name, holder)"
+        " SELECT :name, boot FROM nodes WHERE boot = :boot AND NOT draining"
+        " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder"
         " WHERE leases.holder = excluded.holder OR NOT EXISTS"
         " (SELECT 1 FROM nodes WHERE boot = leases.holder)",
-        mine,
+        {"name": name, "boot": boot},
     )
     return bool(taken)
 

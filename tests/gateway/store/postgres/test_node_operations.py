@@ -16,7 +16,7 @@ from gateway.content.attachments import MISSING
 from gateway.conversation import Author
 from gateway.store.decisions import PersonLimits, QueueEntry
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
-from gateway.store.nodes import Node
+from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
@@ -203,6 +203,21 @@ async def test_a_lane_is_adopted_by_a_node_that_tells_its_platform(shared):
     assert await shared.taken("b2") == "t"
 
 
+async def test_lanes_that_nobody_tells_do_not_stand_in_the_way_of_others(shared):
+    """Such are left by a platform that was taken out of the config."""
+    await take(shared.a, "hi", thread="t", key=place("t"))
+    await shared.die("a1")
+    copies = (
+        "INSERT INTO threads (id, key, team, definition, owner, last_seq, created_at, updated_at)"
+        " SELECT 'old' || n, 'y/old' || n, team, definition, 'free', 1, 0, 0"
+        " FROM threads, generate_series(1, :most) AS n"
+    )
+    await shared.b.write(lambda c: c.execute(copies, {"most": lanes.ADOPTED}))
+    assert (await shared.b.heal("b2", ["x"], full=False, all_work=True)).adopted == ("t",)
+    everything = await shared.b.heal("b2", [ANY_PLATFORM], full=False, all_work=True)
+    assert len(everything.adopted) == lanes.ADOPTED
+
+
 async def test_a_turn_that_is_not_put_back_yet_is_adopted_by_nobody(shared):
     """Its new holder would be taken for the node that runs it."""
     await say(shared, "t")
@@ -343,8 +358,10 @@ async def test_a_node_that_drains_gives_back_leases_jobs_and_lanes(shared):
     await shared.a.hold("retention", "a1")
     await shared.a.drain("a1")
     assert await shared.b.hold("retention", "b2")
+    assert not await shared.a.hold("reminders", "a1")
     assert await shared.taken("b2") == ""
     await shared.a.leave("a1")
+    assert (await shared.a.heal("a1", ["x"], full=True, all_work=True)).adopted == ()
     await shared.b.heal("b2", ["x"], full=False, all_work=True)
     assert await shared.taken("b2") == "t"
 
