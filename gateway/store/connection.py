@@ -73,8 +73,8 @@ class Connection(Protocol):
     def lock(self, name: str, /) -> None:
         """Wait until no other transaction has this name, and keep it.
 
-        A unit takes the name of the conversation, person or thread whose rows it looks at before it
-        changes them, in this order.
+        A unit takes the name of the conversation, and then those of people and threads, whose rows
+        it looks at before it changes them: several by `lock_found`, which knows an order.
         """
         ...
 

@@ -18,6 +18,8 @@ WINDOW = 600.0
 """Seconds in which a person's turns are counted."""
 GROUPS = "parley groups"
 """The lock of those who count the turns of groups."""
+_CONCERNED = "SELECT :person UNION SELECT id FROM threads WHERE id = :thread"
+"""Names that are locked in the order in which a message locks them: see `units.inbox`."""
 
 
 def take_work(connection: PostgresConnection, now: float, search: JobSearch) -> FoundWork | None:
@@ -72,7 +74,7 @@ def _wait(connection: PostgresConnection, now: float, job: LaneJob, search: JobS
             return FULL_DELAY
     if job.limits is None:
         return 0.0
-    connection.lock(job.person)
+    connection.lock_found(_CONCERNED, {"person": job.person, "thread": job.thread})
     load = lanes.load_of(connection, job.person, now - WINDOW, now, job.limits.turns)
     if lanes.has_room(job.limits, load):
         return 0.0

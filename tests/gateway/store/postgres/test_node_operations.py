@@ -312,6 +312,34 @@ async def test_a_message_that_comes_while_its_thread_is_taken_wakes_the_thread(s
     assert "t" in [await shared.taken("a1"), await shared.taken("b2")]
 
 
+async def test_a_message_and_who_takes_its_thread_wait_in_the_same_order(shared):
+    """Otherwise both wait for each other, until the database ends one of them."""
+    await say(shared, "t", decision=TWO_AT_ONCE)
+    held, go_on = threading.Event(), threading.Event()
+    names = {"thread": "t", "person": ANN.id}
+
+    def accepts(connection) -> None:
+        connection.lock("t")  # as the first of the names that a message locks
+        connection.fetch("SELECT 1")
+        held.set()
+        go_on.wait(10)
+        connection.lock_found("SELECT :thread UNION SELECT :person", names)
+        connection.fetch("SELECT 1")
+
+    accepting = asyncio.ensure_future(shared.a.write(accepts))
+    await asyncio.to_thread(held.wait, 10)
+    taking = asyncio.ensure_future(shared.taken("b2"))
+    async with asyncio.timeout(10):
+        while not await rows_of(shared.a, WAITS):
+            pass
+    go_on.set()
+    await accepting
+    assert await taking == "t"
+    await shared.a.write(lambda c: c.fetch("SELECT pg_stat_force_next_flush()"))
+    assert await rows_of(shared.a, DEADLOCKS) == [(0,)]
+
+
+DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 WAITS = """
     SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
