@@ -41,7 +41,7 @@ _DROP_UNNAMED = """
     DELETE FROM contents WHERE sha256 NOT IN (SELECT sha256 FROM attachments UNION
      SELECT sha256 FROM work_files WHERE sha256 IS NOT NULL)
 """
-_LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR SHARE"
+_LIVES = "SELECT 1 FROM nodes WHERE boot = $1 FOR KEY SHARE"  # its beat goes on
 _ASIDE = "aside"
 """The note with the statements that make again what was put aside."""
 _RELATIONS = {
@@ -251,10 +251,10 @@ def new_tables(database: Database) -> Generator[PostgresTables]:
     node = Node(boot=secrets.token_hex(8), name=name)
     membership = Membership(database, node, alone=True)
     with _connected(database) as raw:
-        _prepare(raw, database)
         session = connect(database, node.boot)
         try:
             membership.enter(session)
+            _prepare(raw, database)  # only now: somebody may have used older tables
             membership.join(session)
         except BaseException:
             session.close()

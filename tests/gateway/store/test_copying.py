@@ -239,6 +239,25 @@ async def test_a_copy_needs_its_place_alone(source, place):
             await copy(source.folder, place)
 
 
+async def test_tables_of_a_store_in_use_are_not_changed(source, database):
+    """An older version of Parley may use them."""
+    hasty = replace(database, patience=Patience(owner=0.1))
+    with connect(database.url, autocommit=True) as admin:
+        admin.execute("UPDATE store SET version = version - 1")
+        admin.execute("SELECT pg_advisory_lock(hashtextextended('parley owner', 0))")
+        with pytest.raises(StoreInUse):
+            await copy(source.folder, hasty)
+
+
+async def test_a_copy_gives_signs_of_life_also_while_a_table_takes_long(database):
+    hasty = replace(database, failover=0.2)
+    async with tables_at(hasty, new=True) as tables, asyncio.timeout(10):
+        with tables.transaction(), connect(database.url, autocommit=True) as other:
+            began = other.execute("SELECT beat FROM nodes").fetchall()
+            while other.execute("SELECT beat FROM nodes").fetchall() == began:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+
 async def test_a_row_of_the_copy_that_was_changed_is_noticed(source, place):
     await begin(source.folder, place)
     async with tables_at(place, new=True) as tables:
