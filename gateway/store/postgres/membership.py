@@ -112,7 +112,7 @@ class Membership:
         """
         until = monotonic() + self._database.patience.owner
         while not self._locks(raw):
-            if monotonic() > until:
+            if self._ended.is_set() or monotonic() > until:
                 raise self._in_use(_first(raw, _LIVING) or _first(raw, _OWNER))
             self._ended.wait(0.1)
 
@@ -121,7 +121,7 @@ class Membership:
         # One that was killed counts as living until its time is over.
         until = monotonic() + self._database.patience.owner + self._database.failover
         while other := self._joins(raw):
-            if monotonic() > until:
+            if self._ended.is_set() or monotonic() > until:
                 raise self._in_use(other)
             self._ended.wait(0.1)
         self._hold(raw)

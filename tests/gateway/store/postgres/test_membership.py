@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import AsyncConnection
 
 from gateway.errors import LeaseLost, StoreTaken
 from gateway.store.nodes import Node
@@ -60,6 +61,30 @@ async def test_nodes_see_each_other_until_they_leave(postgres_url, tmp_path):
             assert [each.draining for each in await one.nodes()] == [False, True]
         assert [each.node.boot for each in await one.nodes()] == ["a1"]
     assert await one.nodes() == []
+
+
+async def test_who_gives_up_while_another_has_the_store_asks_no_more(postgres_url, tmp_path):
+    async with await AsyncConnection.connect(postgres_url, autocommit=True) as admin:
+        await admin.execute("SELECT pg_advisory_lock(hashtextextended('parley owner', 0))")
+
+        async def asks() -> bool:
+            found = await admin.execute(SESSIONS)
+            return bool(await found.fetchall())
+
+        owning = asyncio.ensure_future(store_at(postgres_url, tmp_path / "a").own(A).__aenter__())
+        async with asyncio.timeout(2):  # it would ask for five seconds
+            while not await asks():
+                pass
+            owning.cancel()
+            while await asks():
+                pass
+        await asyncio.wait([owning])
+
+
+SESSIONS = """
+    SELECT 1 FROM pg_stat_activity WHERE application_name LIKE '% a1'
+     AND datname = current_database()
+"""
 
 
 async def test_a_beat_brings_figures_and_the_number_of_nodes(postgres_url, tmp_path):
