@@ -215,7 +215,7 @@ class Acceptance:
                 "author_kind": author.kind,
                 "author_groups": json.dumps(sorted(author.groups)) if author.groups else "[]",
                 "quotes": quotes_as_json(message) if kept else "[]",
-                "untrusted": kept and is_untrusted(message),
+                "untrusted": kept and outcome != "command" and is_untrusted(message),
                 "edits": edits,
                 "missed": int(message.missed),
                 "received_at": self.now,

@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.base.calendar import Scope
+from gateway.conversation import Attachment
 from gateway.errors import LeaseLost
 from gateway.events import MessageFinished, ToolStarted, TurnFinished
 from gateway.store.decisions import TurnRetry, TurnStop
@@ -193,6 +194,18 @@ async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_pat
         await store.record(again.lease, TurnUpdate(uses=(small,)))
         assert (await store.spent(None, "", 0.0)).turns == 2
         assert (await store.counts()).tokens["today"] == whole.tokens + 8
+
+
+async def test_files_of_a_retry_are_not_shown_to_the_team(tmp_path):
+    """So they are no reason to trust its context less."""
+    store = new_store(tmp_path)
+    async with store.own():
+        await end(store, await begun(store), "failed")
+        file = Attachment(name="a.txt", media_type="text/plain", data=b"words of others")
+        await take(store, "/retry", TurnRetry(reply="again"), kind="command", attachments=(file,))
+        await end(store, await begin(store), "failed")
+        await take(store, "more")
+        assert not (await begin(store)).untrusted
 
 
 async def test_the_context_names_authors_and_tools_that_brought_something(tmp_path):
