@@ -96,7 +96,7 @@ def _remake_turns(connection: SqliteConnection, faults: Faults) -> None:
         faults[row["thread"]]["the record of a turn is lost"] = None
     for row in connection.fetch(
         "SELECT DISTINCT thread FROM turns WHERE id NOT IN"
-        " (SELECT turn FROM inbox WHERE turn IS NOT NULL)"
+        " (SELECT turn FROM inbox WHERE turn IS NOT NULL AND outcome IN ('turn', 'merged'))"
     ):
         faults[row["thread"]]["messages are lost"] = None
     for thread in faults:

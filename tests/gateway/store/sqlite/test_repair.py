@@ -197,6 +197,21 @@ async def test_a_store_whose_schema_is_lost_is_read_with_that_of_a_new_one(folde
     }
 
 
+async def test_a_retry_does_not_hide_that_the_message_of_its_turn_is_lost(folder):
+    with closing(sqlite3.connect(folder / "parley.db")) as connection, connection:
+        ((inbox, thread),) = connection.execute("SELECT MIN(id), thread FROM inbox").fetchall()
+        connection.execute(
+            "INSERT INTO inbox (conversation, thread, turn, kind, outcome, author, author_name,"
+            " text, received_at) SELECT conversation, thread, turn, 'command', 'command', author,"
+            " author_name, '/retry', received_at FROM inbox WHERE id = ?",
+            (inbox,),
+        )
+        connection.execute("DELETE FROM dedupe WHERE inbox = ?", (inbox,))
+        connection.execute("DELETE FROM inbox WHERE id = ?", (inbox,))
+    done = await SqliteStore(folder).repair()
+    assert [fault.thread for fault in done.gaps] == [thread]
+
+
 async def test_a_file_that_is_no_database_is_no_store_to_repair(tmp_path):
     (tmp_path / "parley.db").write_bytes(b"nothing" * 1000)
     with pytest.raises(StoreCorrupt):
