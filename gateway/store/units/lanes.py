@@ -164,15 +164,25 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
     return tuple((row["thread"], row["turn"]) for row in rows)
 
 
-def defer_lost(connection: Connection) -> int:
-    """Defer threads with work and no node; their number."""
-    rows = connection.fetch(_LOST)
-    for row in sorted(rows, key=lambda row: row["thread"]):
-        connection.lock(row["thread"])
-        groups = lane_groups_of(row["team"], ConversationKey.parse(row["key"]))
-        job = LaneJob(thread=row["thread"], person=row["author"], groups=groups, hastens=False)
+def lost_jobs(connection: Connection) -> list[LaneJob]:
+    """Jobs of threads with work and no node."""
+    rows = sorted(connection.fetch(_LOST), key=lambda row: row["thread"])
+    return [
+        LaneJob(
+            thread=row["thread"],
+            person=row["author"],
+            groups=lane_groups_of(row["team"], ConversationKey.parse(row["key"])),
+            hastens=False,
+        )
+        for row in rows
+    ]
+
+
+def defer_lost(connection: Connection) -> None:
+    """Defer threads with work and no node."""
+    for job in lost_jobs(connection):
+        connection.lock(job.thread)
         connection.defer(job)
-    return len(rows)
 
 
 def holder_of(connection: Connection, name: str) -> str | None:

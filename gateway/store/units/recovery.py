@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.conversation import ConversationKey
 from gateway.events import MessageFinished, Notice, SessionEvent
 from gateway.store.connection import Connection
-from gateway.store.jobs import LaneJob
-from gateway.store.records import lane_groups_of
 from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
 from gateway.store.units import doubts
@@ -14,9 +11,9 @@ from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
-from gateway.store.units.lanes import free_lost_lanes
+from gateway.store.units.lanes import free_lost_lanes, lost_jobs
 from gateway.store.units.losses import mark_told
-from gateway.store.units.rows import FREE, OPEN_STATUSES, fence, open_messages, scalar
+from gateway.store.units.rows import FREE, fence, open_messages, scalar
 from gateway.store.units.turns import park
 
 _LOST = """
@@ -46,13 +43,22 @@ def recover(
         mark_told(connection)
     resume_lost(connection, now, words)
     expect_anew(connection, now)
-    to_do = _to_do(connection)
+    lost = lost_jobs(connection)
     if not scalar(connection, _OTHERS, {"boot": boot}):
         free_lost_lanes(connection)
         date_anew(connection, asked or RequestDating(by=now))
-        for each in to_do:
-            connection.hasten(each.thread)  # whatever it waited for may be over
-    return [each for each in to_do if not connection.defer(_job_of(each))]
+        for job in lost:
+            connection.hasten(job.thread)  # whatever it waited for may be over
+    return [
+        RecoveredThread(
+            thread=job.thread,
+            person=job.person,
+            groups=job.groups,
+            open_messages=open_messages(connection, job.thread),
+        )
+        for job in lost
+        if not connection.defer(job)
+    ]
 
 
 def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> None:
@@ -75,30 +81,6 @@ def resume_lost(connection: Connection, now: float, words: RecoveryWords) -> Non
             add_events(connection, lease.thread, [notice], now)
         else:
             _park(connection, lease, words, now)
-
-
-def _job_of(left: RecoveredThread) -> LaneJob:
-    return LaneJob(thread=left.thread, person=left.person, groups=left.groups, hastens=False)
-
-
-def _to_do(connection: Connection) -> list[RecoveredThread]:
-    rows = connection.fetch(
-        "SELECT w.thread, w.author, t.team, t.key FROM ("
-        "SELECT thread, author FROM turns WHERE status IN ('running', 'paused')"
-        " OR status = 'waiting' AND ready"
-        " UNION SELECT thread, author FROM inbox AS i WHERE outcome = 'queued' AND NOT EXISTS"
-        f" (SELECT 1 FROM turns WHERE thread = i.thread AND status IN {OPEN_STATUSES})"
-        ") AS w JOIN threads t ON t.id = w.thread"
-    )
-    return [
-        RecoveredThread(
-            thread=row["thread"],
-            person=row["author"],
-            groups=lane_groups_of(row["team"], ConversationKey.parse(row["key"])),
-            open_messages=open_messages(connection, row["thread"]),
-        )
-        for row in rows
-    ]
 
 
 def _park(connection: Connection, lease: Lease, words: RecoveryWords, now: float) -> None:
