@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import TypeVar
 
-from gateway.store.operations import WriteOperations
 from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.node_operations import NodeOperations
 from gateway.store.reloads import Proposal, Reload, ReloadState, Vote
 from gateway.store.units import audit
-
-T = TypeVar("T")
 
 REMEMBERED = 3600.0
 """Seconds for which a reload is kept, for nodes that start meanwhile."""
@@ -47,22 +42,8 @@ _VOTES = f"""
 _DECIDE = "UPDATE reloads SET state = :state, missing = :missing WHERE id = :id"
 
 
-class ReloadOperations(WriteOperations):
+class ReloadOperations(NodeOperations):
     """Operations by which nodes change their config together."""
-
-    @abstractmethod
-    async def read(self, unit: Callable[[PostgresConnection], T]) -> T:
-        """Run a unit that only reads."""
-
-    @abstractmethod
-    async def write(
-        self,
-        unit: Callable[[PostgresConnection], T],
-        then: Callable[[T], None] | None = None,
-        *,
-        alone: bool = False,
-    ) -> T:
-        """Run a unit as one transaction; see WriteOperations."""
 
     async def propose_reload(self, proposal: Proposal, seconds: float) -> str:
         """Propose a reload that is open for so long.

@@ -31,7 +31,6 @@ from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.listening import listen
 from gateway.store.postgres.migrate import known_version
-from gateway.store.postgres.node_operations import NodeOperations
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
@@ -126,7 +125,7 @@ class PostgresReader(ReadOperations):
             raise translated from error
 
 
-class PostgresStore(PostgresReader, NodeOperations, ReloadOperations):
+class PostgresStore(PostgresReader, ReloadOperations):
     """A SessionStore in a database, and in a folder of this node."""
 
     _group: Group | None = None

@@ -14,8 +14,6 @@ FULL_DELAY, EACH_DELAY = 1.0, 0.2
 """Seconds until a thread whose person or group has too many turns is looked at again: so many at
 least, and so many for each message of the person that waits.
 """
-WINDOW = 600.0
-"""Seconds in which a person's turns are counted."""
 GROUPS = "parley groups"
 """The lock of those who count the turns of groups."""
 _CONCERNED = "SELECT :person UNION SELECT id FROM threads WHERE id = :thread"
@@ -75,7 +73,7 @@ def _wait(connection: PostgresConnection, now: float, job: LaneJob, search: JobS
     if job.limits is None:
         return 0.0
     connection.lock_found(_CONCERNED, {"person": job.person, "thread": job.thread})
-    load = lanes.load_of(connection, job.person, now - WINDOW, now, job.limits.turns)
+    load = lanes.load_of(connection, job.person, now, job.limits.turns)
     if lanes.has_room(job.limits, load):
         return 0.0
     return max(FULL_DELAY, load.waiting * EACH_DELAY)

@@ -23,6 +23,7 @@ from gateway.store.units import files as file_units
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import granted_to_all
+from gateway.store.units.lanes import UNTOLD
 from gateway.store.units.missed import files_due, missed_behind
 from gateway.store.units.queue import IN_ORDER
 from gateway.store.units.rows import (
@@ -79,8 +80,7 @@ _STANDS = f"""
      EXISTS (SELECT 1 FROM open_messages WHERE thread = t.id),
      EXISTS (SELECT 1 FROM checkpoints WHERE thread = t.id), u.model,
      t.owner, EXISTS (SELECT 1 FROM nodes WHERE boot = t.owner),
-     t.key NOT LIKE 'local/%' AND t.last_seq > COALESCE(
-      (SELECT told FROM deliveries WHERE thread = t.id), 0),
+     {UNTOLD},
      {MESSAGE_COLUMNS}
     FROM threads t
     LEFT JOIN turns u ON u.thread = t.id AND u.n = (SELECT MAX(n) FROM turns WHERE thread = t.id)

@@ -53,7 +53,7 @@ from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.grants import grants
-from gateway.store.units.lanes import BEGUN, has_room
+from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -71,8 +71,6 @@ from gateway.store.units.targets import HAS_ID
 
 BOT_WINDOW = 60.0
 """Seconds for which messages of bots are counted against each other."""
-PERSON_WINDOW = 600.0
-"""Seconds for which the turns of a person are counted."""
 MOST_NEWEST = 2_000
 """The newest messages, among which those of one bot are counted."""
 MOST_COUNTED = 100

@@ -16,6 +16,8 @@ from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, 
 
 ADOPTED = 200
 """Threads that a node adopts at once."""
+PERSON_WINDOW = 600.0
+"""Seconds for which the turns of a person are counted."""
 MOST_COUNTED = 500
 """Waiting messages of a person are counted so far."""
 UNTOLD = """
@@ -61,8 +63,9 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(connection: Connection, person: str, since: float, now: float, most: int) -> PersonLoad:
-    """A person's running turns, turns begun since then, and waiting messages."""
+def load_of(connection: Connection, person: str, now: float, most: int) -> PersonLoad:
+    """A person's running turns, lately begun ones, and waiting messages."""
+    since = now - PERSON_WINDOW
     facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
     row = first(connection, _LOAD, facts)
     assert row is not None
