@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     | /\*pg\ (?P<only>.*?)\*/
     | CAST\((?P<cut>[^()]*)\ AS\ INTEGER\)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
 
 

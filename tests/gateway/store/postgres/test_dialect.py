@@ -23,6 +23,11 @@ from gateway.store.postgres.dialect import translated
             "SELECT a FROM t FOR UPDATE SKIP LOCKED",
             (),
         ),
+        (
+            "SELECT a /*pg FROM t\n WHERE b*/ /*pg LIMIT 1*/",
+            "SELECT a FROM t\n WHERE b LIMIT 1",
+            (),
+        ),
         ("SELECT a /* why */ FROM t LIMIT :most", "SELECT a /* why */ FROM t LIMIT $1", ("most",)),
     ],
 )
