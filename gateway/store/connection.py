@@ -89,8 +89,8 @@ class Connection(Protocol):
         """
         ...
 
-    def hasten(self, thread: str, /) -> None:
-        """Let a thread that is to run later run now."""
+    def hasten(self, thread: str | None = None, /) -> None:
+        """Let a thread, or each, that is to run later run now."""
         ...
 
 
@@ -135,5 +135,5 @@ class NoConnection:
         """Wake nobody."""
         return False
 
-    def hasten(self, thread: str, /) -> None:
+    def hasten(self, thread: str | None = None, /) -> None:
         """Wake nobody."""

@@ -89,8 +89,8 @@ class PostgresConnection:
         defer(self.pipeline, job)
         return True
 
-    def hasten(self, thread: str, /) -> None:
-        """Let a thread that is to run later run now."""
+    def hasten(self, thread: str | None = None, /) -> None:
+        """Let a thread, or each, that is to run later run now."""
         hasten(self.pipeline, thread)
 
     def _send(self, statement: str, parameters: Parameters) -> Sent:

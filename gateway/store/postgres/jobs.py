@@ -39,6 +39,11 @@ _HASTEN = """
      (SELECT id FROM procrastinate_jobs WHERE queueing_lock = $1 AND status = 'todo'
       FOR UPDATE SKIP LOCKED)
 """
+_HASTEN_ALL = """
+    UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
+     (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND scheduled_at > now()
+      FOR UPDATE SKIP LOCKED)
+"""
 _LEAVE = f"""
     UPDATE threads SET owner = '{FREE}' WHERE id = $1
      AND owner = current_setting('parley.boot', TRUE)
@@ -47,9 +52,14 @@ _LEAVE = f"""
 """
 _HASTEN_NEXT = """
     UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id IN
-     (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'person' = $1
-      AND scheduled_at > now() ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+     (SELECT j.id FROM procrastinate_jobs j JOIN
+       (SELECT thread FROM inbox WHERE author = $1 AND outcome = 'queued'
+        UNION SELECT thread FROM inbox WHERE author = $1 AND outcome = 'command'
+         AND turn IS NOT NULL AND taken_at IS NULL) AS w ON w.thread = j.queueing_lock
+      WHERE j.status = 'todo' AND j.args ->> 'person' = $1 AND j.scheduled_at > now()
+      ORDER BY j.priority DESC, j.id LIMIT 1 FOR UPDATE OF j SKIP LOCKED)
 """
+"""The job of a message, or of a /retry, that waits."""
 _DEFER = f"""
     SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(
       CASE WHEN n.boot IS NULL THEN split_part(t.key, '/', 1) ELSE 'node ' || n.boot END, '{TASK}',
@@ -119,9 +129,12 @@ def defer(pipeline: Pipeline, job: LaneJob) -> None:
     pipeline.send(_DEFER, [job.thread, job.person, arguments, float(job.delay)])
 
 
-def hasten(pipeline: Pipeline, thread: str) -> None:
-    """Let the thread's job, if there is one, run now."""
-    pipeline.send(_HASTEN, [thread])
+def hasten(pipeline: Pipeline, thread: str | None) -> None:
+    """Let the thread's job, or each, run now."""
+    if thread is None:
+        pipeline.send(_HASTEN_ALL)
+    else:
+        pipeline.send(_HASTEN, [thread])
 
 
 def hasten_next(pipeline: Pipeline, person: str) -> None:

@@ -86,7 +86,7 @@ class SqliteConnection:
         """Leave it to the process, which has all threads."""
         return False
 
-    def hasten(self, thread: str, /) -> None:
+    def hasten(self, thread: str | None = None, /) -> None:
         """Leave it to the process, which has all threads."""
 
 

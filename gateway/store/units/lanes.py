@@ -16,6 +16,8 @@ from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, 
 
 ADOPTED = 200
 """Threads that a node adopts at once."""
+DEFERRED = 1_000
+"""Threads that are deferred at once: PostgreSQL has room for some thousand locks."""
 PERSON_WINDOW = 600.0
 """Seconds for which the turns of a person are counted."""
 MOST_COUNTED = 500
@@ -54,8 +56,10 @@ _LOST = f"""
       (SELECT MIN(id) FROM inbox WHERE thread = i.thread AND outcome = 'queued')
       AND NOT EXISTS (SELECT 1 FROM turns WHERE thread = i.thread AND status IN {OPEN_STATUSES})
     ) AS w JOIN threads t ON t.id = w.thread
+    /*pg WHERE NOT EXISTS (SELECT 1 FROM procrastinate_jobs
+     WHERE queueing_lock = w.thread AND status = 'todo')*/
 """
-"""Threads that have something to do, and nobody at it."""
+"""Threads that have something to do, nobody at it, and no job."""
 
 
 def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
@@ -168,7 +172,7 @@ def steered_turns(connection: Connection, boot: str) -> tuple[tuple[str, str], .
 
 
 def lost_jobs(connection: Connection) -> list[LaneJob]:
-    """Jobs of threads with work and no node."""
+    """Jobs that are missing: of threads with work and no node."""
     rows = sorted(connection.fetch(_LOST), key=lambda row: row["thread"])
     return [
         LaneJob(
@@ -183,7 +187,7 @@ def lost_jobs(connection: Connection) -> list[LaneJob]:
 
 def defer_lost(connection: Connection) -> None:
     """Defer threads with work and no node."""
-    for job in lost_jobs(connection):
+    for job in lost_jobs(connection)[:DEFERRED]:
         connection.lock(job.thread)
         connection.defer(job)
 

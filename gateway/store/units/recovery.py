@@ -43,12 +43,10 @@ def recover(
         mark_told(connection)
     resume_lost(connection, now, words)
     expect_anew(connection, now)
-    lost = lost_jobs(connection)
     if not scalar(connection, _OTHERS, {"boot": boot}):
         free_lost_lanes(connection)
         date_anew(connection, asked or RequestDating(by=now))
-        for job in lost:
-            connection.hasten(job.thread)  # whatever it waited for may be over
+        connection.hasten()  # whatever a thread waited for may be over
     return [
         RecoveredThread(
             thread=job.thread,
@@ -56,7 +54,7 @@ def recover(
             groups=job.groups,
             open_messages=open_messages(connection, job.thread),
         )
-        for job in lost
+        for job in lost_jobs(connection)
         if not connection.defer(job)
     ]
 

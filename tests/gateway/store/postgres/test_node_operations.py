@@ -14,7 +14,9 @@ import pytest
 
 from gateway.content.attachments import MISSING
 from gateway.conversation import Author
-from gateway.store.decisions import PersonLimits, QueueEntry
+from gateway.errors import NotFound
+from gateway.outbox import OutboxRow
+from gateway.store.decisions import PersonLimits, QueueEntry, TurnRetry
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
 from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.postgres.database import Database
@@ -187,6 +189,31 @@ async def test_a_lane_with_something_to_tell_stays_where_it_is(shared):
     assert await shared.taken("a1") == "t"
 
 
+async def test_who_does_not_hold_a_lane_notes_nothing_of_what_it_told(shared):
+    """It may have been frozen, and another node tells the thread by now."""
+    await take(shared.a, "hi", thread="t", key=place("t"))
+    assert await shared.taken("a1") == "t"
+    assert (await shared.a.thread("t")).last_seq == await shared.a.mark_delivered("t", 0)
+    part = OutboxRow(
+        key="t/m1/0",
+        thread="t",
+        place="",
+        item="m1",
+        n=0,
+        seq=1,
+        status="pending",
+        first_at=1,
+        at=1,
+    )
+    with pytest.raises(NotFound):
+        await shared.b.put_part(part)
+    with pytest.raises(NotFound):
+        await shared.b.mark_delivered("t", 1)
+    await shared.a.put_part(part)
+    await shared.die("a1")
+    await shared.b.put_part(part)
+
+
 async def test_jobs_of_a_dead_node_go_to_the_others(shared):
     await hold_lane(shared)
     assert await shared.taken("b2") == ""
@@ -268,6 +295,51 @@ async def test_work_without_a_job_is_found(shared):
     assert await shared.taken("a1") == ""
     await shared.b.heal("b2", ["x"], full=False, all_work=True)
     assert await shared.taken("a1") == "t"
+
+
+async def test_threads_without_a_job_get_one_some_at_a_time(shared, monkeypatch):
+    monkeypatch.setattr(lanes, "DEFERRED", 2)
+    for n in range(5):
+        await say(shared, f"t{n}")
+    await shared.a.write(lambda c: c.execute("DELETE FROM procrastinate_jobs WHERE lock <> 't1'"))
+    found = []
+    for _ in range(3):
+        await shared.b.heal("b2", ["x"], full=False, all_work=True)
+        found.append(len(await jobs_of(shared.a)))
+    assert found == [3, 5, 5]
+
+
+async def test_a_persons_next_thread_runs_when_it_need_not_wait_any_more(shared):
+    one_at_once = QueueEntry(limits=PersonLimits(parallel=1, turns=100))
+    for n in range(2):
+        await say(shared, f"t{n}", decision=one_at_once)
+    work = await shared.take("a1")
+    assert work is not None
+    assert work.turn is not None
+    assert await shared.taken("b2") == ""
+    await end(shared.a, work.turn)
+    await shared.a.hasten_next(BOB.id)
+    assert await shared.taken("b2") == ""
+    await shared.a.hasten_next(ANN.id)
+    assert await shared.taken("b2") == "t1"
+
+
+async def test_a_persons_retry_runs_when_it_need_not_wait_any_more(shared):
+    limits = PersonLimits(parallel=1, turns=100)
+    for n in range(2):
+        await say(shared, f"t{n}", decision=QueueEntry(limits=PersonLimits(parallel=9, turns=100)))
+    first, other = await shared.take("a1"), await shared.take("a1")
+    assert first is not None
+    assert first.turn is not None
+    assert other is not None
+    assert other.turn is not None
+    await end(shared.a, first.turn, "failed")
+    await say(shared, "t0", "/retry", decision=TurnRetry(reply="", limits=limits), kind="command")
+    assert await shared.taken("b2") == ""
+    await end(shared.a, other.turn)
+    await free(shared)
+    await shared.a.hasten_next(ANN.id)
+    assert await shared.taken("b2") == "t0"
 
 
 @pytest.mark.parametrize("first", ["accept", "fetch"])

@@ -7,10 +7,16 @@ import psycopg
 import pytest
 
 from benchmarks.gateway.teams import DoNothing
+from gateway.content.attachments import MISSING
 from gateway.events import MessageFinished, dump_event
 from gateway.gateway import Gateway
+from gateway.rates import RateLimit
+from gateway.store.decisions import UsageQuery
+from gateway.store.jobs import JobSearch, LaneJob
+from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.shares import Amounts, ShareQuery
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from tests.gateway.scripted import ScriptedTeams, turn
@@ -38,6 +44,44 @@ HISTORY = (
     " SELECT 'k' || i, 't' || (i % :threads + 1), '', '', 0, i, 'delivered', i, i"
     " FROM generate_series(1, :messages) AS i",
     "UPDATE threads SET last_seq = :messages",
+)
+LANES = (
+    "INSERT INTO threads (id, key, team, definition, created_at, updated_at, owner, last_seq)"
+    " SELECT 't' || i, 'x/W/C/' || i || '/', 'demo', '1', i, i, 'a1', 5"
+    " FROM generate_series(1, :threads) AS i",
+    "INSERT INTO deliveries (thread, told) SELECT id, last_seq FROM threads",
+    "INSERT INTO turns (id, thread, n, status, author, destination, started_at)"
+    " SELECT 'u' || i, 't' || i, 1, 'done', 'p', '', i FROM generate_series(1, :threads) AS i",
+    "INSERT INTO inbox (conversation, thread, kind, outcome, author, author_name, text,"
+    " received_at) SELECT key, id, 'message', 'queued', 'q' || number, '', '', 1 FROM threads",
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args,"
+    " scheduled_at) SELECT 'y', 'parley.thread', id, id, '{\"person\": \"p\"}',"
+    " now() + interval '1 hour' FROM threads",
+)
+"""Threads that were told everything, and wait for nodes of another platform."""
+NODE = Node(boot="a1", name="node a1", platforms=("x",))
+SEARCH = JobSearch(boot="a1", queues=(), words=MISSING, quiet=0.0, group_limits=(("team", 1),))
+NODE_WORK: dict[str, Callable[[PostgresStore], Awaitable[Any]]] = {
+    "a person's next job": lambda store: store.hasten_next("nobody"),
+    "a job": lambda store: store.defer(LaneJob(thread="t1", person="p")),
+    "a lease": lambda store: store.hold("reminders", "a1"),
+    "lanes": lambda store: store.lanes_of("a1", ["t1", "t2"]),
+    "turns of others": lambda store: store.running_elsewhere("a1"),
+    "dead nodes": lambda store: store.dead_nodes("a1"),
+    "nodes": lambda store: store.nodes(),
+    "a rate": lambda store: store.draw_tokens(RateLimit(name="r", burst=9, per_minute=60), 1),
+    "a share": lambda store: store.draw_shares("a1", [SHARE]),
+    "no work": lambda store: store.take(SEARCH),
+    "a reload": lambda store: store.last_reload(),
+}
+SHARE = ShareQuery(
+    window="day",
+    usage=UsageQuery(scope=None, name="", since=0.0),
+    held=Amounts(),
+    wanted=Amounts(tokens=1),
+    tokens=100,
+    cost=None,
+    turns=None,
 )
 PAGES = """
     SELECT SUM(heap_blks_read + heap_blks_hit + COALESCE(idx_blks_read + idx_blks_hit, 0)
@@ -95,5 +139,32 @@ async def read_after(url: str, folder: Any, messages: int) -> dict[str, int]:
 async def test_work_looks_at_as_few_pages_after_2000_messages_as_after_200(new_database, tmp_path):
     few = await read_after(new_database("few"), tmp_path / "few", 200)
     many = await read_after(new_database("many"), tmp_path / "many", 2_000)
+    grown = {name: (few[name], n) for name, n in many.items() if n > 1.5 * few[name] + 10}
+    assert grown == {}
+
+
+async def pages_of_a_node(url: str, folder: Any, threads: int) -> dict[str, int]:
+    """Pages that a node's work has looked at beside so many threads."""
+    store = PostgresStore(Database(url=url, pool_size=1), folder)
+    async with store.own(NODE):
+        for statement in LANES:
+            await store.write(
+                lambda connection, said=statement: connection.execute(said, {"threads": threads})
+            )
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute("VACUUM ANALYZE")
+        found: dict[str, int] = {}
+        for _ in range(2):
+            for name, work in NODE_WORK.items():
+                found[name] = await pages_of(store, lambda work=work: work(store))
+        return found
+
+
+@pytest.mark.chaos
+async def test_a_node_looks_at_as_few_pages_beside_1000_threads_as_beside_100(
+    new_database, tmp_path
+):
+    few = await pages_of_a_node(new_database("few"), tmp_path / "few", 100)
+    many = await pages_of_a_node(new_database("many"), tmp_path / "many", 1_000)
     grown = {name: (few[name], n) for name, n in many.items() if n > 1.5 * few[name] + 10}
     assert grown == {}
