@@ -57,9 +57,7 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(
-    connection: Connection, person: str, since: float, now: float, most: int
-) -> PersonLoad:
+def load_of(connection: Connection, person: str, since: float, now: float, most: int) -> PersonLoad:
     """A person's running turns, turns begun since then, and waiting messages."""
     facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
     row = first(connection, _LOAD, facts)
