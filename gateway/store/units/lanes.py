@@ -35,10 +35,10 @@ _IS_LEFT = f"""
 
 BEGUN = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since AND started_at <= :now LIMIT :most) AS first)
+      AND started_at > :since AND started_at <= :now LIMIT :most) AS begun)
     + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
       AND outcome = 'command' AND turn IS NOT NULL
-      AND taken_at > :since AND taken_at <= :now LIMIT :most) AS again)
+      AND taken_at > :since AND taken_at <= :now LIMIT :most) AS begun)
 """
 """Turns that a person has begun since then, and those that went on at their /retry."""
 
