@@ -190,7 +190,7 @@ async def test_a_lane_with_something_to_tell_stays_where_it_is(shared):
 
 
 async def test_who_does_not_hold_a_lane_notes_nothing_of_what_it_told(shared):
-    """It may have been frozen, and another node tells the thread by now."""
+    """It may have been frozen: another node tells by now."""
     await take(shared.a, "hi", thread="t", key=place("t"))
     assert await shared.taken("a1") == "t"
     assert (await shared.a.thread("t")).last_seq == await shared.a.mark_delivered("t", 0)
@@ -231,7 +231,7 @@ async def test_a_lane_is_adopted_by_a_node_that_tells_its_platform(shared):
 
 
 async def test_lanes_that_nobody_tells_do_not_stand_in_the_way_of_others(shared):
-    """Such are left by a platform that was taken out of the config."""
+    """Their platform was taken out of the config."""
     await take(shared.a, "hi", thread="t", key=place("t"))
     await shared.die("a1")
     copies = (
@@ -385,7 +385,7 @@ async def test_a_message_that_comes_while_its_thread_is_taken_wakes_the_thread(s
 
 
 async def test_a_message_and_who_takes_its_thread_wait_in_the_same_order(shared):
-    """Otherwise both wait for each other, until the database ends one of them."""
+    """Otherwise each would wait for the other."""
     await say(shared, "t", decision=TWO_AT_ONCE)
     held, go_on = threading.Event(), threading.Event()
     names = {"thread": "t", "person": ANN.id}
