@@ -14,6 +14,7 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.taking import take_work
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.units import lanes, recovery
+from gateway.store.units import nodes as node_units
 
 T = TypeVar("T")
 
@@ -55,18 +56,18 @@ class NodeOperations(WriteOperations):
 
     async def nodes(self) -> list[NodeRow]:
         """The nodes, the oldest first."""
-        return await self.read(lanes.nodes)
+        return await self.read(node_units.nodes)
 
     async def hold(self, name: str, boot: str) -> bool:
         """Take a lease, unless another node that lives has it."""
-        holder = await self.read(lambda connection: lanes.holder_of(connection, name))
+        holder = await self.read(lambda connection: node_units.holder_of(connection, name))
         if holder is not None:
             return holder == boot  # who asks again and again writes nothing
-        return await self.write(lambda connection: lanes.hold(connection, name, boot))
+        return await self.write(lambda connection: node_units.hold(connection, name, boot))
 
     async def release(self, name: str, boot: str) -> None:
         """Give a lease back."""
-        await self.write(lambda connection: lanes.release(connection, name, boot))
+        await self.write(lambda connection: node_units.release(connection, name, boot))
 
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits for a node; None if none does.
