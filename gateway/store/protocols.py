@@ -544,7 +544,10 @@ class SupportsNodes(Protocol):
         ...
 
     async def hold(self, name: str, boot: str) -> bool:
-        """Take a lease, unless another node that lives has it."""
+        """Take a lease, unless another node that lives has it.
+
+        A node that drains takes none.
+        """
         ...
 
     async def release(self, name: str, boot: str) -> None:
@@ -579,7 +582,7 @@ class SupportsNodes(Protocol):
         ...
 
     async def dead_nodes(self, boot: str) -> list[str]:
-        """Nodes without a sign of life.
+        """Nodes without a sign of life, or gone from their turns.
 
         Their sessions are ended with the next beat.
         """
