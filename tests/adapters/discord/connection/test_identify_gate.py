@@ -31,6 +31,8 @@ class Host:
         return self.leases.setdefault(lease, self) is self
 
     async def release(self, lease: str) -> None:
+        if self.failing:
+            raise StoreUnreachable("no database")
         del self.leases[lease]
 
 
@@ -134,3 +136,17 @@ async def test_a_database_that_is_away_keeps_everybody_waiting(
     assert gates.passed == {}
     gates.hosts[0].failing = False
     await gates.let(discord, 1)
+
+
+async def test_a_bucket_is_left_to_the_others_though_the_database_was_away(
+    gates: Gates, discord: DiscordSimulator
+) -> None:
+    gates.ask(0, 0)
+    await gates.let(discord, 1)
+    gates.hosts[0].failing = True
+    gates.clock.advance(10)
+    gates.ask(1, 1)
+    await discord.until(lambda: len(discord.calls("GET", "/gateway/bot")) == 2)
+    assert list(gates.passed) == [0]
+    gates.hosts[0].failing = False
+    await gates.let(discord, 2)
