@@ -73,9 +73,9 @@ class CatchUp:
     async def note_pause(self, failed_at: float | None = None) -> None:
         """Note what may have been missed, and move the mark to now.
 
-        That is nothing at the very first start. `failed_at`: since when this node
-        has missed something while other nodes moved the mark. Raises StoreError and StoreFull: then the
-        mark stays.
+        That is nothing at the very first start. `failed_at`: since when this node has missed
+        something, while other nodes moved the mark. Raises StoreError and StoreFull: then the mark
+        stays.
         """
         now = self._clock.time()
         alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
