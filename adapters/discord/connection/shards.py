@@ -2,9 +2,9 @@
 
 A shard has one holder at a time. A node looks for free leases every second, as those of a node that
 has died. It takes one after the other, each once the last is connected: so nodes that look together
-share them, and one that can't reach Discord has few. The holder stores the state of its shard each second while anything changes, and when it
-leaves: who takes the shard over resumes its session behind the last event that is in the store. A
-lease that is lost ends the connection.
+share them, and one that can't reach Discord has few. The holder stores the state of its shard each
+second while anything changes, and when it leaves: who takes the shard over resumes its session
+behind the last event that is in the store. A lease that is lost ends the connection.
 """
 
 from __future__ import annotations
