@@ -255,6 +255,23 @@ async def test_a_server_that_no_route_names_is_left_after_a_resume_too(
         assert (discord.gateway.identifies, discord.gateway.resumes) == (1, 1)
 
 
+async def test_servers_are_looked_at_once_after_a_take_over(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    route = EVERYWHERE.model_copy(update={"channels": [str(general.id)], "dm": False})
+    async with cluster(discord, tmp_path, routes=[route]) as served:
+        await served.drain(await settle(served))
+        await served.connect()
+        looks = lambda: len(discord.calls("GET", "/guilds/{guild_id}/channels"))  # noqa: E731
+        await served.until(lambda: looks() == 1)
+        discord.gateway.close()
+        await served.until(lambda: discord.gateway.resumes == 2)
+        await alice.mentions(general, "hello")
+        await served.stored(1)
+        assert looks() == 1
+
+
 async def test_other_intents_begin_a_new_session(discord: DiscordSimulator, tmp_path: Path) -> None:
     alice = discord.person("alice")
     async with cluster(discord, tmp_path) as served:
