@@ -164,7 +164,7 @@ class EventQueue:
             self._begin_direct(found)
 
     def _begin_direct(self, shard: ShardProgress) -> None:
-        """Look for direct messages of before, which a resumed session does not tell of."""
+        """Look for earlier direct messages, which no event tells of."""
         shard.looks_at_direct, since = True, shard.owed[DIRECT]
         self._begin(shard, "READY", lambda: self._look_at_direct(shard, since), since=since)
 

@@ -220,7 +220,7 @@ class Buckets:
         self._calls.append(monotonic())
 
     async def _take(self) -> bool:
-        """Take a token of all nodes, in turn; False if all must wait instead."""
+        """Take a token of all nodes, in turn; False if held."""
         shared = self._shared
         if shared is None or not shared.is_shared:
             return True

@@ -145,7 +145,7 @@ class Shards:
             await sleep(self._clock, LOOK_SECONDS)
 
     async def _take(self, shard: int, lease: str) -> bool:
-        """Take a lease if it is free, once the shard taken last is connected."""
+        """Take a free lease, once the last shard is connected."""
         async with self._taking:
             if self._newest is not None:
                 with suppress(TimeoutError):

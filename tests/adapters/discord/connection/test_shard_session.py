@@ -106,7 +106,7 @@ async def test_a_session_that_discord_closes_is_resumed_by_the_same_client(
 
 @asynccontextmanager
 async def closing_gateway(met: list[int]) -> AsyncGenerator[str]:
-    """The address of a gateway that closes each connection after its first frame."""
+    """The address of a gateway that closes each connection."""
 
     async def close(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()

@@ -19,9 +19,9 @@ from tests.adapters.slack.serving import served
 
 
 class Standby:
-    """A node whose database can be away; another one has the lease unless it is `ours`.
+    """A node whose database can be away.
 
-    `refused` names what the database did not answer.
+    Another one has the lease unless it is `ours`. `refused` names what the database did not answer.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
