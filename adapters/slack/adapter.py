@@ -298,6 +298,8 @@ class _Service:
                     self._start_catch_up()
                     continue
                 self._catch_up.work()  # should an error have ended it
+                if self._catches_up:
+                    await self._fetching.look()  # a node that is gone may have left some
                 await self._set_mark(self._clock.time())
             except GatewayError as error:
                 LOG.warning("%s", error)

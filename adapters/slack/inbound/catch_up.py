@@ -79,9 +79,11 @@ class CatchUp:
         """
         now = self._clock.time()
         alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
-        since = min(float(alive), failed_at or now) - OVERLAP if alive else now
+        since = float(alive) - OVERLAP if alive else now
         if since > now:  # the clock was ahead when the mark was set
             since = now - self._host.missed.offer
+        if alive and failed_at is not None:
+            since = min(since, failed_at - OVERLAP)
         gaps = await self._gaps(since, now) if now - since >= GAP else []
         if gaps:
             LOG.info("looking for what was missed within %.0f s", now - since)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adapters.awaited_files import AwaitedFiles
 from adapters.slack import adapter
 from adapters.slack.inbound.catch_up import ALIVE, LEASE
 from adapters.slack.testing import SlackSimulator
@@ -92,3 +93,22 @@ async def test_the_minute_that_slack_leaves_out_is_left_to_the_node_that_looks(
         node.ours = True
         await run.until(lambda: slack.clock.advance(1) or run.asked)
         assert await run.inbox("text") == ["are you there?"]
+
+
+async def test_files_that_a_dead_node_was_fetching_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Standby(monkeypatch)
+    node.ours = True
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(AwaitedFiles, "look", leave)
+            bot = f"<@{slack.bot.id}>"
+            await slack.person("ann").uploads("general", "list.txt", b"buy bread", text=bot)
+            await run.accepted(1)
+        await run.until(lambda: run.asked)
+        assert "buy bread" in str(run.heard())
+
+
+async def leave(_: AwaitedFiles) -> None:
+    """Leave files to the node that accepted them."""
