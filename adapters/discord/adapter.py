@@ -149,6 +149,8 @@ class _Bot:
         self._rest = rest
         self._me = me
         self._count = shards
+        self._servers_unknown = True
+        """It was not looked yet at servers of which an earlier session told."""
         self._gate = IdentifyGate(host, rest, self._start_task)
         self._cache = Cache(lambda: self._shards, rest, me.user)
         self._targets = MessageTargets(rest, config.threads, host, self._hears_all)
@@ -222,6 +224,7 @@ class _Bot:
         self._targets.locked.forget()
         await self._targets.load()
         await self._catch_up.load()
+        self._servers_unknown = True
 
     async def serve_shard(self, shard: int) -> None:
         """Do the other work of a shard's holder.
@@ -239,7 +242,12 @@ class _Bot:
 
     def _start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
-        self._group.create_task(_log_errors(work), name=name)
+        logged = _log_errors(work)
+        try:
+            self._group.create_task(logged, name=name)
+        except RuntimeError:  # the adapter ends
+            logged.close()
+            work.close()
 
     def on_frame(self, shard: int, text: str) -> None:
         self._host.heartbeat(PLATFORM)
@@ -251,7 +259,8 @@ class _Bot:
     def on_resumed(self, shard: int) -> None:
         self._events.on_resumed(shard)
         self._catch_up.begin()
-        if shard == 0 and not self._shards.tells_all:
+        if shard == 0 and self._servers_unknown and not self._shards.tells_all:
+            self._servers_unknown = False
             self._start_task(self._look_at_servers(), "looks for servers that no route names")
 
     def on_connection(self, shard: int, *, is_open: bool) -> None:

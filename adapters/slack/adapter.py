@@ -139,8 +139,8 @@ class _Service:
         self._catch_up_lock = asyncio.Lock()
         self._catches_up = True
         """This node looks for what was missed, as far as it knows."""
-        self._store_failed = False
-        """True if the store refused something since the last mark."""
+        self._failed_at: float | None = None
+        """Since when something may have been missed of which no gap is noted yet."""
         self._open_gaps = 0
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
@@ -227,7 +227,7 @@ class _Service:
         try:
             return await self._handler.handle(body, me)
         except UNSTORED:
-            self._store_failed = True
+            self._note_failure()
             raise
         except TimeoutError:
             # Slack waits no longer; whoever notes it may wait for the store.
@@ -250,7 +250,11 @@ class _Service:
             await self._catch_up.note_lost(place, at)
         except GatewayError as error:
             LOG.warning("a message that failed was not noted: %s", error)
-            self._store_failed = True
+            self._note_failure()
+
+    def _note_failure(self, at: float | None = None) -> None:
+        times = (at, self._failed_at, self._clock.time())
+        self._failed_at = min(time for time in times if time is not None)
 
     def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
@@ -265,14 +269,14 @@ class _Service:
     async def _catch_up_now(self) -> None:
         """Note what may have been missed, and look for it."""
         async with self._catch_up_lock:
-            self._store_failed = False
+            failed_at, self._failed_at = self._failed_at, None
             try:
                 self._catches_up = await self._host.hold(LEASE)
-                if not self._catches_up:
-                    return  # the node that does has Slack's events meanwhile
-                await self._catch_up.note_pause()
+                # While another node looks, it has Slack's events, but for those that failed here.
+                if self._catches_up or failed_at is not None:
+                    await self._catch_up.note_pause(failed_at)
             except UNSTORED:
-                self._store_failed = True
+                self._note_failure(failed_at)
                 raise
         self._catch_up.work()
 
@@ -289,15 +293,21 @@ class _Service:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything
             if not connected or self._catch_up_lock.locked() or self._open_gaps:
                 continue
-            if self._store_failed or (not self._catches_up and await self._host.hold(LEASE)):
-                self._start_catch_up()
-                continue
-            self._catch_up.work()  # should an error have ended it
             try:
+                if self._failed_at is not None or await self._may_begin_to_look():
+                    self._start_catch_up()
+                    continue
+                self._catch_up.work()  # should an error have ended it
+                if self._catches_up:
+                    await self._fetching.look()  # a node that is gone may have left some
                 await self._set_mark(self._clock.time())
             except GatewayError as error:
                 LOG.warning("%s", error)
-                self._store_failed = True
+                self._note_failure()
+
+    async def _may_begin_to_look(self) -> bool:
+        """True if the node that looked for what was missed is gone."""
+        return not self._catches_up and await self._host.hold(LEASE)
 
     async def _set_mark(self, at: float) -> None:
         await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
@@ -319,12 +329,12 @@ class _Service:
             await asyncio.sleep(max(0.0, end - self._clock.time()))
         finally:
             self._open_gaps -= 1
-        await self._move_mark_back(end - MINUTE)
+        self._note_failure(end - MINUTE)
         self._start_catch_up()
 
     async def _move_mark_back(self, at: float) -> None:
         """Note that it is not known what happened since then."""
-        alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
+        alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
         if not alive or float(alive) > at:
             await self._set_mark(at)
 

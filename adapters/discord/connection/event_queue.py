@@ -3,9 +3,7 @@
 Each frame is parsed on its own: one that can't be read or handled is logged and does not stop the
 others. While the store fails, messages are kept and retried. A message that fails for longer is
 left to the catch-up. What exceeds the queue is read from Discord's history when the next connection
-begins. Each connection (shard) has its own time until which it heard everything, and the number of
-the last event of its session before which all are in the store: the node that takes the shard over
-is sent the later ones again.
+begins.
 """
 
 from __future__ import annotations
@@ -13,14 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
-from adapters.discord.connection.shard_state import ShardSession, ShardState
+from adapters.discord.connection.shard_progress import SessionProgress, ShardProgress
+from adapters.discord.connection.shard_state import DIRECT, ShardState
 from adapters.discord.connection.values import Payload
 from gateway.adapter import AuthError
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull, StoreUnwritable
@@ -94,72 +91,6 @@ class EventHandler(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Session:
-    """A session of a shard, and the numbers of its events."""
-
-    id: str
-    address: str
-    received: int
-    open: dict[int, int] = field(default_factory=dict[int, int])
-    """Numbers of events being handled, by ours."""
-    lost: float = math.inf
-    """Number of the first event that could not be taken."""
-
-    @property
-    def accepted(self) -> int:
-        """The last event up to which all were handled."""
-        return int(min(self.received, self.lost - 1, *(each - 1 for each in self.open.values())))
-
-
-@dataclass(slots=True)
-class _Shard:
-    """The state of one connection. Times are seconds since the epoch."""
-
-    heard_at: float
-    """Until when everything was heard."""
-    since: float
-    """Until when that was so as the connection began."""
-    live: bool = False
-    """It tells what happens now, and owes nothing of before."""
-    lost: float = math.inf
-    """When the first thing was said that could not be taken."""
-    open: dict[int, float] = field(default_factory=dict[int, float])
-    """Events being handled, with the times from which they would have to be read again."""
-    owed: dict[str, float] = field(default_factory=dict[str, float])
-    """Servers of which nothing is told yet, with the times until which they were heard."""
-    session: _Session | None = None
-
-    @property
-    def taken_until(self) -> float:
-        """The time until which all is handled that is not owed."""
-        return min(self.lost, self.heard_at, *self.open.values())
-
-    @property
-    def state(self) -> ShardState:
-        """The state that another process can go on from."""
-        session = self.session
-        # An event of an earlier session is not sent again by this one, but read from the history.
-        known = session is not None and session.accepted > 0
-        return ShardState(
-            heard=self.taken_until,
-            owed=dict(self.owed),
-            session=ShardSession(id=session.id, address=session.address, sequence=session.accepted)
-            if session is not None and known
-            else None,
-        )
-
-    def reset(self, data: Mapping[str, Any], number: int) -> None:
-        """A connection begins that owes what happened before."""
-        self.since = self.taken_until
-        guilds = [str(each["id"]) for each in data.get("guilds") or ()]
-        self.owed = {guild: min(self.owed.get(guild, self.since), self.since) for guild in guilds}
-        self.lost, self.live = math.inf, True
-        self.session = _Session(
-            str(data.get("session_id") or ""), str(data.get("resume_gateway_url") or ""), number
-        )
-
-
 class EventQueue:
     """Parses frames and hands their events to a handler.
 
@@ -176,7 +107,7 @@ class EventQueue:
         self._clock = clock
         self._handler = handler
         self._group = group
-        self._shards = [_Shard(at, at) for at in [clock()] * shards]
+        self._shards = [ShardProgress(at, at) for at in [clock()] * shards]
         self._number = 0
         self._open = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -184,11 +115,11 @@ class EventQueue:
     def begin(self, shard: int, state: ShardState) -> None:
         """Go on from the state that the last holder left."""
         session = state.session
-        self._shards[shard] = _Shard(
+        self._shards[shard] = ShardProgress(
             state.heard,
             state.heard,
             owed=dict(state.owed),
-            session=session and _Session(session.id, session.address, session.sequence),
+            session=session and SessionProgress(session.id, session.address, session.sequence),
         )
 
     def state(self, shard: int) -> ShardState:
@@ -204,16 +135,17 @@ class EventQueue:
         try:
             frame = json.loads(text)
             kind, event, data = frame["op"], frame.get("t"), frame.get("d")
-            self._note(self._shards[shard], event, data, int(frame.get("s") or 0))
+            self._note(shard, event, data, int(frame.get("s") or 0))
             if kind == DISPATCH and isinstance(data, Mapping):
                 self._dispatch(shard, str(event), cast("Payload", data))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             LOG.warning("could not parse a frame of Discord: %r", error)
             self._handler.on_malformed()
 
-    def _note(self, shard: _Shard, event: Any, data: Any, number: int) -> None:
+    def _note(self, which: int, event: Any, data: Any, number: int) -> None:
+        shard = self._shards[which]
         if event == "READY":
-            shard.reset(data, number)
+            shard.reset(data, number, first=which == 0)
         elif shard.session is not None:
             shard.session.received = max(shard.session.received, number)
         if shard.live:
@@ -225,8 +157,21 @@ class EventQueue:
 
     def on_resumed(self, shard: int) -> None:
         """All that was said meanwhile was told."""
-        self._shards[shard].live = True
-        self._shards[shard].heard_at = self._clock()
+        found = self._shards[shard]
+        found.live = True
+        found.heard_at = self._clock()
+        if DIRECT in found.owed and not found.looks_at_direct:
+            self._begin_direct(found)
+
+    def _begin_direct(self, shard: ShardProgress) -> None:
+        """Look for earlier direct messages, which no event tells of."""
+        shard.looks_at_direct, since = True, shard.owed[DIRECT]
+        self._begin(shard, "READY", lambda: self._look_at_direct(shard, since), since=since)
+
+    async def _look_at_direct(self, shard: ShardProgress, since: float) -> None:
+        await self._handler.on_ready(since)
+        shard.owed.pop(DIRECT, None)
+        shard.looks_at_direct = False
 
     def _dispatch(self, number: int, event: str, data: Payload) -> None:
         shard = self._shards[number]
@@ -244,8 +189,8 @@ class EventQueue:
                 self._begin(shard, event, lambda: handler.on_interaction(data))
             case "THREAD_UPDATE":
                 self._begin(shard, event, lambda: handler.on_thread(data))
-            case "READY" if number == 0:  # which tells of direct messages, too
-                self._begin(shard, event, lambda: handler.on_ready(since), since=since)
+            case "READY" if number == 0:
+                self._begin_direct(shard)
             case "GUILD_CREATE" if not data.get("unavailable"):
                 since = shard.owed.pop(str(data["id"]), shard.heard_at)
                 self._begin(shard, event, lambda: handler.on_guild(data, since), since=since)
@@ -258,7 +203,7 @@ class EventQueue:
 
     def _begin(
         self,
-        shard: _Shard,
+        shard: ShardProgress,
         event: str,
         work: Work,
         channel: str = "",
@@ -268,12 +213,12 @@ class EventQueue:
         at = shard.heard_at if since is None else since
         session = shard.session
         if event in RETRIED and self._open >= MAX_EVENTS:
-            _mark_lost(shard, session, event, at, session.received if session else 0)
+            shard.mark_lost(session, event, at, session.received if session else 0)
             return
         self._number += 1
         taking = self._run_event(shard, session, event, work, channel, self._number)
         shard.open[self._number] = at
-        if session is not None:
+        if session is not None and event != "READY":
             session.open[self._number] = session.received
         self._open += 1
         try:
@@ -283,8 +228,8 @@ class EventQueue:
 
     async def _run_event(
         self,
-        shard: _Shard,
-        session: _Session | None,
+        shard: ShardProgress,
+        session: SessionProgress | None,
         event: str,
         work: Work,
         channel: str,
@@ -309,7 +254,12 @@ class EventQueue:
         self._open -= 1
 
     async def _give_up(
-        self, shard: _Shard, session: _Session | None, event: str, channel: str, number: int
+        self,
+        shard: ShardProgress,
+        session: SessionProgress | None,
+        event: str,
+        channel: str,
+        number: int,
     ) -> None:
         """Leave a message to the catch-up, the rest to the next connection."""
         at = shard.open[number]
@@ -320,7 +270,7 @@ class EventQueue:
                 LOG.warning("could not note a lost message: %s", error)
             else:
                 return
-        _mark_lost(shard, session, event, at, session.open.get(number, 0) if session else 0)
+        shard.mark_lost(session, event, at, session.open.get(number, 0) if session else 0)
 
     async def _persist(self, event: str, work: Work) -> None:
         """Do the work, and retry temporary failures: Discord sends an event once."""
@@ -340,11 +290,3 @@ class EventQueue:
                 tried += 1
             else:
                 return
-
-
-def _mark_lost(shard: _Shard, session: _Session | None, event: str, at: float, number: int) -> None:
-    if shard.lost == math.inf:
-        LOG.error("from %s on, messages are read with the next connection", event)
-    shard.lost = min(shard.lost, at)
-    if session is not None:
-        session.lost = min(session.lost, number)

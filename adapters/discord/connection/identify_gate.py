@@ -18,7 +18,7 @@ from adapters.discord.connection.rest import Rest
 from adapters.discord.connection.values import PLATFORM
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock, sleep
-from gateway.errors import GatewayError
+from gateway.errors import GatewayClosed, GatewayError, StoreTaken
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -87,9 +87,20 @@ class IdentifyGate:
     async def _release_later(self, bucket: str, lock: asyncio.Lock) -> None:
         try:
             await sleep(self._clock, BUCKET_SECONDS)
-            await self._host.release(bucket)
+            while not await self._release(bucket):
+                await sleep(self._clock, LOOK_AGAIN)
         finally:
             lock.release()
+
+    async def _release(self, bucket: str) -> bool:
+        try:
+            await self._host.release(bucket)
+        except (GatewayClosed, StoreTaken):
+            return True  # it is another node's by now
+        except GatewayError as error:
+            LOG.warning("could not leave the lease %r to others: %s", bucket, error)
+            return False
+        return True
 
     async def _limit(self) -> SessionLimit:
         """The limit now. Raises AuthError."""

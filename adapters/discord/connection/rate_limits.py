@@ -212,14 +212,18 @@ class Buckets:
 
     async def spread(self) -> None:
         """Keep the bot below Discord's limit for all calls together."""
-        while (wait := self._wait()) > 0:  # noqa: ASYNC110 (until a time, not an event)
-            await asyncio.sleep(wait)
-        if self._shared is not None and self._shared.is_shared:
-            await self._take(self._shared)
+        while True:
+            if (wait := self._wait()) > 0:
+                await asyncio.sleep(wait)
+            elif await self._take():
+                break
         self._calls.append(monotonic())
 
-    async def _take(self, shared: SharedRate) -> None:
-        """Take a token of all nodes, in turn."""
+    async def _take(self) -> bool:
+        """Take a token of all nodes, in turn; False if held."""
+        shared = self._shared
+        if shared is None or not shared.is_shared:
+            return True
         async with self._drawing:
             while self._drawn < 1 or monotonic() > self._good_until:
                 asked_at = monotonic()
@@ -229,8 +233,12 @@ class Buckets:
                     break  # the first one is good at once, however long it took
                 if drawn.wait > HELD_SECONDS:
                     self.hold_all(drawn.wait)
+                    return False
                 await asyncio.sleep(drawn.wait)
+            if self.held_seconds > 0:
+                return False
             self._drawn -= 1
+            return True
 
     def _wait(self) -> float:
         now = monotonic()

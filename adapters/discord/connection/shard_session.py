@@ -110,19 +110,22 @@ class ShardClient(DiscordClient):
         while not (self.is_closed() or self._leaving):
             if self._session is None:
                 await self._may_identify()
-            opened = False
+            opened = answered = False
             try:
                 self.ws = await self._open(self._session, failures)
                 opened = True
                 while True:
                     await self.ws.poll_event()
-                    failures = 0
+                    answered, failures = True, 0
             except ReconnectWebSocket as error:
                 self.dispatch("disconnect")
                 if opened:
                     self._session = _session_after(self.ws, resumable=error.resume)
                 if not error.resume:
                     await asyncio.sleep(random.uniform(*REFUSED_WAIT))
+                elif not (answered or self._leaving):
+                    failures += 1
+                    await asyncio.sleep(backoff.delay())
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self.dispatch("disconnect")
                 if opened:

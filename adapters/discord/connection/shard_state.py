@@ -13,6 +13,9 @@ from typing import Any
 SEEN = "seen"
 """Mark of earlier versions: the times until which the shards had heard everything."""
 
+DIRECT = ""
+"""Direct messages, where servers have their ids."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardSession:
@@ -30,7 +33,8 @@ class ShardSession:
 class ShardState:
     """Times until which everything was heard, and the session for the rest.
 
-    They are seconds since the epoch; `owed` are those of servers that were not told of since then.
+    They are seconds since the epoch; `owed` are those of servers that were not told of since then,
+    and of DIRECT messages that were not looked for.
     """
 
     heard: float
@@ -67,11 +71,12 @@ def find_state(
     """
     if (text := marks.get(name_of(shard, shards))) is not None:
         return _parse(json.loads(text), bot)
-    times = [
-        float(json.loads(value)["heard"])
+    earlier = [
+        _parse(json.loads(value), bot)
         for name, value in marks.items()
         if name.startswith("shard ") and not name.endswith(f" of {shards}")
     ]
+    times = [min([each.heard, *each.owed.values()]) for each in earlier]
     if not times and (text := marks.get(SEEN)) is not None:
         found: float | list[float] = json.loads(text)
         times = found if isinstance(found, list) else [found]

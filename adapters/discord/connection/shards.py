@@ -1,9 +1,10 @@
 """The shards that this node connects, each by a lease.
 
 A shard has one holder at a time. A node looks for free leases every second, as those of a node that
-has died. The holder stores the state of its shard each second while anything changes, and when it
-leaves: who takes the shard over resumes its session behind the last event that is in the store. A
-lease that is lost ends the connection.
+has died. It takes one after the other, each once the last is connected: so nodes that look together
+share them, and one that can't reach Discord has few. The holder stores the state of its shard each
+second while anything changes, and when it leaves: who takes the shard over resumes its session
+behind the last event that is in the store. A lease that is lost ends the connection.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from adapters.discord.connection.connection import Connection
@@ -29,6 +31,10 @@ LOOK_SECONDS = 1.0
 ASK_SECONDS = 5.0
 """Seconds that the store has to say whose a lease is; who is cut off does not wait for it."""
 LEAVE_SECONDS = 5.0
+CONNECT_SECONDS = 6.0
+"""Seconds that a shard has to connect before the next one is taken; new sessions begin five seconds
+apart.
+"""
 
 LOST = GatewayClosed, NodeCutOff, StoreTaken
 """Errors after which nothing is this node's any more."""
@@ -91,6 +97,10 @@ class Shards:
         self._clock = clock or WallClock()
         self._held: dict[int, Connection] = {}
         self._open: set[int] = set()
+        self._taking = asyncio.Lock()
+        self._newest: int | None = None
+        """The shard taken last, until it is connected."""
+        self._connected = asyncio.Event()
 
     @property
     def clients(self) -> Sequence[ShardClient]:
@@ -111,6 +121,8 @@ class Shards:
     def note_connection(self, shard: int, *, is_open: bool) -> None:
         """Note that a shard is connected, or no longer is."""
         (self._open.add if is_open else self._open.discard)(shard)
+        if is_open and shard == self._newest:
+            self._connected.set()
         self._tell()
 
     def _tell(self) -> None:
@@ -125,12 +137,26 @@ class Shards:
     async def _keep(self, shard: int) -> None:
         lease = f"{PLATFORM} {name_of(shard, self._shards)}"
         while True:
-            if await self._is_ours(lease, held=False):
+            if await self._take(shard, lease):
                 LOG.info("this node has the lease %r", lease)
                 await self._connect(shard, lease)
             self._host.heartbeat(PLATFORM)  # who waits for a lease misses nothing
             self._tell()
             await sleep(self._clock, LOOK_SECONDS)
+
+    async def _take(self, shard: int, lease: str) -> bool:
+        """Take a free lease, once the last shard is connected."""
+        async with self._taking:
+            if self._newest is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CONNECT_SECONDS):
+                        await self._connected.wait()
+                self._newest = None
+            if not await self._is_ours(lease, held=False):
+                return False
+            self._newest = shard
+            self._connected.clear()
+            return True
 
     async def _is_ours(self, lease: str, *, held: bool) -> bool:
         """True while this node has a lease; `held` while nobody knows."""
@@ -148,6 +174,7 @@ class Shards:
         """Connect a shard until its lease is lost, or leave it."""
         state = await self._stored(shard)
         if state is None:
+            self._connected.set()
             return
         self._states.begin(shard, state)
         connection = self._held[shard] = self._holder.make_connection(shard)
@@ -166,6 +193,7 @@ class Shards:
         finally:
             del self._held[shard]
             self._open.discard(shard)
+            self._connected.set()
         LOG.warning("this node has lost the lease %r", lease)
 
     async def _watch(self, shard: int, lease: str) -> None:
@@ -198,7 +226,8 @@ class Shards:
         """The state that the last holder left; None if unreadable."""
         try:
             await self._holder.take_over()
-            marks = await self._host.marks(PLATFORM)
+            name = name_of(shard, self._shards)
+            marks = await self._host.marks(PLATFORM, name) or await self._host.marks(PLATFORM)
             return find_state(marks, shard, self._shards, self._now(), self._bot)
         except GatewayError as error:
             LOG.warning("could not read the state of shard %s: %s", shard, error)

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from time import monotonic
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -43,7 +44,8 @@ LONGEST_NAME = 100
 POINTER = "-# The conversation goes on in <#{thread}>, which only its members see."
 TITLE = 60
 """Characters of a thread's first message that name it, as the gateway titles it."""
-
+UNKNOWN_SECONDS = 10.0
+"""Seconds for which a thread stays unknown: another node may just have opened it."""
 
 _MENTION = re.compile(r"<@[!&]?\d+>")
 
@@ -92,8 +94,8 @@ class MessageTargets:
         self._known = BoundedCache[MessageTarget](10_000)
         self._private: dict[str, str] = {}
         self._roots: dict[str, str] = {}
-        self._looked_up = BoundedCache[bool](10_000)
-        """Marks for which the store was asked."""
+        self._unknown = BoundedCache[float](10_000)
+        """Threads of which the store knew nothing, and when that was."""
         self.direct: dict[str, str] = {}
         """Direct channels in which somebody has written, with the thread that they have last."""
         self._openings = BoundedCache[ThreadOpening](1_000)
@@ -118,22 +120,23 @@ class MessageTargets:
 
         Raises GatewayError.
         """
-        if self.root_of(thread) == thread and (mark := await self._look_up(f"{ROOT}:{thread}")):
+        asked = self._unknown.get(thread)
+        fresh = asked is not None and monotonic() - asked < UNKNOWN_SECONDS
+        if fresh or self.root_of(thread) != thread:
+            return
+        if mark := await self._mark(f"{ROOT}:{thread}"):
             self._load(mark, thread)
+        else:
+            self._unknown.put(thread, monotonic())
 
     async def _look_up_target(self, key: ConversationKey) -> None:
         """Know the place of a conversation that another node may have opened."""
         for kind in ("thread", MARK) if is_command_thread(key) else ("thread",):
-            if found := await self._look_up(f"{kind}:{key.root}"):
-                self._load(f"{kind}:{key.root}", found)
+            if found := await self._mark(name := f"{kind}:{key.root}"):
+                self._load(name, found)
 
-    async def _look_up(self, name: str) -> str:
-        """A mark that may be another node's; the store is asked once."""
-        if self._looked_up.get(name):
-            return ""
-        found = (await self._host.marks(PLATFORM, name)).get(name, "")
-        self._looked_up.put(name, True)
-        return found
+    async def _mark(self, name: str) -> str:
+        return (await self._host.marks(PLATFORM, name)).get(name, "")
 
     def add_direct(self, channel: str) -> None:
         """Somebody writes in a direct channel: Discord lists none of them."""

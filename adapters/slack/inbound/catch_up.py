@@ -70,17 +70,20 @@ class CatchUp:
         self._working: dict[tuple[str, bool], bool] = {}
         """Workspaces and kinds of gaps that are worked on; True if more was noted meanwhile."""
 
-    async def note_pause(self) -> None:
+    async def note_pause(self, failed_at: float | None = None) -> None:
         """Note what may have been missed, and move the mark to now.
 
-        That is nothing at the very first start. Raises StoreError and StoreFull: then the mark
+        That is nothing at the very first start. `failed_at`: since when this node has missed
+        something, while other nodes moved the mark. Raises StoreError and StoreFull: then the mark
         stays.
         """
         now = self._clock.time()
-        alive = (await self._host.marks(PLATFORM)).get(ALIVE, "")
+        alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
         since = float(alive) - OVERLAP if alive else now
         if since > now:  # the clock was ahead when the mark was set
             since = now - self._host.missed.offer
+        if alive and failed_at is not None:
+            since = min(since, failed_at - OVERLAP)
         gaps = await self._gaps(since, now) if now - since >= GAP else []
         if gaps:
             LOG.info("looking for what was missed within %.0f s", now - since)

@@ -191,7 +191,9 @@ class Bucket:
         0 while other nodes are asked, which tells by itself.
         """
         closed = self._closed - self._clock.time()
-        if (shares := self._shares) is not None and closed <= 0:
+        if (shares := self._shares) is not None:
+            if closed > 0:
+                return closed
             reserve = 0.0 if self._urgent.waits() else self._rate.reserve
             return shares.ask(reserve, self._receive)
         wanted = 1.0 if self._urgent.waits() else 1.0 + self._rate.reserve

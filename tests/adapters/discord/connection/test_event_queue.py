@@ -25,6 +25,8 @@ class Bot:
     def __init__(self) -> None:
         self.refusing = False
         self.read: list[tuple[str, float]] = []
+        self.reads_direct = asyncio.Event()
+        self.reads_direct.set()
 
     async def on_message(self, payload: Payload) -> None:
         if self.refusing:
@@ -45,6 +47,7 @@ class Bot:
         self.read.append((payload["id"], since))
 
     async def on_ready(self, since: float) -> None:
+        await self.reads_direct.wait()
         self.read.append(("direct", since))
 
     async def on_thread(self, payload: Payload) -> None: ...
@@ -227,3 +230,22 @@ async def test_what_is_owed_of_a_server_is_left_to_the_next_holder(wired: WiredB
     wired.events.on_resumed(0)
     await wired.tell("GUILD_CREATE", id=NEAR, joined_at="")
     assert wired.bot.read[-1] == (NEAR, 200.0)
+
+
+async def test_a_session_can_be_resumed_while_direct_messages_are_looked_at(
+    wired: WiredBot,
+) -> None:
+    wired.bot.reads_direct.clear()
+    await wired.connected(0)
+    wired.now = 200.0
+    await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
+    left = wired.events.state(0)
+    assert (wired.accepted(), wired.done_until[0]) == (3, 50.0)
+    wired.cancel()
+    wired.bot.reads_direct.set()
+    wired.events.begin(0, left)
+    for _ in range(2):  # the next holder looks at them, once
+        wired.events.on_resumed(0)
+    await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
+    assert wired.bot.read == [(NEAR, 50.0), ("direct", 50.0)]
+    assert wired.done_until[0] == 200.0

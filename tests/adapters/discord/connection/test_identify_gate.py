@@ -31,6 +31,8 @@ class Host:
         return self.leases.setdefault(lease, self) is self
 
     async def release(self, lease: str) -> None:
+        if self.failing:
+            raise StoreUnreachable("no database")
         del self.leases[lease]
 
 
@@ -56,6 +58,12 @@ class Gates:
     async def _pass(self, node: int, shard: int) -> None:
         await self._gates[node].wait(shard)
         self.passed[shard] = self.clock.time() - 1000
+
+    async def pass_time(self, seconds: float) -> None:
+        """Move the clock step by step, and let the gates answer."""
+        for _ in range(int(seconds * 4)):
+            self.clock.advance(0.25)
+            await asyncio.sleep(0.001)  # answers are on their way
 
     async def let(self, discord: DiscordSimulator, shards: int) -> None:
         """Move the clock until so many have passed."""
@@ -108,7 +116,7 @@ async def test_where_none_may_begin_today_nobody_does(
     discord.gateway.starts.total = 0
     gates.ask(0, 0)
     await discord.until(lambda: discord.calls("GET", "/gateway/bot"))
-    gates.clock.advance(30)
+    await gates.pass_time(10)
     assert gates.passed == {}
     discord.gateway.starts.total = 1
     await gates.let(discord, 1)
@@ -130,7 +138,22 @@ async def test_a_database_that_is_away_keeps_everybody_waiting(
     gates.hosts[0].failing = True
     gates.ask(0, 0)
     await discord.until(lambda: discord.calls("GET", "/gateway/bot"))
-    gates.clock.advance(3)
+    await gates.pass_time(3)
     assert gates.passed == {}
     gates.hosts[0].failing = False
     await gates.let(discord, 1)
+
+
+async def test_a_bucket_is_left_to_the_others_though_the_database_was_away(
+    gates: Gates, discord: DiscordSimulator
+) -> None:
+    gates.ask(0, 0)
+    await gates.let(discord, 1)
+    gates.hosts[0].failing = True
+    await gates.pass_time(10)
+    gates.ask(1, 1)
+    await discord.until(lambda: len(discord.calls("GET", "/gateway/bot")) == 2)
+    await gates.pass_time(3)
+    assert list(gates.passed) == [0]
+    gates.hosts[0].failing = False
+    await gates.let(discord, 2)

@@ -76,5 +76,16 @@ async def test_a_refusal_of_everything_closes_all_nodes() -> None:
         waiting.cancel()
 
 
+async def test_a_token_that_was_drawn_before_a_refusal_of_everything_is_not_used() -> None:
+    rate = ScriptedRate()
+    buckets = Buckets(rate)
+    async with asyncio.TaskGroup() as group:
+        waiting = await called(buckets, group)
+        buckets.hold_all_nodes(5)
+        await rate.answer(2)
+        assert not waiting.done()
+        waiting.cancel()
+
+
 def test_all_nodes_stay_below_what_discord_takes_in_a_second() -> None:
     assert OF_ALL_NODES.burst + OF_ALL_NODES.per_minute / 60 * (1 + LIFE) < 50

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 from discord.client import Client as DiscordClient
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 
+from adapters.discord.connection import shard_session
 from adapters.discord.connection.connection import make_client
 from adapters.discord.connection.shard_state import ShardSession
 from adapters.discord.testing import DiscordSimulator
@@ -98,3 +102,50 @@ async def test_a_session_that_discord_closes_is_resumed_by_the_same_client(
         discord.gateway.close(code)
         await discord.until(lambda: "resumed" in heard.told)
     assert discord.gateway.identifies == 1
+
+
+@asynccontextmanager
+async def closing_gateway(met: list[int]) -> AsyncGenerator[str]:
+    """The address of a gateway that closes each connection."""
+
+    async def close(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_json({"op": 10, "d": {"heartbeat_interval": 40_000}})
+        await socket.receive()
+        met.append(1)
+        await socket.close(code=4000)
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/", close)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"ws://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_gateway_that_closes_at_once_is_given_time(
+    discord: DiscordSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited, met = list[int](), list[int]()
+
+    class Backoff:
+        def delay(self) -> float:
+            waited.append(len(met))
+            return 0.0
+
+    monkeypatch.setattr(shard_session, "ExponentialBackoff", Backoff)
+    async with closing_gateway(met) as address:
+        session = ShardSession(id="s", address=address, sequence=1)
+        config = config_of(discord).model_copy(update={"gateway_url": address})
+        client = make_client(config, 1, 0, Heard(), session, at_once)
+        running = asyncio.get_running_loop().create_task(client.start(discord.token))
+        await discord.until(lambda: len(met) >= 3)
+        await client.leave()
+        await running
+        await client.close()
+    assert waited[:2] == [1, 2]

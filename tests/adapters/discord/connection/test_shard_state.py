@@ -36,6 +36,8 @@ def test_another_number_of_shards_reads_from_the_earliest_time_on() -> None:
         for shard, heard in enumerate((5.0, 3.0))
     }
     assert find_state(marks, 0, 1, 9.0) == ShardState(heard=3.0)
+    marks[name_of(1, 2)] = ShardState(heard=5.0, owed={"1": 2.0}).as_text()
+    assert find_state(marks, 0, 1, 9.0) == ShardState(heard=2.0)
 
 
 def test_the_times_of_earlier_versions_are_read() -> None:

@@ -12,7 +12,7 @@ from adapters.discord.connection.connection import make_intents
 from adapters.discord.connection.shard_state import ShardState, find_state
 from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
-from tests.adapters.discord.nodes import Cluster, cluster
+from tests.adapters.discord.nodes import Cluster, Node, cluster
 from tests.adapters.discord.serving import EVERYWHERE, config_of
 
 
@@ -40,6 +40,13 @@ async def wait_accepted(served: Cluster) -> None:
 
     while not await is_there():
         await served.discord.connected()
+
+
+async def settle(served: Cluster) -> Node:
+    """Start a node, and wait until its session is in the store."""
+    node = await served.connect()
+    await wait_accepted(served)
+    return node
 
 
 async def test_one_node_connects_a_shard_and_the_other_waits(
@@ -93,8 +100,7 @@ async def test_what_is_sent_again_although_it_was_stored_is_taken_once(
 ) -> None:
     alice = discord.person("alice")
     async with cluster(discord, tmp_path) as served:
-        first = await served.connect()
-        await wait_accepted(served)
+        first = await settle(served)
         stored = await stored_state(served)
         await alice.says(alice.direct, "once")
         await served.stored(1)
@@ -156,8 +162,7 @@ async def test_a_session_whose_events_discord_does_not_know_is_given_up(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     async with cluster(discord, tmp_path) as served:
-        first = await served.connect()
-        await wait_accepted(served)
+        first = await settle(served)
         served.kill(first)
         state = (
             (await stored_state(served))
@@ -213,14 +218,36 @@ async def test_the_shards_of_a_node_that_dies_go_to_the_others(
         assert sorted(served.messages()) == [f"question {n}" for n in range(6)]
 
 
+async def test_shards_are_dealt_out_among_nodes_that_start_together(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    discord.gateway.shards = 4
+    async with cluster(discord, tmp_path) as served:
+        nodes = [served.start(), served.start()]
+        await served.until(lambda: len(discord.gateway.open_sessions) == 4)
+        assert all(each.shards for each in nodes)
+
+
+async def test_a_node_whose_connection_fails_takes_no_more_shards_for_seconds(
+    discord: DiscordSimulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "CONNECT_SECONDS", 0.5)
+    discord.gateway.shards = 3
+    discord.gateway.down = True
+    async with cluster(discord, tmp_path) as served:
+        node = served.start()
+        await served.until(lambda: discord.gateway.turned_away)
+        assert len(node.shards) == 1
+        await served.until(lambda: len(node.shards) == 3)
+
+
 async def test_a_server_that_no_route_names_is_left_after_a_resume_too(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     stranger = discord.guild("stranger")
     route = EVERYWHERE.model_copy(update={"workspace": [str(discord.home.id)]})
     async with cluster(discord, tmp_path, routes=[route]) as served:
-        first = await served.connect()
-        await wait_accepted(served)
+        first = await settle(served)
         await served.drain(first)
         served.start(leave_unknown_servers=True)
         await served.until(lambda: discord.bot.id not in stranger.members)
@@ -228,11 +255,27 @@ async def test_a_server_that_no_route_names_is_left_after_a_resume_too(
         assert (discord.gateway.identifies, discord.gateway.resumes) == (1, 1)
 
 
+async def test_servers_are_looked_at_once_after_a_take_over(
+    discord: DiscordSimulator, tmp_path: Path
+) -> None:
+    general, alice = discord.channel("general"), discord.person("alice")
+    route = EVERYWHERE.model_copy(update={"channels": [str(general.id)], "dm": False})
+    async with cluster(discord, tmp_path, routes=[route]) as served:
+        await served.drain(await settle(served))
+        await served.connect()
+        looks = lambda: len(discord.calls("GET", "/guilds/{guild_id}/channels"))  # noqa: E731
+        await served.until(lambda: looks() == 1)
+        discord.gateway.close()
+        await served.until(lambda: discord.gateway.resumes == 2)
+        await alice.mentions(general, "hello")
+        await served.stored(1)
+        assert looks() == 1
+
+
 async def test_other_intents_begin_a_new_session(discord: DiscordSimulator, tmp_path: Path) -> None:
     alice = discord.person("alice")
     async with cluster(discord, tmp_path) as served:
-        first = await served.connect()
-        await wait_accepted(served)
+        first = await settle(served)
         await served.drain(first)
         second = served.start(message_content=False)
         await served.until(lambda: second.is_open and discord.gateway.open_sessions)
@@ -247,8 +290,7 @@ async def test_what_a_message_mentions_is_known_after_a_resume_too(
     general, other = discord.channel("general"), discord.channel("plans")
     alice, role = discord.person("alice"), discord.role("reviewers")
     async with cluster(discord, tmp_path) as served:
-        first = await served.connect()
-        await wait_accepted(served)
+        first = await settle(served)
         served.kill(first)
         await served.connect()
         for n in range(2):

@@ -9,12 +9,14 @@ import pytest
 from pydantic import SecretStr
 
 from adapters.discord.connection.rest import Rest
+from adapters.discord.conversations import threads
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import MessageTargets
-from adapters.discord.testing import DiscordSimulator
+from adapters.discord.testing import DiscordSimulator, ServerError
 from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.gateway import Gateway
+from gateway.surface import OutcomeUnknown
 from tests.adapters.discord.serving import EVERYWHERE
 from tests.fakes.new_store import new_store
 from tests.gateway.scripted import ScriptedTeams, solo
@@ -70,11 +72,28 @@ async def test_a_command_s_conversation_of_another_node_is_known_by_its_message(
     assert (await third.find(key)).channel == str(answer.id)
 
 
-async def test_the_store_is_asked_once_for_a_thread_that_nobody_knows(
+async def test_a_thread_that_another_node_opened_after_this_one_had_failed_is_found(
     discord: DiscordSimulator, client: Rest, gateway: Gateway
+) -> None:
+    asked = await discord.person("alice").mentions(discord.channel("general"), "hello")
+    first, second = (MessageTargets(client, "private", gateway) for _ in range(2))
+    key = await begun(discord, gateway, str(asked.id))
+    discord.faults.plan(ServerError(503), path="/channels/{channel_id}/threads")
+    with pytest.raises(OutcomeUnknown):
+        await second.find(key)
+    opened = await first.find(key)
+    assert (await second.find(key)).channel == opened.channel
+    assert len(discord.threads(discord.channel("general"))) == 1
+
+
+async def test_a_thread_that_nobody_knows_is_asked_for_again_after_seconds(
+    client: Rest, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     targets = MessageTargets(client, "public", gateway)
     await targets.look_up_root("42")
     await gateway.mark("discord", "root:42", "thread:41")
     await targets.look_up_root("42")
     assert targets.root_of("42") == "42"
+    monkeypatch.setattr(threads, "UNKNOWN_SECONDS", 0.0)
+    await targets.look_up_root("42")
+    assert targets.root_of("42") == "41"

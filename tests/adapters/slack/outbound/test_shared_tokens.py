@@ -128,6 +128,17 @@ async def test_a_refusal_closes_the_bucket_for_all_nodes() -> None:
     assert calls.made == ["a"]
 
 
+async def test_a_short_refusal_is_waited_for_no_longer_than_it_lasts() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        calls.bucket.close(0.2)
+        await calls.call("a")
+        await calls.after(0.3)
+        assert len(calls.rate.asked) == 1
+        await calls.rate.answer(1)
+    assert calls.made == ["a"]
+
+
 async def test_a_bucket_that_another_node_has_closed_is_not_waited_for_too_long() -> None:
     clock, rate = HandClock(), ScriptedRate()
     pacer = Pacer(clock, shared=lambda limit: rate)
