@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tests.chaos.nodes.node import Node
 from tests.chaos.nodes.plan import Fault
-from tests.chaos.nodes.watch import Watch
+from tests.chaos.nodes.watch import NotSeen, Watch
 from tests.fakes.postgres_server import PostgresServer
 
 JUMPS = (-5.0, 30.0)
@@ -36,7 +36,7 @@ class Faults:
         """Mistakes of nodes, in words."""
 
     async def all_serve(self) -> None:
-        """Wait until each node serves."""
+        """Wait until each node serves. Raises NotSeen if one ends."""
         for node in self._nodes:
             await self._serves(node)
 
@@ -69,10 +69,7 @@ class Faults:
             lambda: node.serves or not node.running, f"node {node.number} does not serve"
         )
         if not node.running:
-            code = await node.ended()
-            self.wrong.append(f"node {node.number} ended with {code}: {node.log_end()}")
-            await node.start()
-            await self._serves(node)
+            raise NotSeen(f"node {node.number} ended with {await node.ended()}")
 
     async def _freeze(self, node: Node) -> None:
         """Let it stand still until it is declared dead."""
