@@ -171,12 +171,13 @@ class _Run:
 
 
 async def run_nodes(
-    seed: int, folder: Path, server: PostgresServer, url: str, *, nodes: int = 3, long: bool = False
+    seed: int, folder: Path, server: PostgresServer, *, nodes: int = 3, long: bool = False
 ) -> Result:
-    """Run a seed in an empty folder, on an empty database."""
+    """Run a seed in an empty folder, on a database of its own."""
     begun = asyncio.get_running_loop().time()
     trace: list[str] = []
     (folder / "effects").touch()
+    url = server.new_url()
     rows = Rows(url)
     async with _platforms() as platforms, ModelServer(PAUSE) as model, AsyncExitStack() as stack:
         config = partial(_config, model.url, platforms)
