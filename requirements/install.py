@@ -120,8 +120,12 @@ def count_packages(lock: Path) -> int:
 
 
 def pip_install(python: Path, *arguments: str | Path) -> None:
-    """Run pip install, and show a progress line instead of its hundreds."""
-    command = [python, "-I", "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    """Run pip install, and show a progress line instead of its hundreds.
+
+    Python compiles what is imported, at its first use; pip would compile 20,000 files now.
+    """
+    options = ("--progress-bar", "off", "--no-compile")
+    command = [python, "-I", "-m", "pip", "install", *options, *arguments]
     environment = OUR_PIP_SETTINGS | {
         key: value
         for key, value in os.environ.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from gateway.errors import GatewayError
@@ -16,6 +17,8 @@ LOG = logging.getLogger("gateway")
 
 LOOK = 2.0
 """Seconds between two looks for jobs that nobody has told of."""
+LOCKED = 0.1
+"""The same where somebody just changes, or takes, the jobs that are there."""
 SIDE_BY_SIDE = 4
 """Jobs that a node takes at a time."""
 
@@ -27,8 +30,8 @@ class JobStore(Protocol):
         """Take a thread that waits; None if none does."""
         ...
 
-    async def has_jobs(self, queues: Sequence[str]) -> bool:
-        """True if a thread of these queues waits and may run."""
+    async def next_job(self, queues: Sequence[str]) -> float | None:
+        """Seconds until a thread of these queues may run; None without one."""
         ...
 
     async def defer(self, job: LaneJob) -> None:
@@ -69,6 +72,11 @@ class JobDispatcher(LocalDispatcher):
         """Look for jobs at once."""
         self._bell.set()
 
+    def hasten(self, thread: str) -> None:
+        """Run a thread at once; the store has hastened its job."""
+        super().hasten(thread)
+        self.look()
+
     @property
     def full(self) -> bool:
         """True if there is no room for one more turn."""
@@ -78,27 +86,28 @@ class JobDispatcher(LocalDispatcher):
         """Take jobs until cancelled."""
         while True:
             self._bell.clear()
+            pause = LOOK
             try:
-                while not self._resting and not self.full and await self._take_some():
-                    pass
+                pause = await self._take_all()
                 self._was_full = self.full
             except GatewayError as error:
                 LOG.warning("looking for work failed, and is tried again: %s", error)
             except Exception:  # the turns must not end with it
                 LOG.exception("looking for work failed, and is tried again")
-            try:
-                async with asyncio.timeout(LOOK):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
                     await self._bell.wait()
-            except TimeoutError:
-                continue
 
-    async def _take_some(self) -> bool:
-        """Take a few jobs; True if there may be more."""
-        if not await self._store.has_jobs(self._search().queues):
-            return False
-        room = min(SIDE_BY_SIDE, self.limit - self._begun())
-        found = await asyncio.gather(*(self._take() for _ in range(room)))
-        return all(found)
+    async def _take_all(self) -> float:
+        """Take jobs while there is room; seconds until the next look."""
+        while not self._resting and not self.full:
+            wait = await self._store.next_job(self._search().queues)
+            if wait is None or wait > 0:
+                return min(LOOK, wait or LOOK)
+            room = min(SIDE_BY_SIDE, self.limit - self._begun())
+            if not any(await asyncio.gather(*(self._take() for _ in range(room)))):
+                return LOCKED
+        return LOOK
 
     async def _take(self) -> bool:
         work = await self._store.take(self._search())

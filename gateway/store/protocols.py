@@ -566,8 +566,8 @@ class SupportsNodes(Protocol):
         """
         ...
 
-    async def has_jobs(self, queues: Sequence[str]) -> bool:
-        """True if a thread of these queues may run now."""
+    async def next_job(self, queues: Sequence[str]) -> float | None:
+        """Seconds until a thread of these queues may run; None without one."""
         ...
 
     async def defer(self, job: LaneJob) -> None:

@@ -21,13 +21,13 @@ async def _check(seed: int, burst: int, seconds: float) -> None:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 async def test_no_events_end_the_terminal_or_lose_a_draft(seed: int) -> None:
     await _check(seed, burst=100, seconds=90)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("seed", range(3, 3 + SOAKED))
+@pytest.mark.parametrize("seed", range(2, 2 + SOAKED))
 async def test_no_long_run_of_events_ends_the_terminal_or_loses_a_draft(seed: int) -> None:
     await _check(seed, burst=12, seconds=600)

@@ -74,9 +74,11 @@ _FETCH = f"""
      COALESCE({_QUEUES}, ARRAY[]::varchar[]), NULL)
     WHERE id IS NOT NULL
 """
-_HAS = f"""
-    SELECT EXISTS (SELECT 1 FROM procrastinate_jobs WHERE status = 'todo'
-     AND queue_name = ANY({_QUEUES}) AND (scheduled_at IS NULL OR scheduled_at <= now()))
+_WAITING = f"FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = ANY({_QUEUES})"
+_NEXT = f"""
+    SELECT CASE
+     WHEN EXISTS (SELECT 1 {_WAITING} AND (scheduled_at IS NULL OR scheduled_at <= now())) THEN 0
+     ELSE (SELECT extract(epoch FROM MIN(scheduled_at) - now())::float8 {_WAITING}) END
 """
 _FINISH = "SELECT procrastinate_finish_job_v1($1, 'succeeded', TRUE)"
 _RETRY = """
@@ -148,9 +150,9 @@ def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:
     )
 
 
-def has_jobs(pipeline: Pipeline, queues: Sequence[str]) -> bool:
-    """True if a job of these queues may run now."""
-    return pipeline.rows(pipeline.send(_HAS, [[*queues]]), tuple)[0][0]
+def next_job(pipeline: Pipeline, queues: Sequence[str]) -> float | None:
+    """Seconds until a job of these queues may run; None without one."""
+    return pipeline.rows(pipeline.send(_NEXT, [[*queues]]), tuple)[0][0]
 
 
 def finish(pipeline: Pipeline, number: int) -> None:

@@ -70,9 +70,9 @@ class NodeOperations(WriteOperations):
         now = self.clock()
         return await self.write(lambda connection: take_work(connection, now, search))
 
-    async def has_jobs(self, queues: Sequence[str]) -> bool:
-        """True if a thread of these queues may run now."""
-        return await self.read(lambda connection: jobs.has_jobs(connection.pipeline, queues))
+    async def next_job(self, queues: Sequence[str]) -> float | None:
+        """Seconds until a thread of these queues may run; None without one."""
+        return await self.read(lambda connection: jobs.next_job(connection.pipeline, queues))
 
     async def defer(self, job: LaneJob) -> None:
         """Let a node run the thread."""

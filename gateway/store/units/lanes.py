@@ -26,10 +26,10 @@ UNTOLD = """
 
 BEGUN = """
     (SELECT COUNT(*) FROM (SELECT 1 FROM turns WHERE author = :person
-      AND started_at > :since AND started_at <= :now LIMIT :most) AS first)
+      AND started_at > :since AND started_at <= :now LIMIT :most) AS begun)
     + (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person
       AND outcome = 'command' AND turn IS NOT NULL
-      AND taken_at > :since AND taken_at <= :now LIMIT :most) AS again)
+      AND taken_at > :since AND taken_at <= :now LIMIT :most) AS begun)
 """
 """Turns that a person has begun since then, and those that went on at their /retry."""
 
@@ -57,9 +57,7 @@ def has_room(limits: PersonLimits | None, load: PersonLoad) -> bool:
     return limits is None or (load.running < limits.parallel and load.begun < limits.turns)
 
 
-def load_of(
-    connection: Connection, person: str, since: float, now: float, most: int
-) -> PersonLoad:
+def load_of(connection: Connection, person: str, since: float, now: float, most: int) -> PersonLoad:
     """A person's running turns, turns begun since then, and waiting messages."""
     facts = {"person": person, "since": since, "now": now, "most": most, "many": MOST_COUNTED}
     row = first(connection, _LOAD, facts)

@@ -6,9 +6,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from benchmarks.gateway.teams import DoNothing
+from gateway.access.authority import Access, Admission
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.events import MessageFinished, TurnFinished
 from gateway.gateway import Gateway, Limits
+from gateway.sessions import job_dispatcher
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from teams import RoundRobinGroupChat
@@ -19,6 +21,13 @@ from tests.gateway.scripted import ScriptedTeams
 ANN = Author(id="local:operator", name="Ann")
 
 
+class Collecting(Access):
+    """Everybody may write, and messages are collected."""
+
+    def judge(self, message):
+        return Admission(mode="collect", may_set_mode=False)
+
+
 def team(client):
     agent = AssistantAgent("solo", client)
     return RoundRobinGroupChat([agent], termination_condition=MaxMessageTermination(2))
@@ -26,7 +35,7 @@ def team(client):
 
 @asynccontextmanager
 async def nodes(
-    url: str, folder: Path, count: int, *, client=None, **limits
+    url: str, folder: Path, count: int, *, client=None, access=None, **limits
 ) -> AsyncGenerator[list[Gateway]]:
     """Gateways at one database, each with a folder of its own."""
     client = client or DoNothing("yes")
@@ -35,7 +44,9 @@ async def nodes(
         for n in range(count):
             store = PostgresStore(Database(url=url), folder / str(n))
             teams = ScriptedTeams(lambda: team(client))
-            gateway = Gateway(store, teams, platforms=("slack",), limits=Limits(**limits))
+            gateway = Gateway(
+                store, teams, access=access, platforms=("slack",), limits=Limits(**limits)
+            )
             opened.append(await stack.enter_async_context(gateway))
         yield opened
 
@@ -105,3 +116,16 @@ async def test_a_lease_has_one_holder_until_that_node_is_gone(tmp_path, postgres
             assert await second.hold("shard 0")
             assert not await first.hold("shard 0")
         assert await first.hold("shard 0")
+
+
+async def test_what_waits_for_a_time_begins_without_a_look_by_chance(
+    tmp_path, postgres_url, monkeypatch
+):
+    monkeypatch.setattr(job_dispatcher, "LOOK", 3600)
+    collecting = Collecting()
+    async with nodes(postgres_url, tmp_path, 1, access=collecting, collect=0.05) as (node,):
+        receipt = await node.accept(message(1, 0))
+        await node.accept(message(1, 1))
+        events = await until_done(node, receipt.thread, 1)
+    assert isinstance(events[-1], TurnFinished)
+    assert events[-1].outcome == "done"
