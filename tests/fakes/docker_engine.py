@@ -166,6 +166,8 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(ThreadingMixIn, UnixStreamServer):
     daemon_threads = True
+    request_queue_size = 128
+    """Clients that wait to be accepted; with five of them a busy machine refuses the next."""
 
     def __init__(self, path: str, handler: type[Handler]) -> None:
         self.engine = Engine()
