@@ -1,4 +1,4 @@
-"""The image and the configs of deploy/, for tests of the files that start nodes."""
+"""The image and the configs of deploy/."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(slots=True)
 class Violations:
-    """Violations in words: a list for each kind, all empty in a correct run."""
+    """Violations in words, a list for each kind."""
 
     def violations(self) -> dict[str, list[str]]:
         """The violations by kind."""

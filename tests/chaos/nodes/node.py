@@ -19,6 +19,8 @@ SERVES = re.compile(rb"\"serving [a-z]|INFO +gateway +serving ")
 FENCED = re.compile(rb"taken the store over|its turn was left|is cut off from its database")
 """Errors in a log that refuse a late write, post or tool."""
 
+COMMAND_SECONDS = 60.0
+
 
 class Node:
     """One `parley serve`, started and ended by a plan."""
@@ -100,7 +102,7 @@ class Node:
         return await ended(self._process)
 
     async def command(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output of a command beside this node."""
+        """Exit code and output of a command beside this node. Raises TimeoutError."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gateway.cli", *arguments, "--config", "config.toml"),
             cwd=self.folder,
@@ -109,7 +111,8 @@ class Node:
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            output, _ = await process.communicate()
+            async with asyncio.timeout(COMMAND_SECONDS):
+                output, _ = await process.communicate()
         finally:
             if process.returncode is None:
                 process.kill()

@@ -173,7 +173,7 @@ class _Run:
 async def run_nodes(
     seed: int, folder: Path, server: PostgresServer, *, nodes: int = 3, long: bool = False
 ) -> Result:
-    """Run a seed in an empty folder, on a database of its own."""
+    """Run a seed, in an empty folder and a new database."""
     begun = asyncio.get_running_loop().time()
     trace: list[str] = []
     (folder / "effects").touch()
