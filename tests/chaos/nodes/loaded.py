@@ -1,4 +1,4 @@
-"""What `parley serve` loads, with clocks that can be moved.
+"""All that `parley serve` loads, with clocks that can be moved.
 
 Nodes are forked from a process that has imported this: a start takes a third of the CPU.
 """

@@ -33,7 +33,7 @@ class People:
         self.ending = False
 
     async def talk(self, platform: Platform, times: int) -> None:
-        """Converse so often in a channel, and as often with the bot alone."""
+        """Converse so often in a channel, and with the bot alone."""
         async with asyncio.TaskGroup() as group:
             for person in PEOPLE[:times]:
                 group.create_task(self._converse(platform, CHANNEL, PEOPLE))
