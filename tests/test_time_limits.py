@@ -146,7 +146,7 @@ def test_a_run_that_lasts_too_long_ends_with_every_stack(
             threading.Event().wait()
         """,
         *options,
-        run_timeout="2",
+        run_timeout="4",
     )
 
     assert result.ret in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.TESTS_FAILED)
