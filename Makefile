@@ -77,8 +77,8 @@ autogen: .venv/dev ## Exchange components with AutoGen 0.7.5, in an environment 
 	@python=$$($(BIN)/python -m benchmarks.autogen.environment) && \
 		AUTOGEN_PYTHON=$$python $(BIN)/pytest tests/autogen $(ARGS)
 
-# Extras that can't stand beside the others, and older releases that Parley works with, too: each has
-# a lock of its own in requirements/extras, and tests that run in an environment made from it.
+# Extras that can't stand beside the others, older releases that Parley works with, too, and Kubernetes'
+# schemas: each has a lock of its own in requirements/extras, and tests that run in an environment of it.
 EXTRAS := $(patsubst requirements/extras/%.txt,%,$(wildcard requirements/extras/*.txt))
 tests-of-mcp-1 := tests/teams/tools/mcp
 tests-of-openai-2 := tests/teams/models/openai tests/teams/agents/openai
@@ -171,6 +171,7 @@ lock: .venv-lock/lock ## Rewrite requirements/*.txt, keeping versions that still
 	$(COMPILE) --extra otel --extra postgres --group build -c requirements/dev.txt pyproject.toml -o requirements/container.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	$(COMPILE) --extra graphrag $(APART) -o requirements/extras/graphrag.txt
+	$(COMPILE) --group kubernetes --group build --group test -o requirements/extras/kubernetes.txt
 	$(COMPILE) --extra mcp --group mcp-1 $(APART) -o requirements/extras/mcp-1.txt
 	$(COMPILE) --extra mem0 $(APART) -o requirements/extras/mem0.txt
 	$(COMPILE) --group openai-2 $(APART) -o requirements/extras/openai-2.txt

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.time_limits import slowness
+
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.chaos  # each starts a run of its own, some are killed
 
@@ -146,7 +148,7 @@ def test_a_run_that_lasts_too_long_ends_with_every_stack(
             threading.Event().wait()
         """,
         *options,
-        run_timeout="2",
+        run_timeout=str(3 * slowness()),
     )
 
     assert result.ret in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.TESTS_FAILED)

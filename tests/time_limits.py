@@ -25,6 +25,8 @@ RUN = 1800.0
 """Seconds for a whole run, unless `-o run_timeout=SECONDS` says otherwise."""
 WORKERS_FIRST = 2.0
 """Seconds that workers have to write their stacks before the run's first process ends."""
+UNTIL = "TESTS_RUN_UNTIL"
+"""Variable with the end of the whole run for its workers: a time of the monotonic clock."""
 BLOCKED = 3
 """Its process is ended when a test lasts longer than this many times its limit."""
 GRACE = 20.0
@@ -44,11 +46,14 @@ def register(config: pytest.Config) -> None:
     """Apply the limits to this process's part of a run."""
     stderr = os.dup(2)  # before a test's output is captured
     config.addinivalue_line("markers", "timeout(seconds): how long this test may last")
-    seconds = float(config.getini("run_timeout") or RUN)
-    if not hasattr(config, "workerinput"):
-        seconds += WORKERS_FIRST
+    if hasattr(config, "workerinput"):
+        until = float(os.environ[UNTIL])
+    else:
+        until = time.monotonic() + float(config.getini("run_timeout") or RUN)
+        os.environ[UNTIL] = str(until)
+        until += WORKERS_FIRST
     config.pluginmanager.register(TimeLimits(stderr), "parley-time-limits")
-    config.pluginmanager.register(RunWatchdog(stderr, seconds), "parley-run-watchdog")
+    config.pluginmanager.register(RunWatchdog(stderr, until), "parley-run-watchdog")
 
 
 def slowness() -> float:
@@ -151,9 +156,9 @@ class RunWatchdog:
     It prints its stacks; workers go first.
     """
 
-    def __init__(self, stderr: int, seconds: float) -> None:
+    def __init__(self, stderr: int, until: float) -> None:
         self._stderr = stderr
-        self._seconds = seconds
+        self._until = until
         self._over = threading.Event()
 
     def pytest_sessionstart(self) -> None:
@@ -165,7 +170,7 @@ class RunWatchdog:
         self._over.set()
 
     def _watch(self) -> None:
-        if self._over.wait(self._seconds):
+        if self._over.wait(max(0.0, self._until - time.monotonic())):
             return
         os.write(self._stderr, b"\nThe run lasts too long. The stacks of one of its processes:\n")
         faulthandler.dump_traceback(file=self._stderr, all_threads=True)

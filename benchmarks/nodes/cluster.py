@@ -7,22 +7,20 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psycopg
 
 from benchmarks.nodes.driver import Driver
 from benchmarks.nodes.process import CONFIG, URL, Node, Site
 from benchmarks.processes import family_seconds, parent_of
+from tests.fakes.postgres_server import PostgresServer
 
 START_SECONDS = 90.0
 _CONNECTIONS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
-_DATABASES = count()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +58,20 @@ class Cluster:
 
 @asynccontextmanager
 async def running(
-    server: str, number: int, *, pause: float = 0.0, failover_seconds: float | None = None
+    server: PostgresServer,
+    number: int,
+    *,
+    pause: float = 0.0,
+    failover_seconds: float | None = None,
 ) -> AsyncGenerator[Cluster]:
     """Start so many nodes on an empty database of the server."""
-    url = await _new_database(server)
+    url = server.new_url()
     more = "" if failover_seconds is None else f", failover_seconds = {failover_seconds:g}"
     driver = Driver()
-    async with driver.listening() as port, await _connected(url) as database:
+    async with (
+        driver.listening() as port,
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as database,
+    ):
         with tempfile.TemporaryDirectory(prefix="parley-benchmark-") as folder:
             site = Site(Path(folder))
             config = CONFIG.format(url=URL, more=more, port=port, pause=pause)
@@ -79,14 +84,3 @@ async def running(
             finally:
                 for node in nodes:
                     await asyncio.to_thread(node.stop)
-
-
-async def _connected(url: str) -> psycopg.AsyncConnection:
-    return await psycopg.AsyncConnection.connect(url, autocommit=True)
-
-
-async def _new_database(server: str) -> str:
-    name = f"nodes_{next(_DATABASES)}"
-    async with await _connected(server) as connection:
-        await connection.execute(f"CREATE DATABASE {name}".encode())
-    return urlsplit(server)._replace(path=f"/{name}").geturl()

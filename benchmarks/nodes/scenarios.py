@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
 
 from benchmarks.nodes.cluster import Cluster, running
+from tests.fakes.postgres_server import PostgresServer
 
 Figures = dict[str, list[float]]
 SENDERS = 64
@@ -24,7 +25,7 @@ PAUSE = 1.0
 LOAD = "load of the machine"
 
 
-async def busy(server: str, nodes: int, threads: int) -> Figures:
+async def busy(server: PostgresServer, nodes: int, threads: int) -> Figures:
     """Five messages in each thread, as fast as they are taken."""
     async with running(server, nodes) as cluster, _connections(cluster) as connections:
         await _warm_up(cluster)
@@ -46,7 +47,7 @@ async def busy(server: str, nodes: int, threads: int) -> Figures:
         }
 
 
-async def paced(server: str, nodes: int, seconds: float) -> Figures:
+async def paced(server: PostgresServer, nodes: int, seconds: float) -> Figures:
     """Seconds from a message to each step, at forty a second."""
     async with running(server, nodes) as cluster:
         await _warm_up(cluster)
@@ -70,7 +71,7 @@ async def paced(server: str, nodes: int, seconds: float) -> Figures:
 
 
 async def failover(
-    server: str, nodes: int, kills: int, failover_seconds: float | None = None
+    server: PostgresServer, nodes: int, kills: int, failover_seconds: float | None = None
 ) -> Figures:
     """Seconds from a kill until its turns go on, and are answered.
 

@@ -30,10 +30,9 @@ def run(*, quick: bool) -> Table:
     table = Table(title="Nodes", columns=[_column(n) for n in NODES], ratio="most nodes / one")
     rounds, threads, seconds, kills = (1, 100, 5, 1) if quick else (3, 200, 10, 6)
     with PostgresServer(SETTINGS) as server:
-        url = server.url
         loads: Mapping[str, Callable[[int], Awaitable[scenarios.Figures]]] = {
-            f"{threads:,} threads x 5 messages": lambda n: scenarios.busy(url, n, threads),
-            f"{scenarios.RATE} a second": lambda n: scenarios.paced(url, n, seconds),
+            f"{threads:,} threads x 5 messages": lambda n: scenarios.busy(server, n, threads),
+            f"{scenarios.RATE} a second": lambda n: scenarios.paced(server, n, seconds),
         }
         for name, load in loads.items():
             table.rows += _rows(name, _measured(name, load, NODES, rounds))
@@ -42,7 +41,7 @@ def run(*, quick: bool) -> Table:
             name = f"a node is killed{tuned}"
 
             def kill(n: int, given: float | None = seconds_given) -> Awaitable[scenarios.Figures]:
-                return scenarios.failover(url, n, kills, given)
+                return scenarios.failover(server, n, kills, given)
 
             table.rows += _rows(name, _measured(name, kill, NODES[-1:], 1))
     return table

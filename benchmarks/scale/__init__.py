@@ -1,1 +1,1 @@
-"""A recorded day, played against a model of an installation."""
+"""A day of messages, played against a model of an installation."""

@@ -14,7 +14,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-FILE = Path(__file__).with_name("day.csv")
 DAY = 86_400.0
 JITTER = 600.0
 """Seconds by which the copies of a thread are apart at most, so that they do not march in step."""
@@ -51,7 +50,7 @@ def write_day(file: Path, said: Iterable[Said]) -> None:
             rows.writerow([f"{each.at:.0f}", *(getattr(each, name) for name in HEAD[1:])])
 
 
-def read_day(file: Path = FILE) -> list[Said]:
+def read_day(file: Path) -> list[Said]:
     """The messages of a file, in order of time.
 
     Raises ValueError for another kind of file.

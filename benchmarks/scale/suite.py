@@ -1,4 +1,4 @@
-"""A recorded day at 1 to 1,000 times the load."""
+"""A day at 1 to 1,000 times the load."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from benchmarks.measure import Figures
 from benchmarks.report import Row, Table
-from benchmarks.scale.day import DAY, GROWTHS, Growth, Said, busiest, grown, read_day
+from benchmarks.scale.day import DAY, GROWTHS, Growth, Said, busiest, grown
 from benchmarks.scale.demand import SLOT, Wall, kept_gb, sized, walls
 from benchmarks.scale.parameters import Parameters, read
+from benchmarks.scale.sample import sample_day
 from benchmarks.scale.simulation import DELAYS, Outcome, simulate
 
 LOADS = (1, 10, 100, 1000)
@@ -24,7 +25,7 @@ SHORTEST = 0.01
 def run(*, quick: bool) -> Table:
     """Play the sample day. Takes about ten seconds, or half a minute."""
     loads, seconds = (LOADS[:-1], 120) if quick else (LOADS, 300)
-    return played(read(), read_day(), loads, seconds)
+    return played(read(), sample_day(), loads, seconds)
 
 
 def played(given: Parameters, said: Sequence[Said], loads: Sequence[int], seconds: float) -> Table:

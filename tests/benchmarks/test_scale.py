@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks.scale.day import (
     DAY,
-    FILE,
     GROWTHS,
     Growth,
     Said,
@@ -26,26 +25,31 @@ from benchmarks.scale.demand import DISK, ROOM, Wall, sized, walls
 from benchmarks.scale.export_day import rows_of, said_in
 from benchmarks.scale.parameters import Parameters, read
 from benchmarks.scale.resources import Clock, Places, Rate, Servers
+from benchmarks.scale.sample import sample_day
 from benchmarks.scale.simulation import DELAYS, Outcome, simulate
-from benchmarks.scale.write_day import recorded
 from gateway.store.sqlite.store import SqliteStore
 
-GIVEN, RECORDED = read(), read_day()
+GIVEN, SAMPLE = read(), sample_day()
 STRETCH = 60.0
 TURN = "turn, after the thread's own"
 
 
 def stretch(load: int, growth: Growth = "wider") -> list[Said]:
-    return list(grown(RECORDED, load, growth, busiest(RECORDED, STRETCH), STRETCH))
+    return list(grown(SAMPLE, load, growth, busiest(SAMPLE, STRETCH), STRETCH))
 
 
 def found(given: Parameters = GIVEN, growth: Growth = "busier") -> dict[str, Wall]:
-    return {wall.name: wall for wall in walls(given, RECORDED, growth)}
+    return {wall.name: wall for wall in walls(given, SAMPLE, growth)}
 
 
-def test_the_sample_is_the_generators(tmp_path: Path):
-    write_day(tmp_path / "day.csv", recorded())
-    assert (tmp_path / "day.csv").read_text() == FILE.read_text()
+def test_a_day_is_read_as_it_was_written(tmp_path: Path):
+    write_day(tmp_path / "day.csv", SAMPLE)
+    assert read_day(tmp_path / "day.csv") == SAMPLE
+
+
+def test_the_sample_day_is_the_same_each_time():
+    assert sample_day() == SAMPLE
+    assert len(SAMPLE) == 5818
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path):
@@ -55,7 +59,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path):
 
 
 def test_each_message_of_a_day_is_answered_once():
-    assert simulate(GIVEN, RECORDED).told == Counter(RECORDED)
+    assert simulate(GIVEN, SAMPLE).told == Counter(SAMPLE)
 
 
 @pytest.mark.parametrize("growth", GROWTHS)
@@ -72,11 +76,11 @@ def test_the_same_seed_gives_the_same_outcome():
 
 
 def test_copies_of_a_thread_keep_its_order_and_its_people_apart():
-    whole = list(grown(RECORDED, 3, "busier", 0.0, DAY))
-    assert {said.channel for said in whole} == {said.channel for said in RECORDED}
+    whole = list(grown(SAMPLE, 3, "busier", 0.0, DAY))
+    assert {said.channel for said in whole} == {said.channel for said in SAMPLE}
     assert {said.thread >> 32 for said in whole} == {0, 1, 2}
     assert {said.person >> 32 for said in whole} == {0, 1, 2}
-    mine = next(said for said in RECORDED if said.at > DAY / 2)
+    mine = next(said for said in SAMPLE if said.at > DAY / 2)
     copies = [said.at for said in whole if said.thread == mine.thread | 2 << 32]
     assert copies == sorted(copies)
 
@@ -164,7 +168,7 @@ def test_every_resource_has_its_station():
 
 def test_what_is_sized_for_a_load_has_room_at_it():
     now = sized(GIVEN, [*found().values()], 1000)
-    for wall in walls(now, RECORDED, "wider"):
+    for wall in walls(now, SAMPLE, "wider"):
         if not wall.name.startswith(("Slack", "Discord", DISK)):
             assert wall.at(1000) <= ROOM * 1.01, wall.name
 

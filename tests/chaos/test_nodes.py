@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
 import pytest
 
 from tests.chaos.nodes.run import run_nodes
 from tests.fakes.postgres_server import PostgresServer
 
 SOAKED = 50
-NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
@@ -23,22 +19,13 @@ def server() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture
-def url(server: PostgresServer) -> str:
-    """Address of a database without tables."""
-    name = f"nodes{next(NUMBERS)}"
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return urlsplit(server.url)._replace(path=f"/{name}").geturl()
-
-
 @pytest.mark.chaos
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 async def test_each_message_has_one_answer_in_order_whatever_happens_to_nodes(
-    seed: int, server: PostgresServer, url: str, tmp_path: Path
+    seed: int, server: PostgresServer, tmp_path: Path
 ) -> None:
-    result = await run_nodes(seed, tmp_path, server, url)
+    result = await run_nodes(seed, tmp_path, server)
     assert result.verdict, result.explain()
 
 
@@ -46,8 +33,8 @@ async def test_each_message_has_one_answer_in_order_whatever_happens_to_nodes(
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(SOAKED))
 async def test_fifty_seeds_with_all_faults(
-    seed: int, server: PostgresServer, url: str, tmp_path: Path
+    seed: int, server: PostgresServer, tmp_path: Path
 ) -> None:
-    result = await run_nodes(seed, tmp_path, server, url, long=True)
+    result = await run_nodes(seed, tmp_path, server, long=True)
     assert result.verdict, result.explain()
     print(result.summary())  # noqa: T201 (for the closing note)

@@ -19,7 +19,6 @@ from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 import psycopg
@@ -59,7 +58,6 @@ HASTY = Patience(unit=1.0, connection=0.5, silence=0.6, beat=0.1, end=0.5)
 """A unit is given up long before the database is back."""
 ENDS = {"queue": ["done", "done"], "approval": ["waiting", "done"]}
 ALICE = Author(id="chat:alice", name="Alice")
-NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +68,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def url(server: PostgresServer) -> str:
-    return new_database(server)
-
-
-def new_database(server: PostgresServer) -> str:
-    """Address of a database without tables."""
-    name = f"faults{next(NUMBERS)}"
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return urlsplit(server.url)._replace(path=f"/{name}").geturl()
+    return server.new_url()
 
 
 @pytest.fixture

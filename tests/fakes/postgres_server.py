@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -96,6 +97,7 @@ class PostgresServer:
         self._files = ServerFiles(self._owned.path)
         self._settings = {**SETTINGS, **(settings or {})}
         self._guard: subprocess.Popen[str] | None = None
+        self._numbers = count()
 
     def __enter__(self) -> Self:
         try:
@@ -120,6 +122,15 @@ class PostgresServer:
     def url(self) -> str:
         """Address of an empty database, for a user who may create others."""
         return self._files.url
+
+    def new_url(self) -> str:
+        """Address of another empty database, which is made."""
+        import psycopg  # here, as only tests with PostgreSQL need it
+
+        name = f"new{next(self._numbers)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return urlsplit(self.url)._replace(path=f"/{name}").geturl()
 
     @property
     def admin_url(self) -> str:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 from tests.chaos.campaign.clock import AHEAD
 
 
-def move_time(file: Path) -> None:
-    """Replace the module's clocks; what was imported before keeps the real ones."""
+def move_time(told: int) -> None:
+    """Replace the module's clocks; what was imported before keeps the real ones.
+
+    `told` is the descriptor of the file.
+    """
     real, real_ns, real_clock = time.time, time.time_ns, time.clock_gettime
     moved = {time.CLOCK_REALTIME, time.CLOCK_BOOTTIME}
-    told = os.open(file, os.O_RDONLY)
 
     def ahead() -> float:
         seconds: float = AHEAD.unpack(os.pread(told, AHEAD.size, 0))[0]
@@ -32,7 +33,7 @@ def move_time(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    move_time(Path(os.environ["AHEAD"]))
+    move_time(os.open(os.environ["AHEAD"], os.O_RDONLY))
 
     from gateway.cli import main  # only now: nothing may keep the real time
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tests.chaos.campaign.model import Request
 from tests.chaos.campaign.plan import DIRECT, OFFERED, Say
 from tests.chaos.campaign.platform import OFFER, Post
+from tests.chaos.violations import Violations
 
 ANSWER = re.compile(r"\ba(\d{4})v(\d)")
 UNSURE = "may appear twice"
@@ -65,12 +66,9 @@ class Observation:
     """Messages of which the process may have heard before it heard of their deletion."""
 
 
-KINDS = ("lost", "doubled", "misplaced", "unsaid", "came_back", "old_text", "store")
-
-
 @dataclass(slots=True)
-class Verdict:
-    """Violations in words, by kind; empty for a correct campaign."""
+class Verdict(Violations):
+    """The violations, and how many messages have which outcome."""
 
     lost: list[str] = field(default_factory=list[str])
     doubled: list[str] = field(default_factory=list[str])
@@ -80,14 +78,6 @@ class Verdict:
     old_text: list[str] = field(default_factory=list[str])
     store: list[str] = field(default_factory=list[str])
     outcomes: Counter[str] = field(default_factory=Counter[str])
-
-    def violations(self) -> dict[str, list[str]]:
-        """The violations by kind."""
-        return {kind.replace("_", " "): getattr(self, kind) for kind in KINDS}
-
-    def __bool__(self) -> bool:
-        """True without violations."""
-        return not any(self.violations().values())
 
 
 def judge(seen: Observation) -> Verdict:

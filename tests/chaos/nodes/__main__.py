@@ -24,14 +24,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with PostgresServer() as server:
         result = asyncio.run(
-            run_nodes(
-                options.seed,
-                folder,
-                server,
-                server.url,
-                nodes=options.nodes,
-                long=options.long,
-            )
+            run_nodes(options.seed, folder, server, nodes=options.nodes, long=options.long)
         )
     print(result.explain())
     print(f"Files: {folder}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from tests.chaos.nodes.node import Node
 from tests.chaos.nodes.plan import Fault
-from tests.chaos.nodes.watch import Watch
+from tests.chaos.nodes.watch import NotSeen, Watch
 from tests.fakes.postgres_server import PostgresServer
 
 JUMPS = (-5.0, 30.0)
@@ -36,7 +37,7 @@ class Faults:
         """Mistakes of nodes, in words."""
 
     async def all_serve(self) -> None:
-        """Wait until each node serves."""
+        """Wait until each node serves. Raises NotSeen if one ends."""
         for node in self._nodes:
             await self._serves(node)
 
@@ -69,30 +70,25 @@ class Faults:
             lambda: node.serves or not node.running, f"node {node.number} does not serve"
         )
         if not node.running:
-            code = await node.ended()
-            self.wrong.append(f"node {node.number} ended with {code}: {node.log_end()}")
-            await node.start()
-            await self._serves(node)
+            raise NotSeen(f"node {node.number} ended with {await node.ended()}")
 
     async def _freeze(self, node: Node) -> None:
         """Let it stand still until it is declared dead."""
-        node.watch_for_serving()
-        node.freeze()
-        try:
-            await self._dead(node)
-        finally:
-            node.thaw()
-        await self._fenced(node)
+        async with self._fenced(node):
+            node.freeze()
+            try:
+                await self._dead(node)
+            finally:
+                node.thaw()
 
     async def _black_hole(self, node: Node) -> None:
         """Cut it off from the database until it is declared dead."""
-        node.watch_for_serving()
-        node.proxy.silence()
-        try:
-            await self._dead(node)
-        finally:
-            node.proxy.speak()
-        await self._fenced(node)
+        async with self._fenced(node):
+            node.proxy.silence()
+            try:
+                await self._dead(node)
+            finally:
+                node.proxy.speak()
 
     async def _dead(self, node: Node) -> None:
         await self._watch.until(
@@ -100,9 +96,14 @@ class Faults:
             f"node {node.number} is not declared dead",
         )
 
-    async def _fenced(self, node: Node) -> None:
+    @asynccontextmanager
+    async def _fenced(self, node: Node) -> AsyncGenerator[None]:
+        """See that it is refused something meanwhile, and serves anew."""
+        before = node.fenced
+        node.watch_for_serving()
+        yield
         await self._serves(node)
-        if not node.fenced:
+        if node.fenced == before:
             self.wrong.append(f"node {node.number} was dead, and nothing of it was refused")
 
     async def _cut(self, node: Node, dice: random.Random) -> None:

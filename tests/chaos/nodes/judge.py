@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tests.chaos.campaign.judge import ANSWER, UNSURE
 from tests.chaos.campaign.platform import Post
+from tests.chaos.violations import Violations
 
 WHOLE = re.compile(r"^(?:a\d{4}v\d )+is what was asked\.$", re.MULTILINE)
 """An answer to one message, or to several."""
@@ -59,25 +60,14 @@ class Observation:
 
 
 @dataclass(slots=True)
-class Verdict:
-    """Violations in words, by kind; empty for a correct run."""
+class Verdict(Violations):
+    """The violations of a run."""
 
     lost: list[str] = field(default_factory=list[str])
     doubled: list[str] = field(default_factory=list[str])
     out_of_order: list[str] = field(default_factory=list[str])
     store: list[str] = field(default_factory=list[str])
     nodes: list[str] = field(default_factory=list[str])
-
-    def violations(self) -> dict[str, list[str]]:
-        """The violations by kind."""
-        return {name.replace("_", " "): getattr(self, name) for name in KINDS}
-
-    def __bool__(self) -> bool:
-        """True without violations."""
-        return not any(self.violations().values())
-
-
-KINDS = ("lost", "doubled", "out_of_order", "store", "nodes")
 
 
 def judge(seen: Observation) -> Verdict:

@@ -7,15 +7,19 @@ import os
 import re
 import signal
 import sys
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.chaos.nodes.clock import NodeClock
+from tests.chaos.nodes.process import ended, forked
 from tests.fakes.tcp_proxy import TcpProxy
 
 ROOT = Path(__file__).resolve().parents[3]
 SERVES = re.compile(rb"\"serving [a-z]|INFO +gateway +serving ")
 FENCED = re.compile(rb"taken the store over|its turn was left|is cut off from its database")
 """Errors in a log that refuse a late write, post or tool."""
+
+COMMAND_SECONDS = 60.0
 
 
 class Node:
@@ -29,8 +33,7 @@ class Node:
         self.clock = NodeClock(self.folder)
         self.log = self.folder / "log"
         self.log.touch()
-        self.frozen = False
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: BaseProcess | None = None
         self._served = 0
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -50,7 +53,7 @@ class Node:
     @property
     def running(self) -> bool:
         """True while there is a process."""
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.exitcode is None
 
     @property
     def serves(self) -> bool:
@@ -69,15 +72,7 @@ class Node:
     async def start(self) -> None:
         """Start it, and do not wait for more."""
         self.watch_for_serving()
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.chaos.campaign.child"),
-                *("serve", "--config", "config.toml"),
-                cwd=self.folder,
-                env=self._environment,
-                stdout=log,
-                stderr=log,
-            )
+        self._process = await forked(self.folder, self.log, self._environment)
 
     def watch_for_serving(self) -> None:
         """Let it serve anew before `serves` is true."""
@@ -87,17 +82,15 @@ class Node:
         """End it at once, as kill -9 does."""
         if self._process is not None and self.running:
             self._process.kill()
-            await self._process.wait()
+            await self.ended()
 
     def freeze(self) -> None:
         """Let it stand still."""
         self._signal(signal.SIGSTOP)
-        self.frozen = True
 
     def thaw(self) -> None:
         """Let it go on."""
         self._signal(signal.SIGCONT)
-        self.frozen = False
 
     def terminate(self) -> None:
         """Have it end in order."""
@@ -106,10 +99,10 @@ class Node:
     async def ended(self) -> int:
         """Its exit code, once it has ended."""
         assert self._process is not None
-        return await self._process.wait()
+        return await ended(self._process)
 
     async def command(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output of a command beside this node."""
+        """Exit code and output of a command beside this node. Raises TimeoutError."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "gateway.cli", *arguments, "--config", "config.toml"),
             cwd=self.folder,
@@ -118,7 +111,8 @@ class Node:
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            output, _ = await process.communicate()
+            async with asyncio.timeout(COMMAND_SECONDS):
+                output, _ = await process.communicate()
         finally:
             if process.returncode is None:
                 process.kill()
@@ -134,5 +128,5 @@ class Node:
         return len(SERVES.findall(self.log.read_bytes()))
 
     def _signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
+        if self._process is not None and self._process.pid and self.running:
+            os.kill(self._process.pid, number)

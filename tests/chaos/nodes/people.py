@@ -16,6 +16,8 @@ LEAST = 3
 """Messages of each conversation."""
 OPEN = 2
 """Messages of a conversation that wait for answers at a time."""
+BREATH = 1.0
+"""Seconds, at most, until somebody who waited writes again."""
 CHANNEL = "general"
 KINDS: tuple[Kind, ...] = ("plain", "plain", "tool")
 
@@ -30,12 +32,11 @@ class People:
         self.sent: dict[int, Sent] = {}
         self.ending = False
 
-    async def talk(self, platform: Platform, channels: int) -> None:
-        """Converse so often in a channel, and twice with the bot alone."""
+    async def talk(self, platform: Platform, times: int) -> None:
+        """Converse so often in a channel, and with the bot alone."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(channels):
+            for person in PEOPLE[:times]:
                 group.create_task(self._converse(platform, CHANNEL, PEOPLE))
-            for person in PEOPLE[:2]:
                 group.create_task(self._converse(platform, DIRECT, [person]))
 
     async def _converse(self, platform: Platform, where: str, people: Iterable[str]) -> None:
@@ -61,6 +62,7 @@ class People:
         match self._dice.choice(("answer", "store", "nothing")):
             case "answer":
                 await watch.until(lambda: last in watch.answered, f"{last} is not answered")
+                await asyncio.sleep(self._dice.uniform(0, BREATH))
             case "store":
                 await watch.until(lambda: last in watch.stored, f"{last} is not stored")
             case _:

@@ -35,7 +35,7 @@ health = {{ port = 0 }}
 folder = "store"
 url_env = "PARLEY_STORE_URL"
 pool_size = 4
-failover_seconds = 3
+failover_seconds = 2
 
 [limits]
 parallel_turns = 32
@@ -62,9 +62,9 @@ note = {{ action = "allow", output = "trusted" }}
 """
 PAUSE = 0.1
 """Seconds between the pieces of an answer: a turn lasts about half a second."""
-CHANNELS = 2
-"""Conversations in a channel of each platform; there are two more with the bot alone."""
-RETRIES = (0.0, *[2.0] * 60)
+TALKS = {"slack": 1, "discord": 2}
+"""Conversations in a channel, and as many with the bot alone. Slack takes an answer a second."""
+RETRIES = (0.0, *[0.5] * 240)
 """Seconds until Slack delivers again what was not acknowledged."""
 
 
@@ -141,8 +141,7 @@ class _Run:
         """Wait until all is done, and end the nodes."""
         await self._answered(set(self.people.sent))
         await self.watch.until(lambda: not self.watch.left, "the store is not at rest")
-        for node in self.nodes:
-            await self.faults.end(node)
+        await asyncio.gather(*map(self.faults.end, self.nodes))
         self.note("all nodes have ended")
 
     async def _answered(self, wanted: set[int]) -> None:
@@ -172,12 +171,13 @@ class _Run:
 
 
 async def run_nodes(
-    seed: int, folder: Path, server: PostgresServer, url: str, *, nodes: int = 3, long: bool = False
+    seed: int, folder: Path, server: PostgresServer, *, nodes: int = 3, long: bool = False
 ) -> Result:
-    """Run a seed in an empty folder, on an empty database."""
+    """Run a seed, in an empty folder and a new database."""
     begun = asyncio.get_running_loop().time()
     trace: list[str] = []
     (folder / "effects").touch()
+    url = server.new_url()
     rows = Rows(url)
     async with _platforms() as platforms, ModelServer(PAUSE) as model, AsyncExitStack() as stack:
         config = partial(_config, model.url, platforms)
@@ -193,7 +193,9 @@ async def run_nodes(
             async with watch.running(), asyncio.TaskGroup() as group:
                 plan = plan_of(seed, nodes, long=long)
                 await run.begin(plan, platforms)
-                talking = [group.create_task(people.talk(each, CHANNELS)) for each in platforms]
+                talking = [
+                    group.create_task(people.talk(each, TALKS[each.name])) for each in platforms
+                ]
                 await run.play(plan)
                 await asyncio.gather(*talking)
                 await run.finish()

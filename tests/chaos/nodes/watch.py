@@ -10,7 +10,7 @@ from tests.chaos.campaign.platform import Platform, Post
 from tests.chaos.nodes.judge import answered
 from tests.chaos.nodes.rows import Rows
 
-LOOK_AGAIN = 0.05
+LOOK_AGAIN = 0.1
 PATIENCE = 100.0
 """Seconds that something has to come about; a unit of the store is tried for 90."""
 

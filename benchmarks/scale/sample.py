@@ -1,4 +1,4 @@
-"""Write the sample day: `python -m benchmarks.scale.write_day`.
+"""The sample day.
 
 A company's and a community's day as one would see them, not a recording of real people: six
 workspaces of Slack with office hours, thirty guilds of Discord with evenings, few large and many
@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator
 from itertools import accumulate
 
-from benchmarks.scale.day import DAY, FILE, Said, write_day
+from benchmarks.scale.day import DAY, Said
 
 SEED = 25
 THREADS = {"slack": 750, "discord": 550}
@@ -32,7 +32,7 @@ HOURS = {
 KINDS = {"message": 93, "command": 4, "answer": 3}
 
 
-def recorded(seed: int = SEED) -> list[Said]:
+def sample_day(seed: int = SEED) -> list[Said]:
     """The day; the same for the same seed."""
     chance = random.Random(seed)
     threads = [
@@ -70,7 +70,3 @@ def _skewed(chance: random.Random, count: int) -> int:
 
 def _tokens(chance: random.Random) -> int:
     return min(4000, max(5, round(chance.lognormvariate(math.log(180), 0.9))))
-
-
-if __name__ == "__main__":
-    write_day(FILE, recorded())
