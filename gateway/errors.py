@@ -68,7 +68,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreTooOld(StoreError):
-    """The store was made by a version that this one can't upgrade."""
+    """The store was made by an earlier version, and is not upgraded."""
 
 
 class StoreCorrupt(StoreError):

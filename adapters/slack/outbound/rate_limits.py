@@ -26,6 +26,8 @@ FLUSH = 0.7
 """Seconds that pass at least between two pieces of a message."""
 PATIENCE = 5.0
 """Seconds that a call waits for its token once it is under way."""
+ASKING = 1.0
+"""Seconds that the tokens of all nodes may take to be asked for, whatever a call's patience."""
 CUSTOMIZE = "chat:write.customize"
 
 
@@ -100,6 +102,8 @@ class Pacer:
             return
         if bucket.reopens() > patience:
             raise RateLimited(bucket.reopens())
+        if bucket.is_shared:
+            patience = max(patience, ASKING)
         async with asyncio.TaskGroup() as group:
             taking = group.create_task(bucket.acquire(caller, urgent=urgent), name="slack token")
             late = group.create_task(sleep(self._clock, patience), name="slack patience")

@@ -20,7 +20,7 @@ class SharedTokens:
         self._limit = limit
         self._clock = clock
         self._left = limit.burst
-        self._told_at = clock.time()
+        self._told_at = self._seen_at = clock.time()
         self._wait = 0.0
         """Seconds to wait, from `told_at` on."""
         self._reserve = 0.0
@@ -35,18 +35,23 @@ class SharedTokens:
     @property
     def level(self) -> float:
         """Fill level, from 0 to 1, if nobody has drawn since."""
-        left = self._left + self._passed * self._limit.per_minute / 60
+        left = self._left + self._passed() * self._limit.per_minute / 60
         return min(1.0, left / self._limit.burst)
 
-    @property
     def _passed(self) -> float:
-        """Seconds since all of this was told."""
-        return max(0.0, self._clock.time() - self._told_at)
+        """Seconds since all of this was told.
+
+        When the clock is set back, the time at which that was goes back with it.
+        """
+        now = self._clock.time()
+        self._told_at -= max(0.0, self._seen_at - now)
+        self._seen_at = now
+        return now - self._told_at
 
     @property
     def wait(self) -> float:
         """Seconds until the next question, whatever the clock says."""
-        return self._wait - self._passed
+        return self._wait - self._passed()
 
     def ask(self, reserve: float, then: Callable[[int], None]) -> float:
         """Draw a token for `then`, which is called later; 0.
@@ -80,4 +85,5 @@ class SharedTokens:
         self._rate.close(seconds)
 
     def _learn(self, left: float, wait: float) -> None:
-        self._left, self._wait, self._told_at = left, wait, self._clock.time()
+        self._left, self._wait = left, wait
+        self._told_at = self._seen_at = self._clock.time()

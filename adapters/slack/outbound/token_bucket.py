@@ -103,6 +103,11 @@ class Bucket:
         return max(0.0, self._tokens / self._rate.burst)
 
     @property
+    def is_shared(self) -> bool:
+        """True while its tokens are those of all nodes."""
+        return self._shares is not None
+
+    @property
     def _shares(self) -> SharedTokens | None:
         """The tokens of all nodes, if there are others."""
         return self._shared if self._shared is not None and self._shared.is_on else None

@@ -12,7 +12,7 @@ from importlib.resources import files
 from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
-from gateway.errors import StoreError, StoreTooNew
+from gateway.errors import StoreError, StoreTooNew, StoreTooOld
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.jobs import install_jobs
 from gateway.store.postgres.pipeline import Raw
@@ -65,6 +65,16 @@ def known_version(raw: Raw, url: str) -> int:
             f" this one knows {newest}). Update Parley on this machine."
         )
     return version
+
+
+def check_up_to_date(version: int, url: str) -> None:
+    """Raise StoreTooOld for the tables of an earlier version."""
+    if version < newest_version():
+        raise StoreTooOld(
+            f"The store in {place_of(url)} has the tables of an earlier version of Parley (format"
+            f" {version}, this one has {newest_version()}). End the processes of that version, and"
+            " start `parley serve` of this one: it brings them up to date."
+        )
 
 
 def bring_up_to_date(raw: Raw, url: str) -> None:

@@ -12,11 +12,12 @@ from gateway.store.units import audit
 REMEMBERED = 3600.0
 """Seconds for which a reload is kept, for nodes that start meanwhile."""
 
-_VOTER = "NOT draining AND platforms <> '[]' AND beat + patience >= server_time()"
-"""A node that has to agree: it lives, and delivers for platforms."""
+_VOTER = "NOT draining AND platforms <> '[]'"
+"""A node that has to agree: it delivers for platforms, and was not declared dead."""
+_LIVES = f"{_VOTER} AND beat + patience >= server_time()"
 _OPEN = f"""
     SELECT n.name FROM reloads r JOIN nodes n ON n.boot = r.proposer
-    WHERE r.state = 'open' AND r.at + :seconds >= server_time() AND {_VOTER}
+    WHERE r.state = 'open' AND r.at + :seconds >= server_time() AND {_LIVES}
 """
 _CLOSE = "UPDATE reloads SET state = 'off' WHERE state = 'open'"
 _FORGET = "DELETE FROM reloads WHERE at + :seconds < server_time()"
@@ -31,7 +32,7 @@ _VOTE = """
 """
 _FIND = f"""
     SELECT r.*, server_time() - r.at AS age,
-     COALESCE((SELECT name FROM nodes WHERE boot = r.proposer AND {_VOTER}), '') AS proposer_name
+     COALESCE((SELECT name FROM nodes WHERE boot = r.proposer AND {_LIVES}), '') AS proposer_name
     FROM reloads r
 """
 _VOTES = f"""

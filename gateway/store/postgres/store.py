@@ -18,6 +18,8 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any, TypeVar, cast
 
+from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
+
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
 from gateway.store.connection import Connection, NoConnection, Unit
@@ -30,7 +32,7 @@ from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.listening import listen
-from gateway.store.postgres.migrate import known_version
+from gateway.store.postgres.migrate import check_up_to_date, known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.reload_operations import ReloadOperations
 from gateway.store.postgres.running import Running, running
@@ -104,7 +106,11 @@ class PostgresReader(ReadOperations):
             try:
                 raw.execute("SET default_transaction_read_only = on")
                 known = known_version(raw, self._database.url)
-                return unit(connection if known else cast("PostgresConnection", NoConnection()))
+                try:
+                    return unit(connection if known else cast("PostgresConnection", NoConnection()))
+                except (UndefinedTable, UndefinedColumn, UndefinedFunction):
+                    check_up_to_date(known, self._database.url)
+                    raise
             finally:
                 work.holds(None)
 

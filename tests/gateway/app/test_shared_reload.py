@@ -39,6 +39,12 @@ channels = "C1"
 users = "members"
 """
 
+SILENT = """
+    INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
+    VALUES (:boot, 'node b', '1', '["scripted"]', 0, server_time() - 10, 6)
+"""
+"""A node that nobody has declared dead yet."""
+
 
 @pytest.fixture(autouse=True)
 def platform():
@@ -188,6 +194,16 @@ async def test_a_node_that_does_not_answer_in_time_lets_none_change(tmp_path, po
         assert (ended.state, ended.missing) == ("off", ("node b",))
         await mute.vote("a", "b", "")
         assert (await settled(store, "a", 0.0)).state == "off"
+
+
+async def test_a_node_that_is_silent_is_waited_for_until_it_is_gone(tmp_path, postgres_url):
+    async with other_node(postgres_url, tmp_path / "a", "a") as store:
+        await store.write(lambda c: c.execute(SILENT, {"boot": "b"}))
+        await store.propose_reload(proposal("a", "new"), 15.0)
+        # It may come back, and has to change with the others then.
+        assert (await settled(store, "a", 15.0)).state == "open"
+        await store.write(lambda c: c.execute("DELETE FROM nodes WHERE boot = 'b'"))
+        assert (await settled(store, "a", 15.0)).state == "go"
 
 
 async def test_a_node_that_began_with_the_earlier_text_takes_the_new_one(tmp_path, postgres_url):

@@ -152,7 +152,37 @@ async def test_a_bucket_that_another_node_has_closed_is_not_waited_for_too_long(
     with pytest.raises(RateLimited):
         await pacer.acquire(APPEND, caller("a"), patience=5)
     clock.advance(-86_400)  # a clock that is set back makes nobody wait longer
-    assert pacer.bucket(APPEND, caller("a")).reopens() == 30
+    assert pacer.bucket(APPEND, caller("a")).reopens() == 25
+
+
+async def test_who_waits_for_nothing_gets_a_token_that_is_there() -> None:
+    clock, rate = HandClock(), ScriptedRate()
+    pacer = Pacer(clock, shared=lambda limit: rate)
+    for tokens in (1, 0):
+        asking = asyncio.ensure_future(pacer.acquire(APPEND, caller("a"), patience=0))
+        await asyncio.sleep(0.001)
+        clock.advance(0)
+        await asyncio.sleep(0.001)
+        await rate.answer(tokens, wait=0 if tokens else 30)
+        if tokens:
+            await asking
+    clock.advance(1)
+    with pytest.raises(RateLimited):
+        await asking
+    with pytest.raises(RateLimited):  # at once
+        await pacer.acquire(APPEND, caller("a"), patience=0)
+
+
+async def test_a_clock_that_is_set_back_keeps_nobody_waiting_until_it_is_where_it_was() -> None:
+    async with asyncio.TaskGroup() as group:
+        calls = Calls(group)
+        await calls.call("a")
+        await calls.rate.answer(0, wait=4)
+        calls.clock.advance(-30)
+        await calls.call("b")
+        await calls.after(4)
+        await calls.rate.answer(2)
+    assert calls.made == ["a", "b"]
 
 
 async def test_the_level_is_as_told_and_rises_from_there() -> None:

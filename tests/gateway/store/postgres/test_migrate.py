@@ -1,11 +1,13 @@
 """Versions of the store on PostgreSQL."""
 
 import asyncio
+from importlib.resources import files
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from gateway.errors import StoreTooNew
+from gateway.errors import StoreTooNew, StoreTooOld
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.migrate import BASE, migrations, newest_version
 from gateway.store.postgres.store import PostgresStore
@@ -40,3 +42,14 @@ async def test_a_store_of_a_newer_version_is_refused(postgres_url: str, tmp_path
     with pytest.raises(StoreTooNew):
         async with store.own():
             pass
+
+
+async def test_tables_that_are_still_those_of_an_earlier_version_are_said(new_database, tmp_path):
+    url = new_database("earlier")
+    with psycopg.connect(url) as connection:
+        connection.execute((files("gateway.store.postgres") / "schema.sql").read_bytes())
+        connection.execute("UPDATE store SET version = %s", [BASE])
+    store = PostgresStore(Database(url=url), tmp_path)
+    assert await store.threads() == []
+    with pytest.raises(StoreTooOld, match=f"format {BASE}, this one has {NEWEST}"):
+        await store.nodes()
