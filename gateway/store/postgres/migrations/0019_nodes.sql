@@ -43,11 +43,12 @@ CREATE TRIGGER gone AFTER DELETE ON threads FOR EACH ROW EXECUTE FUNCTION drop_j
 CREATE FUNCTION server_time() RETURNS double precision LANGUAGE sql VOLATILE
     RETURN extract(epoch FROM clock_timestamp());
 
--- The node that holds the lane of a thread with something new: the one that has it, while that one lives. Else this
--- node, if it tells the thread's platform, or none ('free'): another one adopts it.
-CREATE FUNCTION lane_holder(owner text, key text) RETURNS text LANGUAGE sql STABLE
+-- The node that holds the lane of a thread with something new: the one that has it, while that one lives, or its turn
+-- there was not put back. Else this node, if it tells the thread's platform, or none ('free'): another one adopts it.
+CREATE FUNCTION lane_holder(owner text, thread text, key text) RETURNS text LANGUAGE sql STABLE
     RETURN CASE
         WHEN EXISTS (SELECT 1 FROM nodes n WHERE n.boot = owner) THEN owner
+        WHEN EXISTS (SELECT 1 FROM turns u WHERE u.thread = lane_holder.thread AND u.status = 'running') THEN owner
         ELSE COALESCE((SELECT n.boot FROM nodes n WHERE n.boot = current_setting('parley.boot', TRUE)
                         AND NOT n.draining AND (strpos(n.platforms, '"' || split_part(key, '/', 1) || '"') > 0
                          OR n.platforms = '["*"]')), 'free')

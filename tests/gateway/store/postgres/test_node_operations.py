@@ -265,6 +265,7 @@ async def test_a_turn_that_a_node_has_left_behind_goes_on(postgres_url, tmp_path
         assert work.turn is not None
     shared = SharedStore(postgres_url, postgres_url, tmp_path)
     async with shared.a.own(Node(boot="a1", name="node a1", platforms=("x",))):
+        await take(shared.a, "again", thread="t", key=place("t"))  # which adds an event
         for _ in range(2):
             await shared.a.heal("a1", ["x"], full=False, all_work=True)
         gone = await shared.a.dead_nodes("a1")
