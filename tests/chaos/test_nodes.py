@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.nodes.process import load
 from tests.chaos.nodes.run import run_nodes
 from tests.fakes.postgres_server import PostgresServer
 
@@ -15,6 +16,7 @@ SOAKED = 50
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
+    load()
     with PostgresServer() as server:
         yield server
 

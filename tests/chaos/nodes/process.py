@@ -7,12 +7,18 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Mapping
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.chaos.nodes.loaded"])
 _ARGUMENTS = ("serve", "--config", "config.toml")
+
+
+def load() -> None:
+    """Begin to load what the first process needs, and do not wait."""
+    forkserver.ensure_running()
 
 
 async def forked(folder: Path, log: Path, environment: Mapping[str, str]) -> BaseProcess:

@@ -132,9 +132,10 @@ class _Run:
                 lambda enough=enough: len(self.watch.answered) >= enough, f"no answers: {fault}"
             )
             self.note(str(fault))
+            before = set(self.people.sent)
             await self.faults.meet(fault)
             self.note("all nodes serve")
-            await self._answered(set(self.people.sent))
+            await self._answered(before)
         self.people.ending = True
 
     async def finish(self) -> None:
