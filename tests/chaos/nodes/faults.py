@@ -12,7 +12,7 @@ from tests.chaos.nodes.plan import Fault
 from tests.chaos.nodes.watch import NotSeen, Watch
 from tests.fakes.postgres_server import PostgresServer
 
-JUMPS = (-5.0, 30.0)
+JUMPS = (-30.0, 30.0)
 
 
 class Faults:
