@@ -96,17 +96,26 @@ _RETRY = """
      NULL, $3::varchar, NULL)
 """
 _TELL = "SELECT pg_notify($1, '')"
-_SPREAD = """
+_WITH_THREADS = """
+    SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND id IN
+     (SELECT id FROM (SELECT id, queueing_lock FROM procrastinate_jobs WHERE status = 'todo' AND {}
+      LIMIT 500) AS few WHERE pg_try_advisory_xact_lock(hashtextextended(queueing_lock, 0)))
+    FOR UPDATE SKIP LOCKED
+"""
+"""Some jobs, with the locks of their threads: whoever hastens one has its thread, and passes over a
+row that is locked.
+"""
+_LEFT_ALONE = """
+    queue_name LIKE 'node %' AND (queue_name = 'node ' || $1::text OR queue_name NOT IN
+     (SELECT 'node ' || boot FROM nodes WHERE NOT draining)) ORDER BY id
+"""
+_SPREAD = f"""
     UPDATE procrastinate_jobs j SET queue_name = split_part(t.key, '/', 1) FROM threads t
-    WHERE t.id = j.lock AND j.id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo'
-     AND queue_name LIKE 'node %' AND (queue_name = 'node ' || $1::text OR queue_name NOT IN
-     (SELECT 'node ' || boot FROM nodes WHERE NOT draining))
-     ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
+    WHERE t.id = j.lock AND j.id IN ({_WITH_THREADS.format(_LEFT_ALONE)})
 """
 _AGE = f"""
     UPDATE procrastinate_jobs SET priority = LEAST(priority + {AGES}, 0)
-    WHERE id IN (SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND priority < 0
-     ORDER BY priority DESC, id LIMIT 500 FOR UPDATE SKIP LOCKED)
+    WHERE id IN ({_WITH_THREADS.format("priority < 0 ORDER BY priority DESC, id")})
 """
 
 
@@ -181,10 +190,13 @@ def put_back(pipeline: Pipeline, number: int, delay: float, queue: str | None = 
 
 
 def spread(pipeline: Pipeline, boot: str = "") -> None:
-    """Let every node take the jobs of this and gone ones."""
+    """Let every node take the jobs of this and gone ones.
+
+    It locks their threads: to be called when no other one is locked any more.
+    """
     pipeline.send(_SPREAD, [boot])
 
 
 def age_jobs(pipeline: Pipeline) -> None:
-    """Let long waiting jobs come before newer ones."""
+    """Let long waiting jobs come before newer ones; locks as `spread`."""
     pipeline.send(_AGE)

@@ -127,8 +127,8 @@ class NodeOperations(WriteOperations):
 
         def put_back(connection: PostgresConnection) -> None:
             free(connection)  # what it told between the two
-            jobs.spread(connection.pipeline)
             lanes.defer_lost(connection)
+            jobs.spread(connection.pipeline)
 
         await self.write(free)  # also if this node dies before it has put all back
         names = await self.write(declare, alone=True)
@@ -148,10 +148,11 @@ class NodeOperations(WriteOperations):
 
         def unit(connection: PostgresConnection) -> Healed:
             adopted = lanes.adopt(connection, boot, platforms)
-            jobs.spread(connection.pipeline, boot if full else "")
-            if all_work and _is_the_one(connection):
+            if is_the_one := all_work and _is_the_one(connection):
                 lanes.free_lost_lanes(connection, now - LEFT)
                 lanes.defer_lost(connection)
+            jobs.spread(connection.pipeline, boot if full else "")
+            if is_the_one:
                 jobs.age_jobs(connection.pipeline)
             return Healed(
                 adopted=tuple(adopted),

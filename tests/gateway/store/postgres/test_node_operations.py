@@ -19,6 +19,7 @@ from gateway.outbox import OutboxRow
 from gateway.store.decisions import PersonLimits, QueueEntry, TurnRetry
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
 from gateway.store.nodes import ANY_PLATFORM, Node
+from gateway.store.postgres import jobs
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
@@ -308,6 +309,30 @@ async def test_threads_without_a_job_get_one_some_at_a_time(shared, monkeypatch)
         await shared.b.heal("b2", ["x"], full=False, all_work=True)
         found.append(len(await jobs_of(shared.a)))
     assert found == [3, 5, 5]
+
+
+async def test_a_thread_is_hastened_also_while_a_node_heals(shared):
+    """Nobody passes over its job because another one has just locked that row."""
+    await say(shared, "t", decision=QueueEntry(quiet=3600.0))
+    aged, going_on = threading.Event(), threading.Event()
+
+    def heal(connection) -> None:
+        jobs.age_jobs(connection.pipeline)
+        connection.pipeline.wait()
+        aged.set()
+        going_on.wait(20)
+
+    def hasten(connection) -> None:
+        connection.lock("t")
+        connection.hasten("t")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(shared.a.write(heal))
+        await asyncio.to_thread(aged.wait)
+        hastening = group.create_task(shared.b.write(hasten))
+        await asyncio.wait([hastening], timeout=0.5)  # one that passes over it has ended
+        going_on.set()
+    assert await shared.a.next_job(["x", "node a1"]) == 0
 
 
 async def test_a_persons_next_thread_runs_when_it_need_not_wait_any_more(shared):
