@@ -1,7 +1,7 @@
 """Reload of a changed config by all nodes, or by none.
 
-A node proposes the text that it has read. Each node reads its own file, prepares all that can fail,
-and votes; the rows of the votes decide. Whoever has voted yes waits for that, whatever happens, and
+A node proposes what it has read. Each node reads its own files, prepares all that can fail, and
+votes; the rows of the votes decide. Whoever has voted yes waits for that, whatever happens, and
 changes to what it has prepared.
 """
 
@@ -11,13 +11,13 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateway.app.load import LoadedConfig
 from gateway.app.reload import DRY, Reloader
+from gateway.app.watched_files import States, named_files, read_states, shared_digest
 from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError, log_incident
 from gateway.factory.teams import TeamFactory
@@ -43,7 +43,7 @@ JUST_NOW = 10.0
 LONGEST_REASON = 2000
 """Characters of a reason against a reload."""
 
-OTHER_TEXT = "its config file has another text"
+OTHER_TEXT = "its config file, or a file that this names, has another text"
 LATE = f"its config was not ready within {SECONDS:.0f} seconds"
 
 
@@ -65,8 +65,8 @@ class SharedReloader:
         self._tasks = set[asyncio.Task[Any]]()
         self._own = set[str]()
         """Reloads that this node proposed, or has voted in."""
-        self._told: tuple[float, LoadedConfig] | None = None
-        """When another node's proposal was used, and the config that was used before."""
+        self._told: tuple[float, LoadedConfig, States] | None = None
+        """When another node's proposal was used, the config before, and the files read for it."""
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -113,14 +113,21 @@ class SharedReloader:
         """The config before one that another node has just proposed."""
         if self._told is None or monotonic() - self._told[0] > JUST_NOW:
             return None
-        return self._told[1] if await self._file_digest() == digest_of(self.loaded) else None
+        _, before, files = self._told
+        return before if await asyncio.to_thread(read_states, files, files) == files else None
 
-    async def _file_digest(self) -> str:
-        source = self.loaded.source
+    def _files(self) -> States:
+        """All files of the config as they are now."""
+        named = self._reloader.module_files
+        with suppress(OSError, ValueError):  # the candidate says what is wrong
+            if (source := self.loaded.source) is not None:
+                named |= named_files(source, source.read_text(encoding="utf-8"))
+        return read_states(named, {})
+
+    def _file_digest(self) -> str:
         with suppress(OSError, ValueError):
-            if source is not None:
-                text = await asyncio.to_thread(source.read_text, encoding="utf-8")
-                return _digest(text)
+            if (source := self.loaded.source) is not None:
+                return shared_digest(source, source.read_text(encoding="utf-8"))
         return ""
 
     async def _apart(self, work: Coroutine[Any, Any, T]) -> T:
@@ -145,7 +152,7 @@ class SharedReloader:
             source, changed = self._reloader.audited(loaded)
             proposal = Proposal(
                 id=new_id(),
-                digest=digest_of(loaded),
+                digest=loaded.digest,
                 proposer=self._gateway.boot,
                 source=source,
                 changes=changed,
@@ -198,8 +205,10 @@ class SharedReloader:
             self._gateway.reload_proposed.clear()
 
     async def _catch_up(self, found: Reload) -> None:
-        """Use a text that nodes agreed on as this one began."""
-        if digest_of(self.loaded) == found.digest or await self._file_digest() != found.digest:
+        """Use files that nodes agreed on as this one began."""
+        if self.loaded.digest == found.digest:
+            return
+        if await asyncio.to_thread(self._file_digest) != found.digest:
             return
         async with self._reloader.candidate() as (loaded, teams):
             await self._use(loaded, teams)
@@ -208,6 +217,7 @@ class SharedReloader:
     async def _take_part(self, found: Reload) -> None:
         """Vote, and do what is decided."""
         self._own.add(found.id)
+        files = await asyncio.to_thread(self._files)
         async with AsyncExitStack() as stack:
             prepared, refusal = await self._prepare(stack, found)
             await self._vote(found, refusal)
@@ -219,7 +229,7 @@ class SharedReloader:
                 return
             before = self.loaded
             await self._use(*prepared)
-            self._told = monotonic(), before
+            self._told = monotonic(), before, files
             LOG.info("the config was reloaded, as %s has proposed to all", ended.proposer_name)
 
     async def _prepare(
@@ -236,7 +246,7 @@ class SharedReloader:
         except Exception as error:
             incident = log_incident(error, "the config of a reload could not be prepared")
             return None, f"it failed (parley log {incident})"
-        if digest_of(loaded) != found.digest:
+        if loaded.digest != found.digest:
             return None, OTHER_TEXT
         return (loaded, teams), ""
 
@@ -279,15 +289,6 @@ class SharedReloader:
     async def aclose(self) -> None:
         """Close the teams in use."""
         await self._reloader.aclose()
-
-
-def digest_of(loaded: LoadedConfig) -> str:
-    """The digest of a config's text, without secrets from elsewhere."""
-    return _digest(loaded.text)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
 
 
 def _open_sentence(name: str) -> str:
