@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateway.app.load import LoadedConfig
 from gateway.app.reload import DRY, Reloader
+from gateway.app.reload_votes import (
+    SECONDS,
+    VERDICT_EVERY,
+    ReloadOpen,
+    ReloadRefused,
+    ReloadVotes,
+    agreement,
+)
 from gateway.app.watched_files import States, named_files, read_states, shared_digest
-from gateway.base.redaction import REDACTION
 from gateway.errors import GatewayError, log_incident
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
@@ -32,27 +39,12 @@ LOG = logging.getLogger("gateway")
 
 T = TypeVar("T")
 
-SECONDS = 15.0
-"""Seconds that all nodes have to vote in."""
 LOOK_EVERY = 2.0
 """Seconds between two looks for a proposal whose signal was lost."""
-VERDICT_EVERY = 0.2
-"""Seconds between two looks at the votes."""
 JUST_NOW = 10.0
 """Seconds for which a watch may take a change for its own that another node has proposed."""
-LONGEST_REASON = 2000
-"""Characters of a reason against a reload."""
-
 OTHER_TEXT = "its config file, or a file that this names, has another text"
 LATE = f"its config was not ready within {SECONDS:.0f} seconds"
-
-
-class ReloadOpen(GatewayError):
-    """Another reload is under way."""
-
-
-class ReloadRefused(GatewayError):
-    """No node has changed, since one can't; the text says which."""
 
 
 class SharedReloader:
@@ -61,7 +53,7 @@ class SharedReloader:
     def __init__(self, gateway: Gateway, reloader: Reloader, store: PostgresStore) -> None:
         self._gateway = gateway
         self._reloader = reloader
-        self._store = store
+        self._votes = ReloadVotes(store, gateway.boot)
         self._tasks = set[asyncio.Task[Any]]()
         self._own = set[str]()
         """Reloads that this node proposed, or has voted in."""
@@ -85,7 +77,7 @@ class SharedReloader:
         has changed.
         """
         if self._reloader.busy:
-            raise ReloadOpen(_open_sentence("this node or another one"))
+            raise ReloadOpen("this node or another one")
         text, _ = await self._apart(self._propose(dry=dry_run))
         return text
 
@@ -159,18 +151,17 @@ class SharedReloader:
                 dry=dry,
             )
             self._own.add(proposal.id)
-            if other := await self._store.propose_reload(proposal, SECONDS):
-                raise ReloadOpen(_open_sentence(other))
+            await self._votes.propose(proposal)
             self._gateway.propose_reload()
-            ended = await self._end_of(proposal.id)
-            match ended and ended.state:
-                case "go":
+            ended = await self._votes.verdict(proposal.id)
+            match ended:
+                case Reload(state="go"):
                     await self._use(loaded, teams)
-                    return f"{text}{_all(ended, 'use it')}", before
-                case "tried":
-                    return f"{text}{_all(ended, 'can use it')}\n{DRY}", before
+                    return f"{text}{agreement(ended, 'use it')}", before
+                case Reload(state="tried"):
+                    return f"{text}{agreement(ended, 'can use it')}\n{DRY}", before
                 case _:
-                    raise ReloadRefused(_refusal(ended))
+                    raise ReloadRefused(ended)
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncGenerator[None]:
@@ -189,7 +180,7 @@ class SharedReloader:
         catching_up = True
         while True:
             try:
-                if (found := await self._store.last_reload()) is not None:
+                if (found := await self._votes.last()) is not None:
                     if catching_up and found.state == "go":
                         await self._catch_up(found)
                     elif found.state == "open" and found.id not in self._own:
@@ -220,17 +211,18 @@ class SharedReloader:
         files = await asyncio.to_thread(self._files)
         async with AsyncExitStack() as stack:
             prepared, refusal = await self._prepare(stack, found)
-            await self._vote(found, refusal)
+            await self._votes.vote(found.id, refusal)
             if prepared is None:
                 return
-            ended = await self._end_of(found.id)
+            ended = await self._votes.verdict(found.id)
             if ended is None or ended.state != "go":
                 LOG.info("a reload that another node proposed has changed no node")
                 return
             before = self.loaded
             await self._use(*prepared)
             self._told = monotonic(), before, files
-            LOG.info("the config was reloaded, as %s has proposed to all", ended.proposer_name)
+            proposer = ended.proposer_name or "a node that is gone"
+            LOG.info("the config was reloaded, as %s has proposed to all", proposer)
 
     async def _prepare(
         self, stack: AsyncExitStack, found: Reload
@@ -250,35 +242,6 @@ class SharedReloader:
             return None, OTHER_TEXT
         return (loaded, teams), ""
 
-    async def _vote(self, found: Reload, refusal: str) -> None:
-        reason = REDACTION.all(refusal)[:LONGEST_REASON]
-        while True:
-            try:
-                await self._store.vote(found.id, self._gateway.boot, reason)
-            except GatewayError as error:  # it may have been taken: only the verdict ends this
-                LOG.debug("a vote for a reload was not taken, and is tried again: %s", error)
-                await asyncio.sleep(VERDICT_EVERY)
-            else:
-                return
-
-    async def _end_of(self, reload: str) -> Reload | None:
-        """The reload, once it is decided.
-
-        Its proposer decides, or others if that is gone.
-        """
-        while True:
-            try:
-                found = await self._store.reload_state(reload)
-                if found is None or found.state != "open":
-                    return found
-                decides = found.proposer == self._gateway.boot or not found.proposer_name
-                if found.age > SECONDS or (found.is_decided and decides):
-                    await self._store.settle_reload(reload, SECONDS)
-                    continue
-            except GatewayError as error:  # it is decided, or not, all the same
-                LOG.debug("the votes for a reload could not be read: %s", error)
-            await asyncio.sleep(VERDICT_EVERY)
-
     async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
         """Change to a candidate: nothing of it may fail any more."""
         try:
@@ -289,21 +252,3 @@ class SharedReloader:
     async def aclose(self) -> None:
         """Close the teams in use."""
         await self._reloader.aclose()
-
-
-def _open_sentence(name: str) -> str:
-    return f"Another reload is under way, begun by {name}. Try again in a moment."
-
-
-def _all(ended: Reload | None, what: str) -> str:
-    """A line about the nodes that agreed, if there are several."""
-    count = len(ended.votes) if ended else 0
-    return f"\nAll {count} nodes {what}." if count > 1 else ""
-
-
-def _refusal(ended: Reload | None) -> str:
-    lines = ["The reload has changed no node; all keep the config that they use."]
-    if ended is not None:
-        lines += [f"- {vote.name}: {vote.refusal}" for vote in ended.refusals]
-        lines += [f"- {name}: no answer within {SECONDS:.0f} seconds" for name in ended.missing]
-    return "\n".join(lines)
