@@ -11,8 +11,6 @@ Leaving it lets turns reach a safe point and keeps the rest for the next.
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
@@ -56,33 +54,27 @@ from gateway.errors import GatewayClosed, GatewayError, NodeCutOff
 from gateway.events import SessionEvent
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
-from gateway.inbound.model_choice import EACH_ITS_OWN, OWN
+from gateway.inbound.model_choice import agent_models, choices_of
+from gateway.inbound.receipts import attachment_of, log_receipt, receipt_of
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
 from gateway.rates import RateLimit, SharedRate
-from gateway.registry import TeamSource, described
-from gateway.runtime.lifecycle import RECOVERY, GatewayParts, Lifecycle
-from gateway.runtime.node_load import NodeLoad
+from gateway.registry import TeamSource
+from gateway.runtime.lifecycle import GatewayParts, Lifecycle
+from gateway.runtime.operator_status import OperatorStatus
 from gateway.runtime.settings import ActiveSettings, Limits
-from gateway.runtime.shared_nodes import NodeParts, SharedNodes, search_for
+from gateway.runtime.shared_nodes import NodeParts, turn_order
 from gateway.runtime.shared_rates import SharedRates
-from gateway.runtime.status import PlatformStatus, Status
-from gateway.runtime.store_health import known_counts, known_nodes, store_state, store_trouble
-from gateway.sessions.dispatcher import LocalDispatcher
+from gateway.runtime.status import Status
 from gateway.sessions.event_bus import LocalBus, watch
 from gateway.sessions.human_requests import input_requested
-from gateway.sessions.job_dispatcher import JobDispatcher
 from gateway.sessions.lanes import Lanes
-from gateway.sessions.nodes import OneNode
-from gateway.store.decisions import AcceptedMessage, MemoReply, TurnStop
-from gateway.store.jobs import JobSearch
+from gateway.store.decisions import AcceptedMessage, TurnStop
 from gateway.store.nodes import ANY_PLATFORM, Node
-from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes, SupportsPool
+from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes
 from gateway.store.records import PairedPerson, new_id
 from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.surface import TextSurface
-
-LOG = logging.getLogger("gateway")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -156,7 +148,18 @@ class Gateway:
             terms=using.terms(trust.now, self._has_others),
             speaks=self._speaks,
         )
-        self._dispatcher, self._nodes = self._assembled(using.limits)
+        node = NodeParts(
+            store=store,
+            boot=self._boot,
+            platforms=self._platforms,
+            bus=self._bus,
+            sessions=self._sessions,
+            vitals=self.vitals,
+            gone=self._gone,
+            tell_shares=self._ledger.tell_shares,
+            proposed=self.reload_proposed.set,
+        )
+        self._dispatcher, self._nodes = turn_order(node, using.limits)
         self._sessions.dispatcher = self._dispatcher
         parts = GatewayParts(
             store=store,
@@ -170,11 +173,11 @@ class Gateway:
             vitals=self.vitals,
         )
         self._life = Lifecycle(parts, boot=self._boot)
+        self._status = OperatorStatus(parts, self._life, boot=self._boot)
         self._intake = Intake(parts, life=self._life, ledger=self._ledger, vitals=self.vitals)
         self._stack = AsyncExitStack()
         self._work = AsyncExitStack()
         self._open = False
-        self._since = 0.0
 
     def _has_others(self) -> bool:
         """True while other nodes serve the same store."""
@@ -183,30 +186,8 @@ class Gateway:
     async def _draw_shares(self, queries: Sequence[ShareQuery]) -> Sequence[BudgetShare]:
         return await self._store.draw_shares(self._boot, queries)
 
-    def _assembled(self, limits: Limits) -> tuple[LocalDispatcher, OneNode | SharedNodes]:
-        """The order of turns, for one process or for many nodes."""
-        store, parallel, crowds = self._store, limits.parallel_turns, limits.crowd_turns
-        if not isinstance(store, SupportsNodes):
-            return LocalDispatcher(parallel, crowds), OneNode()
-
-        def search() -> JobSearch:
-            return search_for(self._boot, self._platforms, dispatcher, self._sessions)
-
-        dispatcher = JobDispatcher(
-            parallel, crowds, store, search=search, take_up=self._sessions.take_up
-        )
-        parts = NodeParts(
-            store=store,
-            bus=self._bus,
-            dispatcher=dispatcher,
-            sessions=self._sessions,
-            words=RECOVERY,
-            gone=lambda thread: self._life.gone(thread),
-            tell_shares=self._ledger.tell_shares,
-            figures=NodeLoad(self._sessions, dispatcher, self.vitals).figures,
-            proposed=self.reload_proposed.set,
-        )
-        return dispatcher, SharedNodes(parts, boot=self._boot, platforms=self._platforms)
+    def _gone(self, thread: str) -> None:
+        self._life.gone(thread)
 
     def _share(self, thread: str, lasting: bool) -> None:
         self._nodes.share(thread, lasting)
@@ -215,11 +196,7 @@ class Gateway:
         return self._nodes.speaks()
 
     async def hold(self, lease: str) -> bool:
-        """Take a lease; True if this node has it.
-
-        A lease is what one node at a time may do. To be asked again every second or two: it is
-        lost with a node that was cut off.
-        """
+        """Take a lease; True if this node has it."""
         self.check_open()
         return await self._nodes.hold(lease)
 
@@ -326,7 +303,7 @@ class Gateway:
         async with AsyncExitStack() as stack:
             node = Node(boot=self._boot, version=parley_version(), platforms=self._platforms)
             await stack.enter_async_context(self._store.own(node))
-            self._since = self._clock()
+            self._status.begin()
             await self._life.recover()
             self._open = True
             await self._life.review()
@@ -372,8 +349,8 @@ class Gateway:
         Raises StoreFull or another GatewayError if it was not taken, NotFound for a thread or team
         that is not there.
         """
-        receipt = _receipt(await self._accept(message))
-        _log(message, receipt)
+        receipt = receipt_of(await self._accept(message))
+        log_receipt(message, receipt)
         return receipt
 
     async def accept_missed(self, messages: Sequence[InboundMessage]) -> Sequence[Receipt]:
@@ -383,9 +360,9 @@ class Gateway:
         """
         self.check_open()
         missed = [replace(message, missed=True) for message in messages]
-        receipts = [_receipt(each) for each in await self._intake.accept_all(missed)]
+        receipts = [receipt_of(each) for each in await self._intake.accept_all(missed)]
         for message, receipt in zip(missed, receipts, strict=True):
-            _log(message, receipt)
+            log_receipt(message, receipt)
         return receipts
 
     async def bring_files(
@@ -442,7 +419,7 @@ class Gateway:
                 thread=thread,
                 author=author,
                 text=text,
-                attachments=tuple(map(_attachment, files)),
+                attachments=tuple(map(attachment_of, files)),
             )
         )
 
@@ -717,49 +694,15 @@ class Gateway:
 
         The default team's unless named. With a `model` that there is, all use that one.
         """
-        teams = self._using.teams
-        name = team or teams.default
-        try:
-            known = any(choice.name == model for choice in teams.model_choices(name))
-            info = teams.info(name, model=model if known else "")
-        except KeyError:
-            return {}
-        return dict(info.models)
+        return agent_models(self._using.teams, team, model)
 
     async def choices(self, kind: ChoiceKind) -> list[Choice]:
         """The config's teams, or what /model takes, with what they are."""
-        teams = self._using.teams
-        if kind == "model":
-            labels = teams.models() | {OWN: EACH_ITS_OWN}
-            return [Choice(name=name, description=label) for name, label in labels.items()]
-        infos = [teams.info(name) for name in teams.names()]
-        return [Choice(name=info.name, description=described(info)) for info in infos]
+        return choices_of(self._using.teams, kind)
 
     async def status(self) -> Status:
         """Figures for the operator."""
-        state = await store_state(self._store)
-        counts, missed = await known_counts(self._store, state)
-        return Status(
-            pid=os.getpid(),
-            since=self._since,
-            running=self._sessions.running,
-            live=self._sessions.live,
-            live_bytes=self._sessions.live_bytes,
-            counts=counts,
-            missed=missed,
-            platforms={
-                name: PlatformStatus(state=state, since=self._clock() - ago)
-                for name, (state, ago) in self.vitals.platforms.states().items()
-            },
-            ignored=dict(self.vitals.ignored),
-            substitutions=self.vitals.answers_of_others,
-            remarks=self.vitals.remarks,
-            backup=self.vitals.backup,
-            pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
-            boot=self._boot,
-            nodes=await known_nodes(self._store, state),
-            troubles=self._troubles(state),
-        )
+        return await self._status.figures()
 
     def propose_reload(self) -> None:
         """Tell the other nodes that this one proposes a reload."""
@@ -767,41 +710,4 @@ class Gateway:
 
     async def troubles(self) -> tuple[str, ...]:
         """Sentences about trouble, without ids and texts."""
-        return self._troubles(await store_state(self._store))
-
-    def _troubles(self, store: str) -> tuple[str, ...]:
-        found = (
-            store_trouble(store),
-            self._trust.doubt,
-            self._life.retention.trouble,
-            self.vitals.backup.trouble if self.vitals.backup else "",
-        )
-        return (*filter(None, found), *self.vitals.lacks)
-
-
-def _log(message: InboundMessage, receipt: Receipt) -> None:
-    LOG.log(
-        logging.DEBUG if receipt.outcome in ("turn", "queued", "merged") else logging.INFO,
-        "accepted as %s",
-        receipt.outcome,
-        extra={"thread_id": receipt.thread, "event": next(iter(message.dedupe), "")},
-    )
-
-
-def _receipt(accepted: AcceptedMessage) -> Receipt:
-    outcome = accepted.outcome
-    if outcome == "queued" and not accepted.busy:
-        outcome = "turn"
-    return Receipt(
-        inbox=accepted.inbox,
-        thread=accepted.thread,
-        outcome=outcome,
-        reply=accepted.reply,
-        private=isinstance(accepted.decision, MemoReply),
-    )
-
-
-def _attachment(file: SentFile) -> Attachment:
-    return Attachment(
-        name=file.name, media_type=file.media_type, data=file.data, left_out=file.left_out
-    )
+        return await self._status.troubles()

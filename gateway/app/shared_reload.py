@@ -1,7 +1,7 @@
 """Reload of a changed config by all nodes, or by none.
 
-A node proposes the text that it has read. Each node reads its own file, prepares all that can fail,
-and votes; the rows of the votes decide. Whoever has voted yes waits for that, whatever happens, and
+A node proposes what it has read. Each node reads its own files, prepares all that can fail, and
+votes; the rows of the votes decide. Whoever has voted yes waits for that, whatever happens, and
 changes to what it has prepared.
 """
 
@@ -11,14 +11,21 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateway.app.load import LoadedConfig
 from gateway.app.reload import DRY, Reloader
-from gateway.base.redaction import REDACTION
+from gateway.app.reload_votes import (
+    SECONDS,
+    VERDICT_EVERY,
+    ReloadOpen,
+    ReloadRefused,
+    ReloadVotes,
+    agreement,
+)
+from gateway.app.watched_files import States, named_files, read_states, shared_digest
 from gateway.errors import GatewayError, log_incident
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
@@ -32,27 +39,12 @@ LOG = logging.getLogger("gateway")
 
 T = TypeVar("T")
 
-SECONDS = 15.0
-"""Seconds that all nodes have to vote in."""
 LOOK_EVERY = 2.0
 """Seconds between two looks for a proposal whose signal was lost."""
-VERDICT_EVERY = 0.2
-"""Seconds between two looks at the votes."""
 JUST_NOW = 10.0
 """Seconds for which a watch may take a change for its own that another node has proposed."""
-LONGEST_REASON = 2000
-"""Characters of a reason against a reload."""
-
-OTHER_TEXT = "its config file has another text"
+OTHER_TEXT = "its config file, or a file that this names, has another text"
 LATE = f"its config was not ready within {SECONDS:.0f} seconds"
-
-
-class ReloadOpen(GatewayError):
-    """Another reload is under way."""
-
-
-class ReloadRefused(GatewayError):
-    """No node has changed, since one can't; the text says which."""
 
 
 class SharedReloader:
@@ -61,12 +53,12 @@ class SharedReloader:
     def __init__(self, gateway: Gateway, reloader: Reloader, store: PostgresStore) -> None:
         self._gateway = gateway
         self._reloader = reloader
-        self._store = store
+        self._votes = ReloadVotes(store, gateway.boot)
         self._tasks = set[asyncio.Task[Any]]()
         self._own = set[str]()
         """Reloads that this node proposed, or has voted in."""
-        self._told: tuple[float, LoadedConfig] | None = None
-        """When another node's proposal was used, and the config that was used before."""
+        self._told: tuple[float, LoadedConfig, States] | None = None
+        """When another node's proposal was used, the config before, and the files read for it."""
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -85,7 +77,7 @@ class SharedReloader:
         has changed.
         """
         if self._reloader.busy:
-            raise ReloadOpen(_open_sentence("this node or another one"))
+            raise ReloadOpen("this node or another one")
         text, _ = await self._apart(self._propose(dry=dry_run))
         return text
 
@@ -113,14 +105,21 @@ class SharedReloader:
         """The config before one that another node has just proposed."""
         if self._told is None or monotonic() - self._told[0] > JUST_NOW:
             return None
-        return self._told[1] if await self._file_digest() == digest_of(self.loaded) else None
+        _, before, files = self._told
+        return before if await asyncio.to_thread(read_states, files, files) == files else None
 
-    async def _file_digest(self) -> str:
-        source = self.loaded.source
+    def _files(self) -> States:
+        """All files of the config as they are now."""
+        named = self._reloader.module_files
+        with suppress(OSError, ValueError):  # the candidate says what is wrong
+            if (source := self.loaded.source) is not None:
+                named |= named_files(source, source.read_text(encoding="utf-8"))
+        return read_states(named, {})
+
+    def _file_digest(self) -> str:
         with suppress(OSError, ValueError):
-            if source is not None:
-                text = await asyncio.to_thread(source.read_text, encoding="utf-8")
-                return _digest(text)
+            if (source := self.loaded.source) is not None:
+                return shared_digest(source, source.read_text(encoding="utf-8"))
         return ""
 
     async def _apart(self, work: Coroutine[Any, Any, T]) -> T:
@@ -145,25 +144,24 @@ class SharedReloader:
             source, changed = self._reloader.audited(loaded)
             proposal = Proposal(
                 id=new_id(),
-                digest=digest_of(loaded),
+                digest=loaded.digest,
                 proposer=self._gateway.boot,
                 source=source,
                 changes=changed,
                 dry=dry,
             )
             self._own.add(proposal.id)
-            if other := await self._store.propose_reload(proposal, SECONDS):
-                raise ReloadOpen(_open_sentence(other))
+            await self._votes.propose(proposal)
             self._gateway.propose_reload()
-            ended = await self._end_of(proposal.id)
-            match ended and ended.state:
-                case "go":
+            ended = await self._votes.verdict(proposal.id)
+            match ended:
+                case Reload(state="go"):
                     await self._use(loaded, teams)
-                    return f"{text}{_all(ended, 'use it')}", before
-                case "tried":
-                    return f"{text}{_all(ended, 'can use it')}\n{DRY}", before
+                    return f"{text}{agreement(ended, 'use it')}", before
+                case Reload(state="tried"):
+                    return f"{text}{agreement(ended, 'can use it')}\n{DRY}", before
                 case _:
-                    raise ReloadRefused(_refusal(ended))
+                    raise ReloadRefused(ended)
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncGenerator[None]:
@@ -182,7 +180,7 @@ class SharedReloader:
         catching_up = True
         while True:
             try:
-                if (found := await self._store.last_reload()) is not None:
+                if (found := await self._votes.last()) is not None:
                     if catching_up and found.state == "go":
                         await self._catch_up(found)
                     elif found.state == "open" and found.id not in self._own:
@@ -198,8 +196,10 @@ class SharedReloader:
             self._gateway.reload_proposed.clear()
 
     async def _catch_up(self, found: Reload) -> None:
-        """Use a text that nodes agreed on as this one began."""
-        if digest_of(self.loaded) == found.digest or await self._file_digest() != found.digest:
+        """Use files that nodes agreed on as this one began."""
+        if self.loaded.digest == found.digest:
+            return
+        if await asyncio.to_thread(self._file_digest) != found.digest:
             return
         async with self._reloader.candidate() as (loaded, teams):
             await self._use(loaded, teams)
@@ -208,19 +208,21 @@ class SharedReloader:
     async def _take_part(self, found: Reload) -> None:
         """Vote, and do what is decided."""
         self._own.add(found.id)
+        files = await asyncio.to_thread(self._files)
         async with AsyncExitStack() as stack:
             prepared, refusal = await self._prepare(stack, found)
-            await self._vote(found, refusal)
+            await self._votes.vote(found.id, refusal)
             if prepared is None:
                 return
-            ended = await self._end_of(found.id)
+            ended = await self._votes.verdict(found.id)
             if ended is None or ended.state != "go":
                 LOG.info("a reload that another node proposed has changed no node")
                 return
             before = self.loaded
             await self._use(*prepared)
-            self._told = monotonic(), before
-            LOG.info("the config was reloaded, as %s has proposed to all", ended.proposer_name)
+            self._told = monotonic(), before, files
+            proposer = ended.proposer_name or "a node that is gone"
+            LOG.info("the config was reloaded, as %s has proposed to all", proposer)
 
     async def _prepare(
         self, stack: AsyncExitStack, found: Reload
@@ -236,38 +238,9 @@ class SharedReloader:
         except Exception as error:
             incident = log_incident(error, "the config of a reload could not be prepared")
             return None, f"it failed (parley log {incident})"
-        if digest_of(loaded) != found.digest:
+        if loaded.digest != found.digest:
             return None, OTHER_TEXT
         return (loaded, teams), ""
-
-    async def _vote(self, found: Reload, refusal: str) -> None:
-        reason = REDACTION.all(refusal)[:LONGEST_REASON]
-        while True:
-            try:
-                await self._store.vote(found.id, self._gateway.boot, reason)
-            except GatewayError as error:  # it may have been taken: only the verdict ends this
-                LOG.debug("a vote for a reload was not taken, and is tried again: %s", error)
-                await asyncio.sleep(VERDICT_EVERY)
-            else:
-                return
-
-    async def _end_of(self, reload: str) -> Reload | None:
-        """The reload, once it is decided.
-
-        Its proposer decides, or others if that is gone.
-        """
-        while True:
-            try:
-                found = await self._store.reload_state(reload)
-                if found is None or found.state != "open":
-                    return found
-                decides = found.proposer == self._gateway.boot or not found.proposer_name
-                if found.age > SECONDS or (found.is_decided and decides):
-                    await self._store.settle_reload(reload, SECONDS)
-                    continue
-            except GatewayError as error:  # it is decided, or not, all the same
-                LOG.debug("the votes for a reload could not be read: %s", error)
-            await asyncio.sleep(VERDICT_EVERY)
 
     async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
         """Change to a candidate: nothing of it may fail any more."""
@@ -279,30 +252,3 @@ class SharedReloader:
     async def aclose(self) -> None:
         """Close the teams in use."""
         await self._reloader.aclose()
-
-
-def digest_of(loaded: LoadedConfig) -> str:
-    """The digest of a config's text, without secrets from elsewhere."""
-    return _digest(loaded.text)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
-def _open_sentence(name: str) -> str:
-    return f"Another reload is under way, begun by {name}. Try again in a moment."
-
-
-def _all(ended: Reload | None, what: str) -> str:
-    """A line about the nodes that agreed, if there are several."""
-    count = len(ended.votes) if ended else 0
-    return f"\nAll {count} nodes {what}." if count > 1 else ""
-
-
-def _refusal(ended: Reload | None) -> str:
-    lines = ["The reload has changed no node; all keep the config that they use."]
-    if ended is not None:
-        lines += [f"- {vote.name}: {vote.refusal}" for vote in ended.refusals]
-        lines += [f"- {name}: no answer within {SECONDS:.0f} seconds" for name in ended.missing]
-    return "\n".join(lines)

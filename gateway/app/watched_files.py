@@ -6,6 +6,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -29,11 +30,11 @@ class FileState:
 States: TypeAlias = Mapping[Path, FileState | None]
 
 
-def named_files(source: Path, text: str) -> frozenset[Path]:
+def named_files(source: Path, text: str, *, secrets: bool = True) -> frozenset[Path]:
     """The config at `source` with the files that it names.
 
-    They are component files, those of `..._file`, texts among the options of a team from Python,
-    and Python modules in its folder, there or not.
+    They are component files, the `secrets` of `..._file`, texts among the options of a team from
+    Python, and Python modules in its folder, there or not.
     """
     folder = source.absolute().parent
     try:
@@ -41,7 +42,25 @@ def named_files(source: Path, text: str) -> frozenset[Path]:
     except ValueError:
         data = {}
     tables = {name: table for name, table in data.items() if name not in _STATE}
-    return frozenset((source.absolute(), *_named(tables, folder)))
+    named = (path for key, path in _named(tables, folder) if secrets or not key.endswith("_file"))
+    return frozenset((source.absolute(), *named))
+
+
+def shared_digest(source: Path, text: str) -> str:
+    """Digest of the config's text and of the files that it names.
+
+    Where they lie does not count: nodes have them in other folders. Secrets do not count, either.
+    """
+    files = named_files(source, text, secrets=False) - {source.absolute()}
+    named = sorted(f"{path.name} {digest}" for path in files if (digest := _digest(path)))
+    return hashlib.sha256("\n".join([text, *named]).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file's content; "" where there is no file."""
+    with suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
 
 
 def read_states(paths: Iterable[Path], before: States) -> States:
@@ -49,14 +68,18 @@ def read_states(paths: Iterable[Path], before: States) -> States:
     return {path: _state(path, before.get(path)) for path in paths}
 
 
-def _named(table: Mapping[str, Any], folder: Path, *, options: bool = False) -> Iterator[Path]:
+def _named(
+    table: Mapping[str, Any], folder: Path, *, options: bool = False
+) -> Iterator[tuple[str, Path]]:
+    """Files with the keys that name them."""
     for key, value in table.items():
         for each in cast("list[Any]", value) if isinstance(value, list) else [value]:
             if isinstance(each, dict):
                 inner = cast("dict[str, Any]", each)
                 yield from _named(inner, folder, options=options or key == "options")
             elif isinstance(each, str):
-                yield from _in_text(key, each, folder, options=options)
+                for path in _in_text(key, each, folder, options=options):
+                    yield key, path
 
 
 def _in_text(key: str, text: str, folder: Path, *, options: bool) -> Iterator[Path]:

@@ -7,7 +7,8 @@ no policy names others: the operators.
 from __future__ import annotations
 
 from gateway.base.suggest import no_such
-from gateway.registry import ModelChoice
+from gateway.client import Choice, ChoiceKind
+from gateway.registry import ModelChoice, TeamSource, described
 from gateway.store.decisions import CommandReply, ModelChange
 from gateway.store.records import Thread
 from gateway.values import value
@@ -99,3 +100,26 @@ def _listed(thread: Thread | None, models: TeamModels) -> str:
 def _line(choice: ModelChoice) -> str:
     line = f"{choice.name}: {choice.label}"
     return f"{line} (not here: {choice.problem})" if choice.problem else line
+
+
+def agent_models(teams: TeamSource, team: str, model: str) -> dict[str, str]:
+    """A team's agents with their models; none for an unknown team.
+
+    The default team's unless named. With a `model` that there is, all use that one.
+    """
+    name = team or teams.default
+    try:
+        known = any(choice.name == model for choice in teams.model_choices(name))
+        info = teams.info(name, model=model if known else "")
+    except KeyError:
+        return {}
+    return dict(info.models)
+
+
+def choices_of(teams: TeamSource, kind: ChoiceKind) -> list[Choice]:
+    """The config's teams, or what /model takes, with what they are."""
+    if kind == "model":
+        labels = teams.models() | {OWN: EACH_ITS_OWN}
+        return [Choice(name=name, description=label) for name, label in labels.items()]
+    infos = [teams.info(name) for name in teams.names()]
+    return [Choice(name=info.name, description=described(info)) for info in infos]

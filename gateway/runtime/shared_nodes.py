@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
+from gateway.base.metrics import Metrics
 from gateway.content.attachments import MISSING
 from gateway.conversation import LOCAL
-from gateway.runtime.lifecycle import repeat
+from gateway.runtime.lifecycle import RECOVERY, repeat
+from gateway.runtime.node_load import NodeLoad
+from gateway.runtime.settings import Limits
+from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.sessions.event_bus import LocalBus
 from gateway.sessions.job_dispatcher import JobDispatcher
 from gateway.sessions.lanes import Lanes
-from gateway.sessions.nodes import Word
+from gateway.sessions.nodes import OneNode, Word
 from gateway.sessions.signals import Signals, read_signal
 from gateway.store.jobs import JobSearch
-from gateway.store.protocols import SupportsNodes
-from gateway.store.rulebook import RecoveryWords
+from gateway.store.protocols import SessionStore, SupportsNodes
 
 LOG = logging.getLogger("gateway")
 
@@ -36,45 +38,52 @@ SHARES_EVERY = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeParts:
-    """Parts of a node."""
+    """Parts of a node, and what it is told."""
 
-    store: SupportsNodes
+    store: SessionStore
+    boot: str
+    platforms: tuple[str, ...]
     bus: LocalBus
-    dispatcher: JobDispatcher
     sessions: Lanes
-    words: RecoveryWords
+    vitals: Metrics
     gone: Callable[[str], None]
     """Drops what there is of a deleted thread."""
     tell_shares: Callable[[], Awaitable[None]]
     """Tells what this node holds of budgets."""
-    figures: Callable[[], dict[str, Any]]
-    """The load of this node; asked in another thread."""
     proposed: Callable[[], None]
     """Is told that a node proposes a reload."""
 
 
-def search_for(
-    boot: str, platforms: Collection[str], dispatcher: JobDispatcher, sessions: Lanes
-) -> JobSearch:
-    """Search of a node: for work of its lanes and platforms."""
-    return JobSearch(
-        boot=boot,
-        queues=(f"node {boot}", *sorted({LOCAL, *platforms})),
-        words=MISSING,
-        quiet=sessions.terms.quiet,
-        group_limits=tuple(dispatcher.group_limits.items()),
-    )
+def turn_order(parts: NodeParts, limits: Limits) -> tuple[LocalDispatcher, OneNode | SharedNodes]:
+    """The order of turns, for one process or for many nodes."""
+    store, parallel, crowds = parts.store, limits.parallel_turns, limits.crowd_turns
+    if not isinstance(store, SupportsNodes):
+        return LocalDispatcher(parallel, crowds), OneNode()
+
+    def search() -> JobSearch:
+        return JobSearch(
+            boot=parts.boot,
+            queues=(f"node {parts.boot}", *sorted({LOCAL, *parts.platforms})),
+            words=MISSING,
+            quiet=parts.sessions.terms.quiet,
+            group_limits=tuple(dispatcher.group_limits.items()),
+        )
+
+    take_up = parts.sessions.take_up
+    dispatcher = JobDispatcher(parallel, crowds, store, search=search, take_up=take_up)
+    return dispatcher, SharedNodes(parts, store, dispatcher)
 
 
 class SharedNodes:
     """This node and the others: leases, signals, and burials."""
 
-    def __init__(self, parts: NodeParts, *, boot: str, platforms: Collection[str]) -> None:
+    def __init__(self, parts: NodeParts, store: SupportsNodes, dispatcher: JobDispatcher) -> None:
         self._parts = parts
-        self._store = parts.store
-        self._boot = boot
-        self._platforms = tuple(sorted(platforms))
-        self._signals = Signals(boot, parts.store.signal)
+        self._store = store
+        self._dispatcher = dispatcher
+        self._boot = parts.boot
+        self._load = NodeLoad(parts.sessions, dispatcher, parts.vitals)
+        self._signals = Signals(parts.boot, store.signal)
         self._rounds = 0
 
     @property
@@ -110,9 +119,9 @@ class SharedNodes:
 
     async def work(self) -> None:
         """Do what the nodes have to do for each other, until cancelled."""
-        self._store.tell_figures(self._parts.figures)
+        self._store.tell_figures(self._load.figures)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._parts.dispatcher.feed(), name="node jobs")
+            group.create_task(self._dispatcher.feed(), name="node jobs")
             group.create_task(self._store.listen(self._hear), name="node ears")
             group.create_task(self._signals.run(), name="node signals")
             group.create_task(repeat(self._bury, "looking for dead nodes", DEAD_EVERY))
@@ -124,7 +133,7 @@ class SharedNodes:
 
     def _hear(self, text: str) -> None:
         if not text:
-            self._parts.dispatcher.look()
+            self._dispatcher.look()
             return
         touched, told = read_signal(text, self._boot)
         for thread in touched:
@@ -151,17 +160,17 @@ class SharedNodes:
         dead = await self._store.dead_nodes(self._boot)
         if not dead or not self._store.is_steady:
             return
-        for name in await self._store.bury(dead, self._parts.words):
+        for name in await self._store.bury(dead, RECOVERY):
             LOG.warning("the node %s is gone: its work goes on here and on the others", name)
-        self._parts.dispatcher.look()
+        self._dispatcher.look()
         await self._heal()
 
     async def _heal(self) -> None:
         self._rounds += 1
         healed = await self._store.heal(
             self._boot,
-            self._platforms,
-            full=self._parts.dispatcher.full,
+            self._parts.platforms,
+            full=self._dispatcher.full,
             all_work=self._rounds % ALL_WORK == 1,
         )
         for thread in (*healed.adopted, *healed.untold):

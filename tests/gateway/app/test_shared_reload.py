@@ -3,7 +3,6 @@
 import asyncio
 import json
 from contextlib import AsyncExitStack, asynccontextmanager
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,15 @@ from gateway.app.load import load_config
 from gateway.app.operator import reload
 from gateway.app.serve import open_service
 from gateway.app.shared_reload import OTHER_TEXT
+from gateway.app.watched_files import shared_digest
 from gateway.errors import GatewayError
 from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.reloads import Proposal, Reload
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
+from teams.models.replay import ReplayChatCompletionClient
 from tests.fakes.scripted_platform import Platform, installed
 
 pytestmark = [pytest.mark.usefixtures("fresh_imports"), pytest.mark.chaos]  # seconds each
@@ -147,11 +150,9 @@ async def settled(store: PostgresStore, reload: str, seconds: float) -> Reload:
 
 
 def proposal(proposer: str, about: str) -> Proposal:
-    text = CONFIG.format(about=about)
-    digest = sha256(text.encode()).hexdigest()
     return Proposal(
         id=proposer,
-        digest=digest,
+        digest=shared_digest(Path("config.toml"), CONFIG.format(about=about)),
         proposer=proposer,
         source="config.toml",
         changes="teams",
@@ -219,9 +220,59 @@ async def test_a_node_that_began_with_the_earlier_text_takes_the_new_one(tmp_pat
             await Served(gateway, store, late).until("new")
 
 
+def write_team(folder: Path, about: str) -> None:
+    """A component file, and a config that names it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    agent = AssistantAgent("made", ReplayChatCompletionClient([]), description=about)
+    team = RoundRobinGroupChat([agent], max_turns=1).dump_component().model_dump_json()
+    (folder / "team.json").write_text(team)
+    (folder / "config.toml").write_text(CONFIG.format(about="old") + COMPONENT)
+
+
+COMPONENT = '[teams.made]\ncomponent = "team.json"\n'
+
+
+async def test_nodes_whose_team_files_differ_do_not_change(tmp_path, postgres_url):
+    for n in range(2):
+        write_team(tmp_path / str(n), "old")
+    async with nodes(postgres_url, tmp_path, 2) as all_nodes:
+        write_team(all_nodes[0].folder, "new")
+        with pytest.raises(GatewayError, match=OTHER_TEXT):
+            await reload(all_nodes[0].store, dry_run=False)
+        write_team(all_nodes[1].folder, "new")
+        text = await reload(all_nodes[0].store, dry_run=False)
+        assert text.endswith("All 2 nodes use it.")
+
+
 async def test_nodes_that_watch_their_files_change_together(tmp_path, postgres_url):
     async with nodes(postgres_url, tmp_path, 2, watch=True) as all_nodes:
         write(all_nodes[0].folder, "new")
         write(all_nodes[1].folder, "new")
         for node in all_nodes:
             await node.until("new")
+
+
+async def reloaded_by(store: PostgresStore, boot: str = "") -> str:
+    """The proposer of the last reload, once that is `boot`, if given."""
+    async with asyncio.timeout(10):
+        while True:
+            found = await store.last_reload()
+            if found is not None and found.state == "go" and boot in {"", found.proposer}:
+                return found.proposer
+            await asyncio.sleep(0.02)
+
+
+async def test_a_file_that_changes_just_after_a_reload_of_another_node_is_used(
+    tmp_path, postgres_url
+):
+    async with nodes(postgres_url, tmp_path, 2, watch=True) as all_nodes:
+        for node in all_nodes:
+            (node.folder / "token").write_text("x")
+            text = CONFIG.format(about="new").replace('bot_token = "x"', 'bot_token_file = "token"')
+            (node.folder / "config.toml").write_text(text)
+        for node in all_nodes:
+            await node.until("new")
+        first = await reloaded_by(all_nodes[0].store)
+        [told] = [node for node in all_nodes if node.gateway.boot != first]
+        (told.folder / "token").write_text("y")
+        assert await reloaded_by(told.store, told.gateway.boot)

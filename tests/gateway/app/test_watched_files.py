@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.app.watched_files import LARGEST, named_files, read_states
+from gateway.app.watched_files import LARGEST, named_files, read_states, shared_digest
 
 CONFIG = """
 [models.m]
@@ -77,3 +77,26 @@ def test_a_huge_file_is_not_read(folder):
     (state,) = read_states([folder / "huge"], {}).values()
     assert state is not None
     assert state.digest == str(state.stamp)
+
+
+def test_nodes_with_the_same_files_in_other_folders_have_one_digest(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    for at in (folder, other):
+        (at / "studio").mkdir()
+        (at / "studio/team.json").write_text("{}")
+    for name in ("prompt.md", "more.md", "pack/__init__.py"):
+        (other / name).parent.mkdir(exist_ok=True)
+        (other / name).write_text("x")
+
+    def digest(at: Path, text: str = CONFIG) -> str:
+        return shared_digest(at / "config.toml", text)
+
+    first = digest(folder)
+    assert digest(other) == first
+    (other / "key.txt").write_text("a secret")
+    assert digest(other) == first
+    assert digest(other, f"{CONFIG}# more") != first
+    for name in ("prompt.md", "studio/team.json", "tools.py"):
+        before = digest(other)
+        (other / name).write_text("y")
+        assert digest(other) != before

@@ -43,11 +43,11 @@ async def test_no_more_than_a_portion_is_drawn_at_once(tmp_path) -> None:
         await rates.close()
 
 
-async def test_without_the_store_there_are_no_tokens_for_a_while(tmp_path) -> None:
+async def test_without_the_store_there_are_no_tokens_for_a_while(tmp_path, caplog) -> None:
     rate = SharedRates(LostStore.of(tmp_path), lambda: True).rate(LIMIT)
-    assert await rate.draw(1) == DrawnTokens(tokens=0, wait=AGAIN, level=0.0)
     rate.close(5)
-    await asyncio.sleep(0)
+    assert await rate.draw(1) == DrawnTokens(tokens=0, wait=AGAIN, level=0.0)
+    assert "other nodes were not told" in caplog.text
 
 
 async def test_a_gateway_that_ends_leaves_no_question_behind(tmp_path) -> None:
