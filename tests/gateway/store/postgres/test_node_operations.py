@@ -312,7 +312,7 @@ async def test_threads_without_a_job_get_one_some_at_a_time(shared, monkeypatch)
 
 
 async def test_a_thread_is_hastened_also_while_a_node_heals(shared):
-    """Nobody passes over its job because another one has just locked that row."""
+    """Nobody passes over a job whose row is locked just then."""
     await say(shared, "t", decision=QueueEntry(quiet=3600.0))
     aged, going_on = threading.Event(), threading.Event()
 
