@@ -14,7 +14,8 @@ ReloadState: TypeAlias = Literal["open", "go", "off", "tried"]
 class Proposal:
     """A config that a node proposes to all.
 
-    `digest` is that of its text. `source` and `changes` are for the audit.
+    `digest` is that of its text and of the files that it names. `source` and `changes` are for the
+    audit.
     """
 
     id: str
