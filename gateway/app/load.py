@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from gateway.app.adapters import AdapterSettings, ReadAdapters, read_adapters
-from gateway.app.watched_files import shared_digest
 from gateway.base.imports import Imports
 from gateway.base.paths import find_config
 from gateway.base.redaction import (
@@ -39,8 +38,7 @@ _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of do
 class LoadedConfig:
     """A valid config, its file (None: the built-in one), and import paths.
 
-    `adapters` are its chat platforms, unless it was read without `references`. `text` is the file;
-    `digest` is that of the text and of the files it names, before they were used.
+    `adapters` are its chat platforms, unless it was read without `references`. `text` is the file.
     """
 
     config: Config
@@ -48,7 +46,6 @@ class LoadedConfig:
     imports: Imports
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, AdapterSettings])
     text: str = ""
-    digest: str = ""
 
 
 def load_config(
@@ -67,7 +64,6 @@ def load_config(
     """
     source = path or find_config()
     text = _read(source) if source else ""
-    digest = shared_digest(source, text) if source and references else ""
     written = _parse(text, source) | dict(instead or {})
     folder = source.absolute().parent if source else Path.cwd()
     imports = Imports(folder if source else None)
@@ -98,14 +94,7 @@ def load_config(
     if problems:
         problems = list(_without_secrets(problems, written))
         raise ConfigError(problems, source=_name(source), text=text)
-    return LoadedConfig(
-        config=config,
-        source=source,
-        imports=imports,
-        adapters=adapters,
-        text=text,
-        digest=digest,
-    )
+    return LoadedConfig(config=config, source=source, imports=imports, adapters=adapters, text=text)
 
 
 def _read_adapters(

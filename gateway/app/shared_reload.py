@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gateway.app.load import LoadedConfig
 from gateway.app.reload import DRY, Reloader
@@ -44,7 +44,16 @@ LOOK_EVERY = 2.0
 JUST_NOW = 10.0
 """Seconds for which a watch may take a change for its own that another node has proposed."""
 OTHER_TEXT = "its config file, or a file that this names, has another text"
+CHANGING = "The files of the config were changed while they were read. Try again."
 LATE = f"its config was not ready within {SECONDS:.0f} seconds"
+
+
+class _Candidate(NamedTuple):
+    """A config that can be used, and the digest of its files."""
+
+    loaded: LoadedConfig
+    teams: TeamFactory
+    digest: str
 
 
 class SharedReloader:
@@ -59,6 +68,8 @@ class SharedReloader:
         """Reloads that this node proposed, or has voted in."""
         self._told: tuple[float, LoadedConfig, States] | None = None
         """When another node's proposal was used, the config before, and the files read for it."""
+        self._digest = ""
+        """Digest of the files of the config in use."""
 
     @property
     def loaded(self) -> LoadedConfig:
@@ -139,12 +150,12 @@ class SharedReloader:
 
     async def _propose(self, *, dry: bool) -> tuple[str, LoadedConfig]:
         """Differences, and the config used before, once all nodes have changed."""
-        async with self._reloader.candidate() as (loaded, teams):
-            text, before = await self._reloader.compare(loaded, teams), self.loaded
-            source, changed = self._reloader.audited(loaded)
+        async with self._candidate() as found:
+            text, before = await self._reloader.compare(found.loaded, found.teams), self.loaded
+            source, changed = self._reloader.audited(found.loaded)
             proposal = Proposal(
                 id=new_id(),
-                digest=loaded.digest,
+                digest=found.digest,
                 proposer=self._gateway.boot,
                 source=source,
                 changes=changed,
@@ -156,12 +167,22 @@ class SharedReloader:
             ended = await self._votes.verdict(proposal.id)
             match ended:
                 case Reload(state="go"):
-                    await self._use(loaded, teams)
+                    await self._use(found)
                     return f"{text}{agreement(ended, 'use it')}", before
                 case Reload(state="tried"):
                     return f"{text}{agreement(ended, 'can use it')}\n{DRY}", before
                 case _:
                     raise ReloadRefused(ended)
+
+    @asynccontextmanager
+    async def _candidate(self) -> AsyncGenerator[_Candidate]:
+        """The current config with its teams, checked; used, or forgotten. Raises GatewayError."""
+        before = await asyncio.to_thread(self._file_digest)
+        async with self._reloader.candidate() as (loaded, teams):
+            digest = await asyncio.to_thread(self._file_digest)
+            if digest != before:
+                raise GatewayError(CHANGING)
+            yield _Candidate(loaded, teams, digest)
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncGenerator[None]:
@@ -177,6 +198,8 @@ class SharedReloader:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
+        if (source := self.loaded.source) is not None:
+            self._digest = await asyncio.to_thread(shared_digest, source, self.loaded.text)
         catching_up = True
         while True:
             try:
@@ -197,12 +220,12 @@ class SharedReloader:
 
     async def _catch_up(self, found: Reload) -> None:
         """Use files that nodes agreed on as this one began."""
-        if self.loaded.digest == found.digest:
+        if self._digest == found.digest:
             return
         if await asyncio.to_thread(self._file_digest) != found.digest:
             return
-        async with self._reloader.candidate() as (loaded, teams):
-            await self._use(loaded, teams)
+        async with self._candidate() as candidate:
+            await self._use(candidate)
         LOG.info("the config was reloaded, as the other nodes use a newer one")
 
     async def _take_part(self, found: Reload) -> None:
@@ -219,18 +242,16 @@ class SharedReloader:
                 LOG.info("a reload that another node proposed has changed no node")
                 return
             before = self.loaded
-            await self._use(*prepared)
+            await self._use(prepared)
             self._told = monotonic(), before, files
             proposer = ended.proposer_name or "a node that is gone"
             LOG.info("the config was reloaded, as %s has proposed to all", proposer)
 
-    async def _prepare(
-        self, stack: AsyncExitStack, found: Reload
-    ) -> tuple[tuple[LoadedConfig, TeamFactory] | None, str]:
+    async def _prepare(self, stack: AsyncExitStack, found: Reload) -> tuple[_Candidate | None, str]:
         """The candidate, or a reason against it."""
         try:
             async with asyncio.timeout(SECONDS):
-                loaded, teams = await stack.enter_async_context(self._reloader.candidate())
+                candidate = await stack.enter_async_context(self._candidate())
         except TimeoutError:
             return None, LATE
         except GatewayError as error:
@@ -238,14 +259,15 @@ class SharedReloader:
         except Exception as error:
             incident = log_incident(error, "the config of a reload could not be prepared")
             return None, f"it failed (parley log {incident})"
-        if loaded.digest != found.digest:
+        if candidate.digest != found.digest:
             return None, OTHER_TEXT
-        return (loaded, teams), ""
+        return candidate, ""
 
-    async def _use(self, loaded: LoadedConfig, teams: TeamFactory) -> None:
+    async def _use(self, candidate: _Candidate) -> None:
         """Change to a candidate: nothing of it may fail any more."""
+        self._digest = candidate.digest
         try:
-            await self._reloader.use(loaded, teams)
+            await self._reloader.use(candidate.loaded, candidate.teams)
         except GatewayError as error:
             LOG.warning("threads were not looked at after the reload: %s", error)
 

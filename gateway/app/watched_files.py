@@ -49,7 +49,8 @@ def named_files(source: Path, text: str, *, secrets: bool = True) -> frozenset[P
 def shared_digest(source: Path, text: str) -> str:
     """Digest of the config's text and of the files that it names.
 
-    Where they lie does not count: nodes have them in other folders. Secrets do not count, either.
+    Where they lie does not count: nodes have them in other folders. Secrets and the largest files
+    do not count, either.
     """
     files = named_files(source, text, secrets=False) - {source.absolute()}
     named = sorted(f"{path.name} {digest}" for path in files if (digest := _digest(path)))
@@ -57,9 +58,10 @@ def shared_digest(source: Path, text: str) -> str:
 
 
 def _digest(path: Path) -> str:
-    """The digest of a file's content; "" where there is no file."""
-    with suppress(OSError), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """The digest of a file's content; "" for none, or a large one."""
+    with suppress(OSError):
+        if _is(path) and path.stat().st_size <= LARGEST:
+            return hashlib.sha256(path.read_bytes()).hexdigest()
     return ""
 
 
