@@ -58,7 +58,7 @@ def shared_digest(source: Path, text: str) -> str:
 
 
 def _digest(path: Path) -> str:
-    """The digest of a file's content; "" for none, or a large one."""
+    """A file's digest; "" for none, or a large one."""
     with suppress(OSError):
         if _is(path) and path.stat().st_size <= LARGEST:
             return hashlib.sha256(path.read_bytes()).hexdigest()
