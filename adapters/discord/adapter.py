@@ -244,10 +244,12 @@ class _Bot:
         """Begin what nobody waits for, and own it until its end."""
         logged = _log_errors(work)
         try:
-            self._group.create_task(logged, name=name)
+            task = self._group.create_task(logged, name=name)
         except RuntimeError:  # the adapter ends
             logged.close()
             work.close()
+        else:
+            task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def on_frame(self, shard: int, text: str) -> None:
         self._host.heartbeat(PLATFORM)

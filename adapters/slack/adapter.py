@@ -258,7 +258,8 @@ class _Service:
 
     def start_task(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Begin what nobody waits for, and own it until its end."""
-        self._group.create_task(_log_errors(work, name), name=name)
+        task = self._group.create_task(_log_errors(work, name), name=name)
+        task.add_done_callback(lambda _: work.close())  # it may be cancelled before it begins
 
     def _heartbeat(self) -> None:
         self._host.heartbeat(PLATFORM)
