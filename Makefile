@@ -26,19 +26,27 @@ chat: .venv/runtime ## Talk to the team in the terminal
 # Three processes, also on two cores: each waits for a third of its time.
 .PHONY: test
 test: .venv/dev ## Run the tests
-	$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not chaos" $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal -m "not soak and not chaos and not nightly" $(ARGS)
 
 # Behaviour across wings, and what else ARGS names in place of it.
 JOURNEYS := tests/gateway/journeys tests/adapters/slack/journeys tests/adapters/discord/journeys
 
 .PHONY: test-postgres
 test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which comes with the packages
-	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not sqlite" \
+	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not nightly and not sqlite" \
 		$(if $(findstring tests/,$(ARGS)),,$(JOURNEYS)) $(ARGS)
 
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
-	$(BIN)/pytest -n 2 -m "chaos and not soak" $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal -m "chaos and not soak and not nightly" $(ARGS)
+
+.PHONY: long
+long: .venv/dev ## Run the longest seeds and campaigns, which make chaos leaves to make nightly
+	$(BIN)/pytest -n 3 --dist worksteal -m "nightly and not soak" -o run_timeout=3600 $(ARGS)
+
+.PHONY: nightly
+nightly: .venv/dev ## Run what need not run per change, and write .ci/nightly.json; ARGS names parts of it
+	@$(BIN)/python .ci/nightly.py $(ARGS)
 
 .PHONY: redteam
 redteam: .venv/dev ## Attack a served process; ARGS=--long takes minutes
@@ -97,12 +105,18 @@ lint: .venv/dev ## Check lint, format, docstrings, types and import layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	@$(BIN)/python .ci/docstrings.py $(DOCUMENTED)
+	@$(BIN)/python .ci/house.py
 	@! git grep -nE '^(<<<<<<<|>>>>>>>) ' || { echo "Left over from a merge: remove the lines above."; exit 1; }
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
+.PHONY: house
+house: .venv/dev ## Print the sizes of the product: then, now, and the bounds that make lint checks
+	@$(BIN)/python .ci/house.py --table
+
 .PHONY: check
-check: lint test chaos ## lint, test and chaos: what a change must pass
+check: lint test chaos ## lint, test and chaos, and how old the last make nightly is
+	@$(BIN)/python .ci/nightly.py --age
 
 .PHONY: format
 format: .venv/dev ## Format the code and apply safe fixes
