@@ -10,8 +10,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
-from aiohttp import web
-
 from adapters.awaited_files import AwaitedFiles
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import PLATFORM, Config
@@ -37,6 +35,7 @@ from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock
 from gateway.base.describe import describe
+from gateway.base.http_port import Page
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError, causes
 from gateway.surface import PlatformUnreachable
@@ -166,9 +165,9 @@ class _Service:
                 await self._load(self._installs)
             await self._fetching.look()  # what an earlier run has left
             if self._config.listens:
-                routes = self._routes()
+                pages = self._pages()
                 await stack.enter_async_context(
-                    listening(self._config.host, self._config.port, routes)
+                    listening(self._config.host, self._config.port, pages)
                 )
             if self._sockets is None:
                 self._heartbeat()
@@ -205,13 +204,12 @@ class _Service:
             changed=lambda is_open: self._host.connection(PLATFORM, is_open=is_open),
         )
 
-    def _routes(self) -> list[web.RouteDef]:
-        routes: list[web.RouteDef] = []
+    def _pages(self) -> dict[str, Page]:
+        pages: dict[str, Page] = {}
         if self._config.mode == "http":
             assert self._config.signing_secret is not None  # the config has it for this mode
             secret = self._config.signing_secret.get_secret_value()
-            requests = RequestServer(self._app, secret, heard=self._heartbeat)
-            routes.append(web.post(EVENTS, requests.serve))
+            pages[EVENTS] = RequestServer(self._app, secret, heard=self._heartbeat).page()
         if self._installs is not None:
             oauth = OAuth(
                 self._config,
@@ -220,8 +218,8 @@ class _Service:
                 installed=self._installed,
                 groups=lambda: any(group.startswith("S") for group in self._host.groups),
             )
-            routes += oauth.routes()
-        return routes
+            pages |= oauth.pages()
+        return pages
 
     async def _handle(self, body: Payload, me: Workspace) -> dict[str, Any] | None:
         try:

@@ -31,6 +31,7 @@ from gateway.app.reload import Reloader
 from gateway.app.shared_reload import SharedReloader
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.watch import allow_all, tell_nobody, watching
+from gateway.base.descriptors import raise_limit, tell_lack_calmly
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
 from gateway.config.root import Config
@@ -72,6 +73,7 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     Raises ServeError, StoreError and WrongKey before it begins.
     """
     check_servable(loaded)
+    raise_limit()
     begin_json_log(loaded)
     try:
         with ExitStack() as stack:
@@ -320,6 +322,7 @@ async def until_signal(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode
         await TokenStore(store, keys_of(loaded.config.store.keys)).check()
     end = _End()
     loop, wanted = asyncio.get_running_loop(), asyncio.Event()
+    tell_lack_calmly(loop)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end.signal)
     terminals = _terminals()

@@ -10,6 +10,8 @@ import json
 import logging
 import os
 import sys
+import time
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from functools import partial
@@ -51,6 +53,23 @@ class LogContext:
 
 _WORK: ContextVar[LogContext | None] = ContextVar("parley_work", default=None)
 _NO_TURN = LogContext("", "")
+
+
+class Seldom:
+    """Warnings that outsiders can cause: one line a minute, with their number."""
+
+    def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._again_at = float("-inf")
+        self._untold = 0
+
+    def warning(self, text: str) -> None:
+        """Log the text, with the number of those since the last line."""
+        self._untold += 1
+        if (now := self._clock()) >= self._again_at:
+            self._log.warning("%s (%d since the last such line)", text, self._untold)
+            self._again_at, self._untold = now + 60, 0
 
 
 def _is_kept(share: float, record: logging.LogRecord) -> bool:

@@ -11,19 +11,19 @@ config allows. So no page of the web reads this with a name of its own that lead
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from gateway.base.http_port import Page, page_of, serving
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import GatewayError
 from gateway.runtime.store_health import store_state
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from gateway.gateway import Gateway
 
 HOST = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
-
-Page: TypeAlias = Callable[[], Awaitable[web.Response]]
 
 
 class PortTaken(GatewayError):
@@ -74,30 +72,12 @@ async def serve_health(
     `names` may stand as Host in requests; the size of the file `log` is told. Raises PortTaken.
     """
     handler = _Handler(_pages(gateway, log), frozenset(name.lower() for name in names))
-    runner = web.ServerRunner(_Server(handler.answer))
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
+    async with AsyncExitStack() as stack:
         try:
-            await site.start()
+            _, bound = await stack.enter_async_context(serving(handler.answer, host, port))
         except OSError as error:
             raise PortTaken(host, port, error) from error
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
-
-
-class _Protocol(web.RequestHandler):
-    """One connection; its own answers to broken requests name no versions, too."""
-
-    def handle_error(self, *args: Any, **kwargs: Any) -> web.StreamResponse:
-        return _without_version(super().handle_error(*args, **kwargs))
-
-
-class _Server(web.Server):
-    def __call__(self) -> _Protocol:
-        loop = asyncio.get_running_loop()
-        return _Protocol(self, loop=loop, access_log=None)  # pyright: ignore[reportArgumentType] (None: no log)
+        yield bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +89,13 @@ class _Handler:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """The answer to a request."""
-        return _without_version(await self._page(request))
-
-    async def _page(self, request: web.BaseRequest) -> web.Response:
-        if not self._is_allowed(request.headers.getall("Host", [])):
-            return web.Response(
-                status=421,
-                text="This Host is not allowed here. Ask by IP address, or list the name in "
-                "[health] hosts.\n",
-            )
-        if (page := self.pages.get(request.path)) is None:
-            return web.Response(status=404, text="404: Not Found\n")
-        if request.method not in {"GET", "HEAD"}:
-            return web.Response(status=405, headers={"Allow": "GET, HEAD"})
-        return await page()
+        if self._is_allowed(request.headers.getall("Host", [])):
+            return await page_of(self.pages, request)
+        return web.Response(
+            status=421,
+            text="This Host is not allowed here. Ask by IP address, or list the name in "
+            "[health] hosts.\n",
+        )
 
     def _is_allowed(self, hosts: list[str]) -> bool:
         match hosts:
@@ -141,13 +114,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _without_version(response: web.StreamResponse) -> web.StreamResponse:
-    response.headers["Server"] = "parley"
-    return response
-
-
 def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
-    async def healthz() -> web.Response:
+    async def healthz(_: web.BaseRequest) -> web.Response:
         troubles = await gateway.troubles()
         body: dict[str, Any] = {
             "status": "degraded" if troubles else "ok",
@@ -155,7 +123,7 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
         }
         return web.json_response({**body, "troubles": troubles} if troubles else body)
 
-    async def readyz() -> web.Response:
+    async def readyz(_: web.BaseRequest) -> web.Response:
         store = await store_state(gateway.store)
         ready = store == "ok" and gateway.vitals.platforms.ready
         adapters = {
@@ -165,8 +133,8 @@ def _pages(gateway: Gateway, log: Path | None) -> Mapping[str, Page]:
         body = {"ready": ready, "store": store, "adapters": adapters}
         return web.json_response(body, status=200 if ready else 503)
 
-    async def metrics() -> web.Response:
+    async def metrics(_: web.BaseRequest) -> web.Response:
         page = metrics_page(gateway.vitals, await gateway.status(), gateway.store.folder, log)
         return web.Response(body=page, headers={"Content-Type": METRICS_TYPE})
 
-    return {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
+    return {"/healthz": Page(healthz), "/readyz": Page(readyz), "/metrics": Page(metrics)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import html
 import logging
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from urllib.parse import urlencode, urljoin
 
@@ -16,13 +16,13 @@ from adapters.slack.config import Config
 from adapters.slack.connection.installs import Installation, Installations
 from adapters.slack.connection.web_api import SlackClients
 from adapters.slack.manifest import Reach, scopes_of
+from gateway.base.http_port import Page
 from gateway.errors import GatewayError
 
 LOG = logging.getLogger("adapters.slack")
 
 INSTALL, REDIRECT = "/slack/install", "/slack/oauth_redirect"
 STATE_SECONDS = 600
-MOST_STATES = 1000
 COOKIE = "parley-slack-state"
 
 _HEADERS = {
@@ -34,27 +34,29 @@ _HEADERS = {
 
 
 class States:
-    """Random states, each valid once and for ten minutes.
+    """States that this app has signed, each valid for ten minutes.
 
-    `clock` is in seconds.
+    None is kept: nobody can push another's out, and every node knows them. `clock` is in seconds
+    since the epoch.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
+        self._key = b"parley install state " + secret.encode()
         self._clock = clock
-        self._made: OrderedDict[str, float] = OrderedDict()
 
     def make(self) -> str:
         """A new one."""
-        state = secrets.token_urlsafe(32)
-        self._made[state] = self._clock()
-        while len(self._made) > MOST_STATES:
-            self._made.popitem(last=False)
-        return state
+        return self._signed(f"{int(self._clock())}.{secrets.token_urlsafe(32)}")
 
-    def consume(self, state: str) -> bool:
-        """Use a state up; True if it was valid."""
-        made = self._made.pop(state, None)
-        return made is not None and self._clock() - made <= STATE_SECONDS
+    def is_valid(self, state: str) -> bool:
+        """True if it was signed here, and lately."""
+        content, _, _ = state.rpartition(".")
+        if not (state.isascii() and secrets.compare_digest(state, self._signed(content))):
+            return False
+        return 0 <= self._clock() - int(content.partition(".")[0]) <= STATE_SECONDS
+
+    def _signed(self, content: str) -> str:
+        return f"{content}.{hmac.digest(self._key, content.encode(), 'sha256').hex()}"
 
 
 class OAuth:
@@ -71,25 +73,25 @@ class OAuth:
         *,
         installed: Callable[[Installation], None],
         groups: Callable[[], bool],
-        states: States | None = None,
     ) -> None:
         self._config = config
         self._installs = installs
         self._clients = clients
         self._installed = installed
         self._groups = groups
-        self._states = states or States()
+        assert config.client_secret is not None  # the config has it beside client_id
+        self._states = States(config.client_secret.get_secret_value())
 
-    def routes(self) -> list[web.RouteDef]:
+    def pages(self) -> dict[str, Page]:
         """The two pages."""
-        return [web.get(INSTALL, self._begin), web.get(REDIRECT, self._end)]
+        return {INSTALL: Page(self._begin), REDIRECT: Page(self._end)}
 
     @property
     def _redirect(self) -> str:
         assert self._config.public_url is not None  # the config has it beside client_id
         return urljoin(self._config.public_url, REDIRECT.lstrip("/"))
 
-    async def _begin(self, request: web.Request) -> web.StreamResponse:
+    async def _begin(self, request: web.BaseRequest) -> web.StreamResponse:
         state = self._states.make()
         query = {
             "client_id": self._config.client_id,
@@ -113,11 +115,10 @@ class OAuth:
         )
         return answer
 
-    async def _end(self, request: web.Request) -> web.StreamResponse:
+    async def _end(self, request: web.BaseRequest) -> web.StreamResponse:
         state, cookie = request.query.get("state", ""), request.cookies.get(COOKIE, "")
-        mine = secrets.compare_digest(state.encode(), cookie.encode())
-        if not (self._states.consume(state) and mine):
-            return _page(400, "This link has expired or was already used. Start again.")
+        if not (state == cookie and self._states.is_valid(state)):
+            return _page(400, "This link has expired, or another browser began it. Start again.")
         if error := request.query.get("error"):
             return _page(400, f"The app was not installed ({error[:60]}).")
         try:

@@ -54,6 +54,8 @@ class Shell:
     folder: Path
     environment: dict[str, str]
     secrets: list[str] = field(default_factory=list[str])
+    log: str = ""
+    """Lines of the last `parley serve`."""
 
     async def output(self, command: str) -> str:
         """The output of a command, which must succeed."""
@@ -73,7 +75,7 @@ class Shell:
                 process.terminate()
             written, _ = await process.communicate()
             assert process.returncode in (0, -9), written.decode()
-        text = self._checked(written)
+        self.log = text = self._checked(written)
         # A killed one has not written the lines of its last moment.
         assert process.returncode or "serving slack" in text
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import hmac
 import json
 import socket
 import time
-from collections.abc import AsyncGenerator
+import zlib
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 
 from adapters.slack.adapter import SlackAdapter
+from adapters.slack.connection import http_mode
 from adapters.slack.testing import Refusal, SlackSimulator
+from gateway.base.logging import Seldom
 from gateway.errors import GatewayError
 from gateway.gateway import Gateway
 from tests.adapters.slack.process import free_port
@@ -109,6 +114,7 @@ async def test_what_is_not_stored_is_answered_500_and_comes_again(tmp_path: Path
         ({"X-Slack-Signature": "\u00e4"}, 401),
         ({"X-Slack-Request-Timestamp": "soon"}, 401),
         ({"X-Slack-Request-Timestamp": str(10**30)}, 401),
+        ({"X-Slack-Request-Timestamp": "1" * 5000}, 401),
         ({"X-Slack-Signature": None}, 401),
     ],
 )
@@ -130,6 +136,7 @@ async def test_an_old_signature_a_changed_body_and_too_much_are_refused(tmp_path
         assert (await posted(url, body + b" ", signed(body, secret)))[0] == 401
         large = b"x" * 1_000_001
         assert (await posted(url, large, signed(large, secret)))[0] == 413
+        assert (await posted(url, b"\xff", signed(b"\xfe", secret)))[0] == 401
         broken = b"{"
         assert (await posted(url, broken, signed(broken, secret)))[0] in (200, 400, 500)
         assert (await posted(url.replace("events", "elsewhere"), body, {}))[0] == 404
@@ -145,3 +152,68 @@ async def test_a_port_that_is_taken_is_said_so(tmp_path: Path) -> None:
             async with Gateway(new_store(tmp_path), ScriptedTeams(lambda: solo("x"))) as gateway:
                 with pytest.raises(GatewayError, match=f"can't listen at 127.0.0.1:{port}"):
                     await SlackAdapter(config).run(gateway)
+
+
+BOMB = gzip.compress(b"x" * 10_000_000, 9)
+PACKED = {"deflate": b"no deflate", "gzip": BOMB, "gzip, gzip": BOMB, "br": b"?", "x": b"{}"}
+CUT = {"cut": gzip.compress(b"{}")[:-5], "empty": b""}
+
+
+@pytest.mark.parametrize("packed", PACKED)
+async def test_an_unsigned_packed_body_gets_400_before_it_is_unpacked(
+    tmp_path: Path, packed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with over_http(tmp_path) as (_, url):
+        monkeypatch.delattr(zlib, "decompressobj")
+        given = {"Content-Encoding": packed, "Content-Type": "application/json"}
+        assert (await posted(url, PACKED[packed], given))[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("packed", "pack"),
+    [
+        ("identity", bytes),
+        ("gzip", gzip.compress),
+        ("GZIP", gzip.compress),
+        ("deflate", zlib.compress),
+    ],
+)
+async def test_a_signed_body_is_unpacked(
+    tmp_path: Path, packed: str, pack: Callable[[bytes], bytes]
+) -> None:
+    async with over_http(tmp_path) as (run, url):
+        body = pack(json.dumps({"type": "url_verification", "challenge": "abc"}).encode())
+        given = {**signed(body, run.slack.signing_secret), "Content-Encoding": packed}
+        assert await posted(url, body, given) == (200, '{"challenge": "abc"}')
+
+
+@pytest.mark.parametrize("name", [*PACKED, *CUT])
+async def test_a_signed_body_that_is_broken_or_grows_too_much_gets_400(
+    tmp_path: Path, name: str
+) -> None:
+    async with over_http(tmp_path) as (run, url):
+        body, packed = (CUT[name], "gzip") if name in CUT else (PACKED[name], name)
+        given = {**signed(body, run.slack.signing_secret), "Content-Encoding": packed}
+        assert (await posted(url, body, given))[0] == 400
+
+
+async def test_a_request_without_a_host_gets_400_and_no_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with over_http(tmp_path) as (_, url):
+        port = urlsplit(url).port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /slack/events HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+        assert (await reader.readline()).split()[1] == b"400"
+        writer.close()
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_flood_of_unsigned_requests_costs_a_line_a_minute(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_mode, "UNSIGNED", Seldom(http_mode.LOG))
+    async with over_http(tmp_path) as (_, url):
+        for _ in range(5):
+            assert (await posted(url, b"{}", {}))[0] == 401
+    assert caplog.text.count("has not signed") == 1

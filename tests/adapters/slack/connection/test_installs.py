@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -128,31 +129,53 @@ async def test_a_workspace_that_may_not_gets_its_token_revoked(
             assert await run.gateway.tokens.names() == []
 
 
-async def test_a_state_is_good_once_for_ten_minutes_and_for_its_own_browser(
+async def test_a_state_is_good_for_its_own_browser_whoever_asks_how_often_meanwhile(
     tmp_path: Path,
 ) -> None:
     async with (
         SlackSimulator(rates=False, installed=False) as slack,
         installable(slack, tmp_path, fresh_keys()) as (_, address),
         aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser,
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as other,
     ):
         async with browser.get(address, allow_redirects=False) as begun:
             onward = begun.headers["Location"]
         async with browser.get(onward, allow_redirects=False) as agreed:
             back = agreed.headers["Location"]
-        async with aiohttp.ClientSession() as other, other.get(back) as refused:
-            assert refused.status == 400
-        async with browser.get(back) as used:
-            assert used.status == 400
-        assert len(parse_qs(urlsplit(onward).query)["state"][0]) > 30
+        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
+        writer.write(b"GET /slack/install HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1001)
+        for _ in range(1001):
+            assert b" 302 " in await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        for cookie in ("", "parley-slack-state=x", "parley-slack-state=\udcff", "\udcff"):
+            async with other.get(back, headers={"Cookie": cookie}) as refused:
+                assert refused.status == 400
         assert not slack.calls("oauth.v2.access")
+        async with browser.get(back) as used:
+            assert used.status == 200
+        async with browser.get(back) as again:
+            assert again.status == 400
+
+
+def test_a_state_is_one_that_was_signed_lately() -> None:
     clock = HandClock()
-    states = States(clock.time)
+    states = States("secret", clock.time)
     first, second = states.make(), states.make()
-    assert states.consume(first)
-    assert not states.consume(first)
-    clock.advance(601)
-    assert not states.consume(second)
+    assert first != second
+    assert States("secret", clock.time).is_valid(first)  # another node's
+    at, nonce, mac = first.split(".")
+    for forged in (
+        *("", ".", "..", "x", mac, f"{at}.{nonce}", f"{at}.{nonce}.", f"{at}.{nonce}.{mac[:-1]}"),
+        *(f"{int(at) + 1}.{nonce}.{mac}", f"{at}.{nonce}x.{mac}", f"{first} ", f"{first}\u00e4"),
+        *("\udcff", States("other", clock.time).make(), first.upper()),
+    ):
+        assert not states.is_valid(forged), forged
+    clock.advance(600)
+    assert states.is_valid(second)
+    clock.advance(1)
+    assert not states.is_valid(second)
+    clock.advance(-700)
+    assert not states.is_valid(second)
 
 
 async def test_an_organisation_installs_for_all_its_workspaces(tmp_path: Path) -> None:
