@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Any, ForwardRef, Literal, Union, cast
+from typing import Annotated, Any, ForwardRef, Literal, Union
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticSchemaGenerationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import SchemaError
+from typing_extensions import TypeAliasType
 
-Schema = Mapping[str, Any]
+from teams._components.schema_shape import Schema, check_shape
 
 _SCALARS: dict[str, Any] = {
     "integer": int,
@@ -37,19 +40,20 @@ _TEXT_FORMATS = frozenset((
 # fmt: on
 """Formats of strings that stay texts: those of JSON Schema, pydantic and OpenAPI."""
 _NUMBER_FORMATS = frozenset({"int32", "int64", "float", "double"})
-_CONSTRAINTS = {
-    "minLength": "min_length",
-    "maxLength": "max_length",
-    "pattern": "pattern",
+_OF_TEXTS = {"minLength": "min_length", "maxLength": "max_length", "pattern": "pattern"}
+_OF_LISTS = {"minItems": "min_length", "maxItems": "max_length"}
+_OF_NUMBERS = {
     "minimum": "ge",
     "maximum": "le",
     "exclusiveMinimum": "gt",
     "exclusiveMaximum": "lt",
     "multipleOf": "multiple_of",
-    "minItems": "min_length",
-    "maxItems": "max_length",
 }
-_EXTRA: dict[Any, Literal["allow", "forbid"]] = {True: "allow", False: "forbid"}
+_named: Callable[[str, Any], Any] = TypeAliasType
+_MOST_PARTS = 1000
+"""Parts of `allOf` that are joined: each may name two others, and so on."""
+_REFUSED = (RecursionError, SchemaError, PydanticSchemaGenerationError, PydanticUserError)
+"""Errors about a schema whose parts have their types, such as a broken pattern."""
 
 
 def schema_to_pydantic_model(schema: Schema, model_name: str = "GeneratedModel") -> type[BaseModel]:
@@ -58,10 +62,10 @@ def schema_to_pydantic_model(schema: Schema, model_name: str = "GeneratedModel")
     Reads what pydantic writes (references, also recursive ones, unions, enums, constants, tuples,
     common formats and constraints, discriminators, titles); keywords it does not know are ignored.
     A property that is neither required nor has a default becomes optional, one without a type takes
-    anything. Raises ValueError for a schema of anything but an object, for a reference to nowhere,
-    and for an unknown type or format.
+    anything. Raises ValueError for a damaged schema, or one of anything but an object, for a
+    reference to nowhere, and for an unknown type or format.
     """
-    return _Reader(schema).root(model_name)
+    return _read(schema, model_name, lenient=False)
 
 
 def arguments_model(schema: Schema, model_name: str) -> type[BaseModel]:
@@ -69,15 +73,28 @@ def arguments_model(schema: Schema, model_name: str) -> type[BaseModel]:
 
     For the arguments of foreign tools, which are judged elsewhere.
     """
-    return _Reader(schema, lenient=True).root(model_name)
+    return _read(schema, model_name, lenient=True)
+
+
+def _read(schema: Schema, name: str, *, lenient: bool) -> type[BaseModel]:
+    check_shape(schema)
+    try:
+        return _Reader(schema, lenient=lenient).root(name)
+    except _REFUSED as error:
+        raise ValueError(f"The JSON schema of {name!r} can't be read: {error}") from error
 
 
 class _Reader:
-    def __init__(self, schema: Schema, *, lenient: bool = False) -> None:
+    def __init__(self, schema: Schema, *, lenient: bool) -> None:
         self._schema = schema
         self._lenient = lenient
         self._definitions: Schema = schema.get("$defs") or schema.get("definitions") or {}
         self._types: dict[str, Any] = {}
+        self._named: dict[str, Any] = {}
+        """Types by the names of ours that references in annotations have: pydantic runs those."""
+        self._recursive: set[str] = set()
+        self._models: list[type[BaseModel]] = []
+        self._parts = 0
 
     def root(self, name: str) -> type[BaseModel]:
         schema = self._schema
@@ -87,23 +104,17 @@ class _Reader:
             schema = self._merge_all_of(schema)
         if "properties" not in schema and schema.get("type") != "object":
             raise ValueError(f"Not the JSON schema of an object: {schema!r}")
-        model = self._model(name, schema)
-        for made in self._types.values():
-            if isinstance(made, type) and issubclass(made, BaseModel):
-                made.model_rebuild(_types_namespace=self._types)
-        model.model_rebuild(_types_namespace=self._types)
-        return model
+        self._model(name, schema)
+        for made in self._models:
+            made.model_rebuild(_types_namespace=self._named)
+        return self._models[-1]
 
     def _model(self, name: str, schema: Schema) -> type[BaseModel]:
         required = set(schema.get("required", ()))
         fields: dict[str, Any] = {}
-        properties: Any = schema.get("properties", {})
-        if not isinstance(properties, dict):
-            raise ValueError(f"The properties of {name!r} in the JSON schema are no object")
-        for key, given in cast("dict[str, Any]", properties).items():
-            if not isinstance(given, dict | bool):
-                raise ValueError(f"{key!r} of {name!r} is no JSON schema: {given!r}")
-            told: Schema = {} if isinstance(given, bool) else cast("Schema", given)
+        properties: dict[str, Schema | bool] = schema.get("properties", {})
+        for key, given in properties.items():
+            told: Schema = {} if isinstance(given, bool) else given
             field = _field_name(key, fields)
             annotation = self._type(told, f"{name}_{key}")
             options: dict[str, Any] = {
@@ -120,10 +131,12 @@ class _Reader:
             else:
                 fields[field] = (_union([annotation, type(None)]), Field(default=None, **options))
         config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
-        extra = _EXTRA.get(schema.get("additionalProperties"))
-        if extra is not None:
-            config["extra"] = extra
-        return create_model(name, __config__=config, __doc__=schema.get("description"), **fields)
+        if isinstance(extra := schema.get("additionalProperties"), bool):
+            config["extra"] = "allow" if extra else "forbid"
+        doc: str | None = schema.get("description")
+        made = create_model(name, __config__=config, __doc__=doc, **fields)
+        self._models.append(made)
+        return made
 
     def _type(self, schema: Schema | bool, name: str) -> Any:
         annotation: Any = Any
@@ -141,8 +154,9 @@ class _Reader:
             case {"allOf": _}:
                 annotation = self._type(self._merge_all_of(schema), name)
             case {"type": [*kinds]}:
-                annotation = _union([self._type({**schema, "type": kind}, name) for kind in kinds])
-            case {"properties": _}:
+                each = [{**schema, "type": kind} for kind in dict.fromkeys(kinds)]
+                annotation = _union([self._type(one, name) for one in each])
+            case {"properties": _} if schema.get("type", "object") == "object":
                 annotation = self._model(name, schema)
             case {"type": "object"}:
                 annotation = dict[str, self._type(schema.get("additionalProperties", True), name)]
@@ -157,10 +171,12 @@ class _Reader:
     def _scalar(self, kind: Any, schema: Schema, name: str) -> Any:
         if kind == "string":
             self._check_format(schema, name, _FORMATS.keys() | _TEXT_FORMATS)
-            return _apply_limits(_FORMATS.get(schema.get("format", ""), str), schema)
+            known = _FORMATS.get(schema.get("format", ""))
+            return known or _apply_limits(str, schema, _OF_TEXTS)
         if isinstance(kind, str) and kind in _SCALARS:
             self._check_format(schema, name, _NUMBER_FORMATS)
-            return _apply_limits(_SCALARS[kind], schema)
+            limits = _OF_NUMBERS if kind in ("integer", "number") else {}
+            return _apply_limits(_SCALARS[kind], schema, limits)
         if not self._lenient:
             raise ValueError(f"Unknown type {kind!r} of {name!r} in the JSON schema")
         return Any
@@ -194,6 +210,9 @@ class _Reader:
             return {**parts[0], **{key: value for key, value in beside.items() if key != "type"}}
         merged: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
         for part in (*parts, beside):
+            self._parts += 1
+            if self._parts > _MOST_PARTS:
+                raise ValueError(f"The JSON schema joins more than {_MOST_PARTS} parts by allOf")
             whole, path = part, within
             if "$ref" in part:
                 name = _definition_name(part["$ref"])
@@ -213,15 +232,23 @@ class _Reader:
             parts = tuple(self._type(item, name) for item in schema["prefixItems"])
             return tuple[parts]
         items = self._type(schema.get("items", True), f"{name}_item")
-        return _apply_limits(set[items] if schema.get("uniqueItems") else list[items], schema)
+        unique = schema.get("uniqueItems") and items in (str, *_SCALARS.values())
+        return _apply_limits(set[items] if unique else list[items], schema, _OF_LISTS)
 
     def _resolve_reference(self, name: str) -> Any:
-        if name not in self._types:
-            schema = self._definition(name)
-            self._types[name] = ForwardRef(name)  # for references met while it is being built
-            self._types[name] = made = self._type(schema, name)
-            if isinstance(made, ForwardRef) and made.__forward_arg__ == name:
-                raise ValueError(f"The JSON schema defines {name!r} by itself")
+        if (known := self._types.get(name)) is not None:
+            if isinstance(known, ForwardRef):
+                self._recursive.add(known.__forward_arg__)
+            return known
+        schema, ours = self._definition(name), f"Definition{len(self._types)}"
+        self._types[name] = reference = ForwardRef(ours)  # met while it is being built
+        made: Any = self._type(schema, name)
+        if made is reference:
+            raise ValueError(f"The JSON schema defines {name!r} by itself")
+        is_model = isinstance(made, type) and issubclass(made, BaseModel)
+        if ours in self._recursive and not is_model and not isinstance(made, ForwardRef):
+            made = _named(ours, made)  # pydantic follows no other type into itself
+        self._types[name] = self._named[ours] = made
         return self._types[name]
 
     def _definition(self, name: str) -> Schema:
@@ -244,8 +271,8 @@ def _field_name(key: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def _apply_limits(annotation: Any, schema: Schema) -> Any:
-    limits = {ours: schema[theirs] for theirs, ours in _CONSTRAINTS.items() if theirs in schema}
+def _apply_limits(annotation: Any, schema: Schema, known: Mapping[str, str]) -> Any:
+    limits = {ours: schema[theirs] for theirs, ours in known.items() if theirs in schema}
     return Annotated[annotation, Field(**limits)] if limits else annotation
 
 

@@ -1,8 +1,10 @@
 import json
 import warnings
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from enum import Enum
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 import pytest
@@ -279,6 +281,23 @@ def test_a_model_whose_root_is_a_reference_is_read() -> None:
     assert model.model_validate(tree).model_dump() == tree
 
 
+def nested(levels: int) -> dict[str, Any]:
+    """Lists of lists, this many levels deep."""
+    inner: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        inner = {"type": "array", "items": inner}
+    return {"properties": {"a": inner}}
+
+
+def doubled(times: int) -> dict[str, Any]:
+    """Definitions of which each has the next one twice."""
+    definitions: dict[str, Any] = {
+        f"A{at}": {"allOf": [{"$ref": f"#/$defs/A{at + 1}"}] * 2} for at in range(times)
+    }
+    last = {f"A{times}": {"type": "object"}}
+    return {"properties": {"a": {"$ref": "#/$defs/A0"}}, "$defs": definitions | last}
+
+
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
@@ -302,20 +321,27 @@ def test_a_model_whose_root_is_a_reference_is_read() -> None:
             },
             "defines 'A' by itself",
         ),
-        ({"properties": ["a"]}, "properties of 'GeneratedModel'"),
-        ({"properties": {"a": "string"}}, "'a' of 'GeneratedModel' is no JSON schema"),
-    ],
-    ids=[
-        "not an object",
-        "reference to nowhere",
-        "type",
-        "type within",
-        "format",
-        "format of another type",
-        "defined by itself",
-        "defined by itself through another",
-        "properties in a list",
-        "a word as a property",
+        ({"properties": ["a"]}, "damaged at properties: "),
+        ({"properties": {"a": "string"}}, "damaged at properties.a: "),
+        ({"properties": {"a": {"$ref": None}}}, r"damaged at properties.a.\$ref: "),
+        ({"properties": {"a": {"allOf": ["x"]}}}, "damaged at properties.a.allOf.0: "),
+        ({"properties": {"a": {"anyOf": []}}}, "damaged at properties.a.anyOf: "),
+        ({"properties": {"a": {"enum": []}}}, "damaged at properties.a.enum: "),
+        ({"properties": {"a": {"type": 5}}}, "damaged at properties.a.type.str: "),
+        ({"properties": {"a": {"title": 5}}}, "damaged at properties.a.title: "),
+        ({"properties": {"a": {"items": 5}}}, "damaged at properties.a.items: "),
+        ({"properties": {"a": {"oneOf": [{}], "discriminator": 5}}}, "a.discriminator: "),
+        ({"properties": {"a": {"type": "string", "pattern": "("}}}, "can't be read"),
+        ({"properties": {"a": {"type": "integer", "multipleOf": 0}}}, "can't be read"),
+        ({"type": "object", "required": 5}, "damaged at required: "),
+        ({"type": "object", "additionalProperties": []}, "damaged at additionalProperties: "),
+        ({"type": "object", "$defs": {"A": None}}, r"damaged at \$defs.A: "),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}}, "Not the JSON schema"),
+        (nested(300), "damaged at properties.a.items.items.items.items.items.items: "),
+        (nested(100_000), "damaged at "),
+        (doubled(30), "joins more than 1000 parts"),
+        (cast("Any", None), "damaged at its root: "),
+        (cast("Any", ["a"]), "damaged at its root: "),
     ],
 )
 def test_an_unreadable_schema_is_a_value_error(schema: dict[str, Any], problem: str) -> None:
@@ -328,3 +354,52 @@ def test_a_property_may_be_described_by_true_alone() -> None:
         {"type": "object", "properties": {"a": True, "b": True}, "required": ["a"]}
     )
     assert model.model_validate({"a": [1]}).model_dump() == {"a": [1], "b": None}
+
+
+HOSTILE = [
+    "(__import__('os').system('touch PWNED'), str)[1]",
+    "open('PWNED', 'w').__class__",
+    "[open(name, 'w') for name in ['PWNED']]",
+    "1 if open('PWNED', 'w') else int",
+    "__builtins__['open']('PWNED', 'w')",
+    "__builtins__",
+    "class",
+    "int",
+    "Box[int]",
+    "a b",
+    "x\ny",
+    "",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("read", [schema_to_pydantic_model, arguments_model])
+def test_the_name_of_a_definition_is_never_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, read: Callable[..., type[BaseModel]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    point = {"$ref": f"#/$defs/{name}"}
+    link = {"type": "object", "properties": {"y": point}}
+    tree = {"anyOf": [{"type": "string"}, {"type": "array", "items": point}]}
+    for definition, value in ((link, {"y": {"y": None}}), (tree, ["a", ["b"]])):
+        schema = {"type": "object", "properties": {"x": point}, "$defs": {name: definition}}
+        model = read(schema, name or "Model")
+        assert model.model_validate({"x": value}).model_dump() == {"x": value}
+        with pytest.raises(ValidationError):
+            model.model_validate({"x": 5})
+    assert not any(tmp_path.iterdir())
+
+
+def test_limits_are_those_of_the_type() -> None:
+    properties = {
+        "count": {"type": "integer", "minLength": 3, "pattern": "^a"},
+        "word": {"type": "string", "minimum": 3, "minItems": 2},
+        "day": {"type": "string", "format": "date", "maxLength": 3},
+        "rows": {"type": "array", "uniqueItems": True, "items": {"type": "object"}},
+        "maybe": {"type": ["object", "null"], "properties": {"a": {"type": "string"}}},
+    }
+    model = schema_to_pydantic_model(
+        {"properties": properties, "additionalProperties": {"type": "string"}}
+    )
+    value = {"count": 1, "word": "", "day": "2025-01-02", "rows": [{}, {}], "maybe": None}
+    assert model.model_validate(value).model_dump(mode="json") == value
