@@ -15,7 +15,9 @@ from gateway.base.database_url import database_place
 from gateway.config.providers import OF_MODEL_NAMES, PROVIDERS
 from gateway.config.toml import KeyPath
 
-Kind: TypeAlias = Literal["Python", "command", "code", "folder", "address", "variable", "secret"]
+Kind: TypeAlias = Literal[
+    "Python", "command", "code", "folder", "address", "variable", "secret", "team"
+]
 
 BUILT_IN = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "PARLEY_MODEL"}
 """Variables that the built-in config reads, too."""
@@ -97,6 +99,8 @@ def _of_text(path: KeyPath, text: str) -> Iterator[Power]:
             yield Power("command", text)
     if path[0] in ("knowledge", "teams") and key == "folder":
         yield Power("folder", text)
+    if path[0] == "teams" and key == "component":
+        yield Power("team", f"the file {text}")
     if path in STATE and not _is_inside(text):
         yield Power("folder", text)
     if path == ("store", "url"):

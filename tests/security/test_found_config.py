@@ -89,6 +89,15 @@ def test_without_a_terminal_a_found_config_ends_with_2_before_its_python_is_impo
     assert not is_imported(folder)
 
 
+@pytest.mark.parametrize("args", ASKING)
+def test_a_component_file_is_asked_about_before_it_is_read(folder: Path, args: list[str]):
+    (folder / "config.toml").write_text("[teams.mine]\ncomponent = 'team.json'\n")
+    (folder / "team.json").symlink_to("/dev/full")  # to read it would never end
+    result = parley(*args)
+    assert asked(result)
+    assert "the file team.json" in result.stderr
+
+
 @pytest.mark.chaos
 def test_at_a_terminal_it_is_asked_once_until_the_file_changes(folder: Path):
     code, text = at_a_terminal(folder, "n", "check", "--offline")
@@ -235,6 +244,8 @@ def test_the_config_of_the_project_and_the_starter_ask_nothing(name: str):
         ("[teams.t.agents.a]\nhosted_tools = ['x']", "address", "OpenAI's tool x"),
         ("[teams.t.agents.a]\nhosted_tools = [{ type = 'x' }]", "address", "OpenAI's tool x"),
         ("[teams.t]\ntrusted_modules = ['mine']", "Python", "mine"),
+        ("[teams.t]\ncomponent = 'team.json'", "team", "the file team.json"),
+        ("[teams.t]\ncomponent = '/tmp/t.json'", "team", "the file /tmp/t.json"),
         ("[teams.t]\nallow = [{ command = ['sh', '-c', 'x'] }]", "command", "sh -c x"),
         ("[teams.t]\nallow = [{ base_url = 'https://x.com' }]", "address", "https://x.com"),
         ("[teams.t]\nallow = [{ env = 'K', for = 'https://x.com' }]", "variable", "K"),
@@ -306,7 +317,6 @@ def nested(path: tuple[str | int, ...], value: Any) -> Any:
 
 
 ALL = {path: (field, text) for path, field, text in fields(Config)}
-NO_POWER = {("teams", "x", "component")}  # data: what it wants is in `allow`
 
 
 def settings_of(kind: object) -> list[Any]:
@@ -349,9 +359,8 @@ def test_every_secret_from_a_variable_or_a_file_is_asked_about():
 
 def test_every_folder_outside_is_asked_about():
     found = [path for kind in (Path, ConfigPath) for path in settings_of(kind)]
-    found = [path for path in dict.fromkeys(found) if path not in NO_POWER]
-    assert len(found) > 5
-    for path in found:
+    assert len({*found}) > 5
+    for path in dict.fromkeys(found):
         assert is_asked(path, "/etc"), path
 
 
