@@ -12,10 +12,9 @@ from typing import Any
 from gateway import errors
 from gateway.client import Choice, CommandInfo
 from gateway.control.operations import RENAMED_ERRORS, Operations
+from gateway.control.socket_place import check_peer, path_of
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent, load_event
-
-NAME = "control.sock"
 
 LONGEST_LINE = 1 << 26
 
@@ -23,8 +22,8 @@ LONGEST_LINE = 1 << 26
 class SocketClient(Operations):
     """The gateway for an operator in another process. Made by `connect`."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._owner: int | None = None
         self.boot = ""
         """The id of the owner's run, another one each time it begins."""
@@ -39,13 +38,7 @@ class SocketClient(Operations):
 
         Raises GatewayClosed if none does.
         """
-        path = folder / NAME
-        try:
-            if path.is_symlink():
-                path = path.readlink()
-        except OSError as error:
-            raise _gone(error) from error
-        client = cls(path)
+        client = cls(folder)
         hello = await client.call("hello", {})
         client._owner = hello["pid"]
         client.boot = hello["boot"]
@@ -86,10 +79,12 @@ class SocketClient(Operations):
         self, method: str, params: Mapping[str, Any]
     ) -> AsyncGenerator[dict[str, Any]]:
         try:
-            reader, writer = await asyncio.open_unix_connection(self._path, limit=LONGEST_LINE)
+            path = path_of(self._folder)
+            reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
         except OSError as error:
             raise _gone(error) from error
         try:
+            check_peer(self._folder, path, writer.get_extra_info("socket"))
             writer.write(json.dumps({"method": method, "params": params}).encode() + b"\n")
             while line := await reader.readline():
                 yield json.loads(line)

@@ -14,7 +14,6 @@ import json
 import logging
 import os
 import secrets
-import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
@@ -24,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from gateway.base.describe import describe
 from gateway.control.calls import Call, parse_call
 from gateway.control.operations import OPERATIONS, RENAMED_ERRORS, Process
-from gateway.control.socket_client import LONGEST_LINE, NAME
+from gateway.control.socket_client import LONGEST_LINE
+from gateway.control.socket_place import socket_place
 from gateway.errors import GatewayError
 from gateway.events import dump_event
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from gateway.gateway import Gateway
 
 LOG = logging.getLogger("gateway")
-
-LONGEST_PATH = 100
-"""Bytes of a path that every system takes for a socket."""
 
 CHUNK = 1 << 16
 
@@ -48,13 +45,7 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
 
     In the end the gateway is closed, so that callers see its turns come to rest; then it hangs up.
     """
-    with tempfile.TemporaryDirectory(prefix="parley-", dir=_short_folder()) as short:
-        link = gateway.store.folder / NAME
-        link.unlink(missing_ok=True)
-        path = link
-        if len(os.fsencode(link)) > LONGEST_PATH:
-            path = Path(short) / NAME
-            link.symlink_to(path)
+    with socket_place(gateway.store.folder) as path:
         service = _Service(gateway, process or FixedProcess())
         server = await asyncio.start_unix_server(service.serve, path, limit=LONGEST_LINE)
         path.chmod(0o600)
@@ -64,14 +55,6 @@ async def serve_control(gateway: Gateway, process: Process | None = None) -> Asy
             await gateway.close()
             server.close()
             await service.hang_up()
-            path.unlink(missing_ok=True)
-            link.unlink(missing_ok=True)
-
-
-def _short_folder() -> str | None:
-    """Where a socket's folder is made; None for the usual place."""
-    room = LONGEST_PATH - len(f"/parley-12345678/{NAME}")
-    return None if len(os.fsencode(tempfile.gettempdir())) <= room else "/tmp"
 
 
 class FixedProcess:

@@ -21,7 +21,8 @@ from gateway import errors
 from gateway.client import Answer, Client
 from gateway.control import socket_server
 from gateway.control.operations import OPERATIONS
-from gateway.control.socket_client import NAME, SocketClient
+from gateway.control.socket_client import SocketClient
+from gateway.control.socket_place import NAME
 from gateway.errors import GatewayError
 from gateway.events import InputRequested
 from gateway.registry import ToolRule

@@ -42,7 +42,7 @@ from adapters.slack.inbound.parsed import (
 )
 from adapters.slack.inbound.place_names import PlaceNames
 from adapters.slack.inbound.replies import Replies
-from adapters.slack.inbound.slash import NOT_STORED, SlashCommands, not_here
+from adapters.slack.inbound.slash import NOT_STORED, Once, SlashCommands, not_here
 from gateway.adapter import AdapterHost
 from gateway.client import Answer, Receipt
 from gateway.conversation import Click, ConversationKey, InboundMessage
@@ -198,7 +198,8 @@ class InboundHandler:
         self._start_task = service.start_task
         self._replies = replies
         self._dialogs = Dialogs(host, calls, drafts)
-        self._slash = SlashCommands(host, calls, drafts, config.command)
+        self._once = Once(host)
+        self._slash = SlashCommands(host, calls, drafts, config.command, self._once)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._mentions = Mentions()
         self._places = PlaceNames(host, calls, service.start_task)
@@ -235,7 +236,9 @@ class InboundHandler:
             case IgnoredPayload(reason):
                 self._host.count_ignored(reason)
             case Draft() if found.message.event == "shortcut":
-                await self._handle_shortcut(found)
+                async with self._once.begins(found.message) as begins:
+                    if begins:
+                        await self._handle_shortcut(found)
             case Draft():
                 await self._handle_message(found)
             case ModalOpening(draft=draft):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from adapters.dead_ends import WHY
@@ -45,11 +47,41 @@ def not_here(error: CallRejected) -> str:
     return f"I can't write here: {WHY[error.obstacle]}"
 
 
+class Once:
+    """Actions for which something is posted before they are taken.
+
+    One that was sent again, by whomever, posts nothing.
+    """
+
+    def __init__(self, host: AdapterHost) -> None:
+        self._host = host
+        self._under_way = set[str]()
+
+    @asynccontextmanager
+    async def begins(self, message: InboundMessage) -> AsyncGenerator[bool]:
+        """True unless this action was taken already, or is just being taken."""
+        key = message.dedupe[0]
+        if key in self._under_way:
+            self._host.count_ignored("already taken")
+            yield False
+            return
+        self._under_way.add(key)
+        try:
+            if is_known := bool(await self._host.known_keys([key])):
+                self._host.count_ignored("already taken")
+            yield not is_known
+        finally:
+            self._under_way.discard(key)
+
+
 class SlashCommands:
     """Answers slash commands."""
 
-    def __init__(self, host: AdapterHost, calls: Calls, drafts: Drafts, command: str) -> None:
+    def __init__(
+        self, host: AdapterHost, calls: Calls, drafts: Drafts, command: str, once: Once
+    ) -> None:
         self._host = host
+        self._once = once
         self._help = HELP.format(command=command)
         self._calls = calls
         self._drafts = drafts
@@ -85,7 +117,8 @@ class SlashCommands:
             opens_with_mention=opens_with_mention(text),
         )
         if message.may_write:
-            return await self._ask(draft.user, message)
+            async with self._once.begins(message) as begins:
+                return await self._ask(draft.user, message) if begins else ""
         return (await self._host.accept(message)).reply
 
     async def _ask(self, user: str, message: InboundMessage) -> str:

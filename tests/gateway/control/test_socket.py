@@ -10,7 +10,8 @@ import pytest
 
 from gateway.client import Answer, Choice, SentFile
 from gateway.control.operations import OPERATIONS, Operator, Process
-from gateway.control.socket_client import NAME, SocketClient
+from gateway.control.socket_client import SocketClient
+from gateway.control.socket_place import NAME
 from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreInUse
 from gateway.events import InputRequested, ToolFinished
 from gateway.gateway import Gateway

@@ -493,6 +493,46 @@ async def test_the_slash_command_begins_a_thread_in_the_channel(tmp_path: Path) 
         assert len([each for each in slack.messages("general") if not each.thread_ts]) == 1
 
 
+async def test_a_command_that_is_sent_again_posts_nothing(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        ann = slack.person("ann")
+        first = await ann.commands("general", "/parley", "hello?")
+        await run.accepted(1)
+        fact = await ann.says("general", "a fact")
+        shortcut = await ann.uses_shortcut(fact, ASK_TEAM)
+        await run.until(lambda: shortcut.acked and slack.private(ann))
+        await run.accepted(2)
+        await run.settled()
+        for sent in (first, shortcut):
+            for other in (sent.payload, {**sent.payload, "text": "another", "response_url": ""}):
+                again = slack.world.deliver(sent.kind, other)
+                await run.until(lambda again=again: again.acked)
+                assert not again.response
+        await run.settled()
+        assert len([each for each in slack.messages("general") if "asks:" in each.text]) == 1
+        assert len(slack.private(ann)) == 1
+        assert len(await run.inbox()) == 2
+
+
+async def test_a_command_that_is_sent_twice_at_once_posts_once(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        first = await slack.person("ann").commands("general", "/parley", "hello?")
+        copies = [slack.world.deliver(first.kind, first.payload) for _ in range(4)]
+        await run.until(lambda: all(each.acked for each in (first, *copies)))
+        await run.accepted(1)
+        await run.settled()
+        assert len([each for each in slack.messages("general") if not each.thread_ts]) == 1
+
+
+async def test_a_command_that_could_not_be_posted_may_be_sent_again(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
+        slack.fail("chat.postMessage", Refusal(error="fatal_error"))
+        first = await slack.person("ann").commands("general", "/parley", "hello?")
+        assert await first.answered()
+        slack.world.deliver(first.kind, first.payload)
+        await run.accepted(1)
+
+
 @pytest.mark.parametrize("typed", ["", "help", "Help", "/help"])
 async def test_the_slash_command_alone_says_what_it_is_for(tmp_path: Path, typed: str) -> None:
     async with SlackSimulator(rates=False) as slack, served(slack, tmp_path) as run:
