@@ -80,6 +80,7 @@ class ChatApp(App[int]):
         self._leave_key = SecondPress(
             settings.clock.time if settings.clock else time.monotonic, SECOND_PRESS
         )
+        self._chat: ChatScreen | None = None
         self._wake = asyncio.Event()
         self._left = False
         self._shown = False
@@ -96,7 +97,8 @@ class ChatApp(App[int]):
 
     def get_default_screen(self) -> Screen[None]:
         """The chat."""
-        return ChatScreen(self._settings)
+        self._chat = ChatScreen(self._settings)
+        return self._chat
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The agents' colours and the muted one, in every theme."""
@@ -130,6 +132,8 @@ class ChatApp(App[int]):
                 async with connect() as client:
                     self.call_later(self._show_thread, client)
                     await self._wake.wait()
+                    if self._left:
+                        await self._delete_the_rest(client)
             except Exception as error:
                 if not self._shown:
                     self.fail(error)
@@ -137,6 +141,17 @@ class ChatApp(App[int]):
                 self._tell_of_lost_gateway(error)
             if not self._left:
                 await asyncio.sleep(RETRY)
+
+    async def _delete_the_rest(self, client: Client) -> None:
+        """Delete now what nobody can undo any more."""
+        from gateway.errors import log_incident  # not at the start
+
+        conversation = self._chat.conversation if self._chat else None
+        for thread in conversation.deletions.finish() if conversation else ():
+            try:
+                await client.delete_thread(thread)
+            except Exception as error:  # it stays, and the others are still deleted
+                log_incident(error, "a thread could not be deleted")
 
     def on_notify(self, event: Notify) -> None:
         """Drop notices that say the same, or have no room.

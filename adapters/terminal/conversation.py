@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from adapters.terminal.deletions import Deletions
 from adapters.terminal.items import HumanItem
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
@@ -20,6 +21,7 @@ from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
     from adapters.terminal.items import Level
+    from adapters.terminal.key_guard import KeyClock
     from gateway.client import AnswerKind, ChoiceKind, Client, Receipt
     from gateway.events import SessionEvent
 
@@ -45,8 +47,8 @@ class Conversation:
 
     `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
     another thread is shown, whose events somebody must `follow()` then; `deleted()` with a thread
-    that is no more, before that; `lost()` when the gateway is gone, and only `replace_client`
-    helps.
+    that was given up, before that; `due()` with one that somebody must `delete()` now; `lost()`
+    when the gateway is gone, and only `replace_client` helps.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class Conversation:
         opened: Callable[[], None],
         lost: Callable[[], None],
         deleted: Callable[[str], None] = lambda thread: None,
+        due: Callable[[str], object] = lambda thread: None,
+        clock: KeyClock | None = None,
     ) -> None:
         self.client = client
+        self.deletions = Deletions(clock or asyncio.get_running_loop(), due)
         self.model = ThreadModel()
         self.thread: ThreadInfo | None = None
         self.outbox: list[Outgoing] = []
@@ -249,12 +254,21 @@ class Conversation:
         """Give a thread a title. Raises GatewayError."""
         await self.client.rename_thread(thread, title)
         if self.thread is not None and thread == self.thread.id:
+            self.thread = replace(self.thread, title=title)
             self.model.title = _clean(title)
             self._changed()
+
+    def delete_soon(self, thread: str) -> None:
+        """Give a thread up; delete it in ten seconds, unless undone."""
+        self.deletions.begin(thread)
+        self._give_up(thread)
 
     async def delete(self, thread: str) -> None:
         """Delete a thread; an empty one replaces it. Raises GatewayError."""
         await self.client.delete_thread(thread)
+        self._give_up(thread)
+
+    def _give_up(self, thread: str) -> None:
         self._deleted(thread)
         if self.thread is not None and thread == self.thread.id:
             self.open(None)

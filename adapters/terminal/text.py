@@ -188,6 +188,7 @@ def thread_title(thread: ThreadInfo) -> str:
     return one_line(sanitize(thread.title or thread.preview)) or "New thread"
 
 
-def delete_question(thread: ThreadInfo) -> str:
-    """The question before a thread is deleted."""
-    return f"Delete “{shorten(thread_title(thread), 40)}” with all its messages and files?"
+def deletion_notice(thread: ThreadInfo) -> str:
+    """A notice of a deletion that can still be undone."""
+    title = shorten(thread_title(thread), 40)
+    return f"“{title}” is deleted in 10 seconds, with its messages and files. ctrl+s, u: undo."

@@ -35,6 +35,7 @@ from adapters.terminal.widgets.request_card import RequestCard
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
+    from textual.events import Key
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -168,7 +169,9 @@ class ChatScreen(LateClicks[None]):
             changed=self._pace.changed,
             opened=self._on_opened,
             deleted=self._draft.deleted,
+            due=self._delete,
             lost=self._settings.lost,
+            clock=self._clock,
         )
         asked = self._settings
         await conversation.start(thread=asked.thread, new=asked.new, team=asked.team)
@@ -351,6 +354,13 @@ class ChatScreen(LateClicks[None]):
                 return await self.conversation.withdraw_newest()
         return None
 
+    @work(group="delete")
+    async def _delete(self, thread: str) -> None:
+        """Delete a thread for good."""
+        if self.conversation is not None:
+            await self._attempt(self.conversation.delete(thread))
+            self._refresh_side()
+
     async def _attempt(self, doing: Awaitable[object]) -> bool:
         """True if it worked; a failure was shown."""
         with notify_errors(self):
@@ -474,6 +484,23 @@ class ChatScreen(LateClicks[None]):
         from adapters.terminal.widgets.thread_list import ThreadsScreen
 
         show(self, ThreadsScreen(self.conversation, self._settings.now))
+
+    @property
+    def focus_chain(self) -> list[Widget]:
+        """Stops of tab and shift+tab, without the threads beside the chat."""
+        side, chain = self._side, super().focus_chain
+        if side is None or self._in_side(self.focused):
+            return chain
+        return [widget for widget in chain if not self._in_side(widget)]
+
+    def _in_side(self, widget: Widget | None) -> bool:
+        return widget is not None and self._side in widget.ancestors
+
+    def on_key(self, event: Key) -> None:
+        """Give the draft each character that nothing else wants."""
+        if event.is_printable and event.character and not self._in_side(self.focused):
+            event.stop()
+            self._answer_focus.type(event.character)
 
     def on_thread_list_chosen(self) -> None:
         """A thread was opened beside the chat: back to writing."""

@@ -12,7 +12,7 @@ from textual.app import SuspendNotSupported
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.screens.choosing import Choosable, Choosing
-from adapters.terminal.text import delete_question
+from adapters.terminal.text import deletion_notice
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class CommandRunner:
             case "rename":
                 self._screen.run_worker(partial(self._rename, rest), group="dialog")
             case "delete":
-                self._screen.run_worker(self._delete, group="dialog")
+                self._delete()
             case "quit":
                 self._screen.app.exit(0)
             case name if command.needs_argument:
@@ -201,15 +201,10 @@ class CommandRunner:
             with notify_errors(self._screen):
                 await conversation.rename(thread.id, title)
 
-    async def _delete(self) -> None:
-        from adapters.terminal.widgets.dialogs import ConfirmDialog  # not at the start
-        from adapters.terminal.widgets.overlay import ask
-
+    def _delete(self) -> None:
         conversation = self._conversation
         if conversation is None or conversation.thread is None:
             self._screen.notify(EMPTY, markup=False)
             return
-        thread = conversation.thread
-        if await ask(self._screen, ConfirmDialog(delete_question(thread))):
-            with notify_errors(self._screen):
-                await conversation.delete(thread.id)
+        self._screen.notify(deletion_notice(conversation.thread), markup=False)
+        conversation.delete_soon(conversation.thread.id)

@@ -33,29 +33,6 @@ KEYS = (
 )
 
 
-class ConfirmDialog(Overlay[bool]):
-    """A question to which only y says yes."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        ("y", "answer(True)", "Yes"),
-        ("n,escape,enter,q", "answer(False)", "No"),
-    ]
-
-    def __init__(self, question: str) -> None:
-        super().__init__()
-        self._question = question
-
-    def compose(self) -> ComposeResult:
-        """The question and its keys."""
-        with Vertical(classes="box"):
-            yield Static(self._question, markup=False)
-            yield Static(Content.styled("y yes   n no", "$muted"), classes="keys")
-
-    def action_answer(self, yes: bool) -> None:
-        """Close with the answer."""
-        self.dismiss(yes)
-
-
 class InputDialog(Overlay[str | None]):
     """One line of text; None when the person thinks better of it."""
 

@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import notify_errors
 from adapters.terminal.place import OWN, place_name, platform_name, waits
-from adapters.terminal.text import delete_question, format_age, thread_title
-from adapters.terminal.widgets.dialogs import ConfirmDialog, InputDialog
+from adapters.terminal.text import deletion_notice, format_age, thread_title
+from adapters.terminal.widgets.dialogs import InputDialog
 from adapters.terminal.widgets.overlay import Options, Overlay, ask
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ Row: TypeAlias = tuple[str, str, str, str, bool]
 """A row's content: state, age, title, lines below it, and whether it is open."""
 PAGE = 50
 SEARCH = "search"
+KEYS = "enter open  n new  r rename  del delete  u undo  / search  p platform"
 MUTED = "$muted"
 STATES = {"working": ("●", "$primary"), "waiting": ("?", "$warning"), "parked": ("!", "$error")}
 
@@ -41,7 +42,8 @@ class ThreadList(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         ("n", "new", "New"),
         ("r", "rename", "Rename"),
-        ("d", "delete", "Delete"),
+        ("delete", "delete", "Delete"),
+        ("u", "undo", "Undo a deletion"),
         ("slash", "search", "Search"),
         ("p", "platform", "Platform"),
     ]
@@ -63,7 +65,7 @@ class ThreadList(Vertical):
         """Search on top, the threads, and what keys do."""
         yield self._search_line
         yield self._options
-        yield Static("enter open  n new  r rename  d delete  / search  p platform", markup=False)
+        yield Static(KEYS, markup=False)
 
     def focus_list(self) -> None:
         """Let the keyboard walk the list."""
@@ -77,7 +79,7 @@ class ThreadList(Vertical):
         threads = await self._fetch(wanted, 0)
         self._whole = len(threads) < wanted
         marked = self._marked() if self._options.has_focus else None
-        self.threads = threads
+        self.threads = self._kept(threads)
         self._draw(marked.id if marked else self._open_thread)
 
     @on(Input.Changed)
@@ -97,6 +99,7 @@ class ThreadList(Vertical):
         if not self._whole and event.option_index >= len(self.threads) - 1:
             page = await self._fetch(PAGE, len(self.threads))
             self._whole = len(page) < PAGE
+            page = self._kept(page)
             self.threads = self.threads + page
             rows = [self._row(thread) for thread in page]
             self._rows = self._rows + rows
@@ -123,14 +126,23 @@ class ThreadList(Vertical):
                 await self._conversation.rename(marked.id, title)
             await self.refresh_threads()
 
-    @work
     async def action_delete(self) -> None:
-        """Delete the marked thread, if that is really wanted."""
-        marked = self._marked()
-        if marked and await ask(self.screen, ConfirmDialog(delete_question(marked))):
-            with notify_errors(self):
-                await self._conversation.delete(marked.id)
+        """Take the marked thread out of the list; delete it soon."""
+        if marked := self._marked():
+            place = self.threads.index(marked)
+            self._conversation.delete_soon(marked.id)
+            self.notify(deletion_notice(marked), markup=False)
             await self.refresh_threads()
+            if self.threads:
+                self._options.highlighted = min(place, len(self.threads) - 1)
+
+    async def action_undo(self) -> None:
+        """Keep the thread that was deleted last."""
+        if kept := self._conversation.deletions.undo():
+            await self.refresh_threads()
+            self._draw(kept)
+        else:
+            self.notify("There is nothing to undo.", markup=False)
 
     def action_search(self) -> None:
         """Type what to look for."""
@@ -156,6 +168,9 @@ class ThreadList(Vertical):
             )
             return found
         return []
+
+    def _kept(self, found: list[ThreadInfo]) -> list[ThreadInfo]:
+        return [thread for thread in found if thread.id not in self._conversation.deletions]
 
     @property
     def _open_thread(self) -> str:

@@ -8,6 +8,7 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import OptionList
 
+from adapters.terminal.deletions import UNDO
 from adapters.terminal.items import Level
 from adapters.terminal.key_guard import INERT
 from adapters.terminal.screens.arguments import ArgumentsScreen
@@ -374,14 +375,16 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         await chat.until_shown("Title")
         await chat.press(*"Plums", "enter")
         await chat.until(lambda: client.all["b"].info.title == "Plums")
-        await chat.press("d")
-        await chat.until_shown("Delete “Plums”")
-        await chat.press("enter")
-        await chat.until_shown("Cherries")
+        await chat.press("delete")
+        await chat.until_shown("“Plums” is deleted")
+        await chat.until(lambda: "1m Plums" not in chat.text())
+        await chat.press("u")
+        await chat.until_shown("1m Plums")
+        chat.clock.advance(UNDO)
         assert "b" in client.all
-        await chat.press("d")
-        await chat.until_shown("Delete “Plums”")
-        await chat.press("y")
+        await chat.press("delete")
+        await chat.until(lambda: "1m Plums" not in chat.text())
+        chat.clock.advance(UNDO)
         await chat.until(lambda: "b" not in client.all)
 
         await chat.press("slash", "c", "h")
@@ -439,6 +442,58 @@ async def test_the_threads_stand_beside_the_chat_as_soon_as_it_is_wide_enough(
         await chat.until_shown("Quarterly report")
 
 
+TYPED = "did you see it? n, r, p or u"
+
+
+async def test_what_is_typed_after_shift_tab_is_the_drafts_and_deletes_nothing(tmp_path: Path):
+    client = ScriptedClient()
+    thread = client.add_thread("Apples")
+    await client.happen(
+        thread,
+        began("go"),
+        speaker("coder"),
+        called("coder", "c1", "shell", '{"command": "ls"}'),
+        returned("coder", "c1", "shell", "a\nb", duration=1),
+        ended(),
+    )
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("Apples", "shell")
+        for tabs in range(1, 6):
+            await chat.press(*["shift+tab"] * tabs, *TYPED.replace(" ", "~").split("~"))
+            await chat.press("escape", "ctrl+c")
+            await chat.press(*["tab"] * tabs, *TYPED)
+            assert TYPED in chat.composer.text
+            await chat.press("escape", "ctrl+c")
+        assert client.all[thread].info.title == "Apples"
+        assert not isinstance(chat.app.screen, ThreadsScreen)
+
+
+async def test_the_list_beside_the_chat_takes_keys_that_were_meant_for_it(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    async with chatting(client, tmp_path, size=(120, 40)) as chat:
+        await chat.until_shown("Bananas")
+        await chat.press("ctrl+s", "x", "down", "delete")
+        await chat.until(lambda: "1m Bananas" not in chat.text())
+        assert chat.composer.text == ""
+        await chat.press("escape", *"d")
+        assert chat.composer.text == "d"
+        chat.clock.advance(UNDO)
+        await chat.until(lambda: list(client.all) == ["a"])
+
+
+async def test_what_was_deleted_is_gone_when_the_chat_ends(tmp_path: Path):
+    client = ScriptedClient()
+    client.add_thread("Apples", id="a")
+    client.add_thread("Bananas", id="b", ago=60)
+    async with chatting(client, tmp_path) as chat:
+        await chat.type("/delete")
+        await chat.until_shown("“Apples” is deleted")
+        assert len(client.all) == 2
+    assert list(client.all) == ["b"]
+
+
 async def test_commands_begin_rename_and_delete_a_thread(tmp_path: Path):
     client = ScriptedClient()
     client.add_thread("Apples", id="a")
@@ -447,10 +502,9 @@ async def test_commands_begin_rename_and_delete_a_thread(tmp_path: Path):
         await chat.until(lambda: client.all["a"].info.title == "Pears")
         await chat.until_shown("Pears")
         await chat.type("/delete")
-        await chat.until_shown("Delete “")
-        await chat.press("y")
+        await chat.until_shown("“Pears” is deleted", "Write to the team below")
+        chat.clock.advance(UNDO)
         await chat.until(lambda: not client.all)
-        await chat.until_shown("Write to the team below")
         await chat.type("/new")
         await chat.type("hello")
         await chat.until(lambda: client.sent)
