@@ -14,6 +14,7 @@ GatewayError
 │   │   └── BackupCorrupt   it is only the file that was to replace it
 │   └── StoreInUse      attach to its owner (`pid`) instead
 ├── StoreFull           nothing was taken; the same again works once there is space
+├── Unstorable          nothing was taken, and the same again never works; end and say so
 ├── NotFound            no such thread, request or team
 ├── TeamUnusable        the thread's team can't be built, or not from what was saved; /new
 ├── AccessDenied        this person may not do this here
@@ -100,6 +101,20 @@ class StoreFull(GatewayError):
 
     def __init__(self) -> None:
         super().__init__("The disk is full; nothing was stored. Free some space and try again.")
+
+
+class Unstorable(GatewayError):
+    """The store has no place for a value, now or later."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"This can't be stored, now or later: {why}.")
+
+
+def works_later(error: BaseException) -> bool:
+    """True for a gateway's error after which another try may work."""
+    # The store's own kinds say what is wrong with it; a bare one is of a statement that it refused.
+    never = isinstance(error, Unstorable) or type(error) is StoreError
+    return isinstance(error, GatewayError) and not never
 
 
 class NotFound(GatewayError):

@@ -29,11 +29,12 @@ from gateway.registry import model_label
 from gateway.store.records import ModelUse, UsageTotals
 from gateway.store.shares import NOTHING, Amounts
 from gateway.store.turn_records import ClaimedTurn
+from gateway.values import value
 from teams.models import ModelError
 
 if TYPE_CHECKING:
     from teams.base import ModelRequest
-    from teams.models import ChatCompletionClient, RequestUsage
+    from teams.models import ChatCompletionClient, CreateResult
     from teams.models.fallback import Substitution
 
 LOG = logging.getLogger("gateway")
@@ -80,7 +81,8 @@ class Ledger:
         self.clock = clock
         """Seconds since the epoch."""
         self._sums: OrderedDict[_Key, UsageSum] = OrderedDict()
-        self._unpriced: set[str] = set()
+        self._warned: set[tuple[str, str]] = set()
+        """Models, and what was said of them."""
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         """Threads that know which model answers in the place of which."""
         self._longest: dict[str, int] = {}
@@ -169,14 +171,43 @@ class Ledger:
         read = _prompt_tokens(request)
         return read + written, self._cost(model, read, written)
 
+    def measure(self, request: ModelRequest, answer: CreateResult) -> Measured:
+        """Measure an answer: as it tells, and estimated elsewhere."""
+        model, usage = model_label(request.client), answer.usage
+        read, written, estimated = usage.prompt_tokens, usage.completion_tokens, 0
+        if not read:
+            estimated = read = _prompt_tokens(request)
+        if not written:
+            written = request.answer_tokens(answer)
+            estimated += written
+        if estimated:
+            self._warn(model, "The model %r does not tell all that it uses: it is estimated")
+        if usage.prompt_tokens + usage.completion_tokens > 2 * _window(request.client):
+            self._warn(model, "The model %r tells more than twice what it can read: it is counted")
+        return Measured(read=read, written=written, estimated=estimated)
+
+    def _warn(self, model: str, said: str) -> None:
+        """Say it of a model once."""
+        if (model, said) not in self._warned:
+            self._warned.add((model, said))
+            LOG.warning(said, model)
+
     def _cost(self, model: str, read: int, written: int) -> float:
         price = self._prices.get(model)
         if price is None:
-            if self._prices and model not in self._unpriced:
-                self._unpriced.add(model)
-                LOG.warning("There is no price for the model %r: it counts as free", model)
+            if self._prices:
+                self._warn(model, "There is no price for the model %r: it counts as free")
             return 0.0
         return (read * price.input + written * price.output) / 1_000_000
+
+
+@value
+class Measured:
+    """Tokens read and written; `estimated`: how many of them nobody has told."""
+
+    read: int
+    written: int
+    estimated: int
 
 
 def _prompt_tokens(request: ModelRequest) -> int:
@@ -184,7 +215,15 @@ def _prompt_tokens(request: ModelRequest) -> int:
         return request.prompt_tokens()
     except Exception as error:  # somebody's own client; what it is asked is not to fail by that
         LOG.warning("%s can't count tokens: %r", type(request.client).__name__, error)
-        return 0
+        return request.text_tokens()
+
+
+def _window(client: ChatCompletionClient) -> float:
+    """Tokens of the model's context; infinity where that is not known."""
+    try:
+        return client.remaining_tokens([]) + client.count_tokens([])
+    except Exception:  # a model that it does not know
+        return inf
 
 
 class Meter:
@@ -279,19 +318,22 @@ class Meter:
                         used_up_notice(held, what, limit, self._asker), held.budget.per
                     )
 
-    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
         """Count what a model has read and written."""
         self._settle(request)
         if (asked := self._asked.pop(request, None)) is not None:
             self.vitals.model.labels(model_label(request.client)).observe(monotonic() - asked)
-        self._count(request.client, usage.prompt_tokens, usage.completion_tokens)
+        self._count(request.client, self._ledger.measure(request, answer))
 
     def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """Count the approximate use of an answer that broke off."""
         self._settle(request)
         self._asked.pop(request, None)
         if written is not None:
-            self._count(request.client, _prompt_tokens(request), written)
+            read = _prompt_tokens(request)
+            self._count(
+                request.client, Measured(read=read, written=written, estimated=read + written)
+            )
 
     def after_error(self, request: ModelRequest, error: Exception) -> None:
         """Count a request that failed."""
@@ -310,8 +352,8 @@ class Meter:
         for held in self._limited:
             held.sum.settle(request)
 
-    def _count(self, client: ChatCompletionClient, read: int, written: int) -> None:
-        model = model_label(client)
+    def _count(self, client: ChatCompletionClient, measured: Measured) -> None:
+        model, read, written = model_label(client), measured.read, measured.written
         cost = self._ledger.charge(self._thread.team, model, read, written)
         names = scope_names(self._thread, self._asker)
         use = ModelUse(
@@ -321,6 +363,7 @@ class Meter:
             workspace=names["workspace"],
             prompt_tokens=read,
             completion_tokens=written,
+            estimated=measured.estimated,
             cost=cost,
         )
         self.tokens_in += read
@@ -337,6 +380,7 @@ class Meter:
                 use,
                 prompt_tokens=use.prompt_tokens + other.prompt_tokens,
                 completion_tokens=use.completion_tokens + other.completion_tokens,
+                estimated=use.estimated + other.estimated,
                 cost=use.cost + other.cost,
             )
         self._uses[use.model] = use

@@ -82,4 +82,5 @@ def _used(used: UsageTotals) -> str:
     read, written = f"{used.prompt_tokens:,} read", f"{used.completion_tokens:,} written"
     cost = f", a cost of {plain_amount('cost', used.cost)}" if used.cost else ""
     turns = f"{used.turns:,} turn{'' if used.turns == 1 else 's'}"
-    return f"{used.tokens:,} tokens ({read}, {written}) in {turns}{cost}"
+    estimated = f", {used.estimated:,} of them estimated" if used.estimated else ""
+    return f"{used.tokens:,} tokens ({read}, {written}{estimated}) in {turns}{cost}"

@@ -17,7 +17,7 @@ from gateway.content.addressee import addressee_of, as_mention
 from gateway.content.attachments import FetchedFiles, by_content, with_shown_files
 from gateway.content.documents import Documents
 from gateway.conversation import LOCAL_OPERATOR, Attachment, Author, InboundMessage, MissingFile
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError, NotFound, Unstorable, log_incident
 from gateway.inbound.model_choice import MODEL, TeamModels
 from gateway.inbound.policy import MessageRules, command_in
 from gateway.runtime.lifecycle import GatewayParts, Lifecycle
@@ -38,10 +38,15 @@ from gateway.store.decisions import (
 )
 from gateway.store.records import InboxKind, next_id
 from gateway.store.rulebook import JudgedMessage
+from teams.utils import whole_texts
 
 NOT_LISTED = (
     "A store of the operator's may hold more, which is not listed here. /memory forget all deletes "
     "it, too."
+)
+NOT_TAKEN = (
+    "This message holds something that can't be stored, so it was not taken. Write it differently."
+    " (incident {incident})"
 )
 NOT_EVERYWHERE = "A store of the operator's could not be reached: entries may be left there."
 
@@ -68,13 +73,16 @@ class Intake:
     async def accept(self, message: InboundMessage) -> AcceptedMessage:
         """See `Gateway.accept`."""
         follow_up = partial(self._traced, time_ns()) if TRACES.provider else self._accepted
-        message = await self._with_documents(message)
+        message = await self._with_documents(whole_texts(message))
         verdict = judge(message, self._using.access).verdict
         judged = self._judged(message, verdict)
         with self._dispatcher.room(message.author.id, _once_let_in(verdict).limits) as free:
             if free and judged.kind == "message":
                 judged = replace(judged, claim=self._sessions.claim)
-            accepted = await self._store.accept(judged, follow_up)
+            try:
+                accepted = await self._store.accept(judged, follow_up)
+            except Unstorable as error:
+                return _unstorable(message, error)
         return await self._elsewhere(accepted, message.author)
 
     async def _elsewhere(self, accepted: AcceptedMessage, person: Author) -> AcceptedMessage:
@@ -95,9 +103,12 @@ class Intake:
         access = self._using.access
         judged = [
             self._judged(await self._with_documents(message), judge(message, access).verdict)
-            for message in messages
+            for message in map(whole_texts, messages)
         ]
-        taken = await self._store.accept_all(judged, self._follow_up)
+        try:
+            taken = await self._store.accept_all(judged, self._follow_up)
+        except Unstorable:  # one of them; the others are taken without it
+            return [await self.accept(message) for message in messages]
         return [
             await self._elsewhere(accepted, message.author)
             for accepted, message in zip(taken, messages, strict=True)
@@ -272,6 +283,19 @@ class Intake:
             participants=info.participants,
             mode=mode,
         )
+
+
+def _unstorable(message: InboundMessage, error: Unstorable) -> AcceptedMessage:
+    """The outcome of a message that no try can store."""
+    incident = log_incident(error, f"a message in {message.key} was not taken")
+    return AcceptedMessage(
+        inbox=0,
+        thread="",
+        lane="",
+        outcome="refused",
+        reply=NOT_TAKEN.format(incident=incident),
+        decision=NoAction(),
+    )
 
 
 def _once_let_in(verdict: Verdict) -> Admission:

@@ -9,17 +9,19 @@ from pathlib import Path
 from time import monotonic, time_ns
 from typing import TypeGuard
 
+from gateway.base.describe import describe
 from gateway.base.logging import LogContext
 from gateway.base.metrics import Metrics
 from gateway.base.paths import make_private
 from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
-from gateway.errors import GatewayError, LeaseLost, TeamUnusable
+from gateway.errors import LeaseLost, TeamUnusable, report, works_later
 from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.idle_teams import IdleTeams
+from gateway.sessions.last_word import FailedTurn, end_plainly, failed_notice
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
 from gateway.sessions.tracing import TRACES
 from gateway.sessions.turn import Turn
@@ -76,6 +78,8 @@ class Lanes:
         self._running: dict[str, Turn] = {}
         self._stops: dict[str, str] = {}
         self._delays: dict[str, float] = {}
+        self._failed: dict[str, FailedTurn] = {}
+        """The failed turn of each thread in which one can't be ended so far."""
         self._claimed: dict[str, ClaimedTurn] = {}
         """Turns that the transaction of their message has claimed."""
         self._early: dict[str, list[Callable[[Turn], None]]] = {}
@@ -131,20 +135,51 @@ class Lanes:
                 return False
             if isinstance(work, LaneElsewhere):
                 return False  # the node that holds it looks for more
-            more = work is not None and await self._run(work, claim_at)
+            more = work is not None and await self._run_or_end(work, claim_at)
         except LeaseLost:
             LOG.info("thread %s: its turn was left, the thread has gone on or is gone", thread)
+            self._failed.pop(thread, None)
             return False
-        except GatewayError as error:
-            delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
-            self._delays[thread] = delay
-            LOG.warning("thread %s: tried again in %s s: %s", thread, delay, error)
-            self.dispatcher.wake(thread, delay=delay)
+        except Exception as error:  # nobody is told otherwise, and the thread waits for ever
+            await self._try_later(thread, error)
             return False
         finally:
             if thread not in self._claimed:
                 self._early.pop(thread, None)
         self._delays.pop(thread, None)
+        return more
+
+    async def _try_later(self, thread: str, error: Exception) -> None:
+        """Run the thread again later; tell its people what may not pass."""
+        if thread not in self._delays and not works_later(error):
+            failed = self._failed.get(thread) or FailedTurn(
+                turn="", failure=report(error, thread=thread, turn="")
+            )
+            notice = failed_notice(thread, failed.turn, failed.failure)
+            try:
+                self._bus.publish(thread, await self._store.add_notice(thread, notice))
+                failed.told = True
+            except Exception as unsaid:
+                LOG.warning("thread %s: its people can't be told: %s", thread, describe(unsaid))
+        delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
+        self._delays[thread] = delay
+        LOG.warning("thread %s: tried again in %s s: %s", thread, delay, describe(error))
+        self.dispatcher.wake(thread, delay=delay)
+
+    async def _run_or_end(self, work: ClaimedTurn, claim_at: int) -> bool:
+        """Run the turn; end it plainly if another try would fail, too."""
+        thread, turn = work.lease.thread, work.lease.turn
+        failed = self._failed.get(thread)
+        if failed is None or failed.turn != turn:
+            try:
+                return await self._run(work, claim_at)
+            except Exception as error:
+                if works_later(error):
+                    raise
+                failed = FailedTurn(turn, report(error, thread=thread, turn=turn))
+                self._failed[thread] = failed
+        more = await end_plainly(self._store, self._bus, work, failed)
+        del self._failed[thread]
         return more
 
     async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:
@@ -210,6 +245,7 @@ class Lanes:
             del self._running[thread.id]
             self._stops.pop(thread.id, None)
             await self._release_sources(turn.id)
+            await log.discard()  # of a turn that failed; others have written all
         self._idle.drop_surplus(self.terms.live_teams, self.terms.live_bytes)
         return turn.ended, more
 
@@ -344,7 +380,7 @@ class Lanes:
         if turn := self._running.get(thread):
             turn.stop()
         self._idle.drop(thread)
-        for kept in (self._stops, self._delays, self._claimed, self._early):
+        for kept in (self._stops, self._delays, self._failed, self._claimed, self._early):
             kept.pop(thread, None)
 
 

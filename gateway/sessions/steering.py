@@ -20,7 +20,7 @@ from teams.messages import BaseChatMessage, ToolCallExecutionEvent
 if TYPE_CHECKING:
     from gateway.budgets.ledger import Meter
     from teams.base import ModelRequest
-    from teams.models import RequestUsage
+    from teams.models import CreateResult
     from teams.models.fallback import Substitution
 
 
@@ -101,9 +101,9 @@ class SteeringWatch:
             self.steering.mark_heard()
         await self.meter.before_request(request)
 
-    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
+    def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
         """The model has answered."""
-        self.meter.after_answer(request, usage)
+        self.meter.after_answer(request, answer)
 
     def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:
         """There is no answer, or not all of it."""

@@ -26,6 +26,7 @@ from gateway.sessions.addressing import call_addressee
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
+from gateway.sessions.last_word import failed_notice
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.output_files import OutputFiles
 from gateway.sessions.server_questions import elicit, judge_within
@@ -450,16 +451,9 @@ class Turn:
         )
         kind = type(error.__cause__ or error).__qualname__
         TRACES.note({"error.type": kind, "parley.incident": failure.incident})
-        calls, notice = self._abandon(stopped=False), self._notice(failure.text)
-        self._unwritten.append(
-            replace(
-                notice,
-                level="error",
-                incident=failure.incident,
-                retry=failure.retry,
-                for_operator=self._explain(error),
-            )
-        )
+        calls = self._abandon(stopped=False)
+        notice = failed_notice(self._log.thread, self._log.turn, failure)
+        self._unwritten.append(replace(notice, for_operator=self._explain(error)))
         checkpoint = await self._last_checkpoint(live)
         return await self._end(checkpoint, TurnEnd(status="failed", reason=failure.text), calls)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gateway.budgets.ledger import Meter
-from gateway.errors import GatewayError, LeaseLost, NodeCutOff
+from gateway.errors import LeaseLost, NodeCutOff
 from gateway.events import InputResolved, Notice, SessionEvent
 from gateway.sessions.event_bus import EventBus
 from gateway.store.protocols import SessionStore
@@ -119,7 +119,7 @@ class TurnWriter:
     async def discard(self) -> None:
         """Write no more: what was put off is lost with the lease."""
         self._pop_put_off()
-        with suppress(GatewayError):
+        with suppress(Exception):  # whatever it is, it was told where it was written
             await self._settle()
 
     async def _commit(self, record: TurnUpdate) -> StoredUpdate:
@@ -129,7 +129,7 @@ class TurnWriter:
             record = replace(record, uses=tuple(uses), events=(*record.events, *notices))
         try:
             recorded = await self._store.record(self.lease, record)
-        except GatewayError:  # one who is cancelled here has written all the same
+        except Exception:  # one who is cancelled here has written all the same
             self.meter.put_back(uses, told)
             raise
         finally:

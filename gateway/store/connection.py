@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
+from pydantic_core import PydanticSerializationError
+
 from gateway.store.jobs import LaneJob
+
+NO_COLUMN = (OverflowError, UnicodeError, PydanticSerializationError)
+"""Errors of a value that can't become one of a column's."""
 
 T = TypeVar("T")
 

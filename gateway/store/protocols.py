@@ -20,7 +20,7 @@ from gateway.conversation import (
     MessageAwaitingFiles,
     RecentMessage,
 )
-from gateway.events import SessionEvent
+from gateway.events import Notice, SessionEvent
 from gateway.missed import Gap, KnownPlace, MissedCounts, OpenGap, ReadPage
 from gateway.outbox import Outbox
 from gateway.rates import DrawnTokens, RateLimit
@@ -439,6 +439,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Take waiting messages into the turn, if the thread's mode says so.
 
         Raises LeaseLost.
+        """
+        ...
+
+    async def add_notice(self, thread: str, notice: Notice) -> tuple[SessionEvent, ...]:
+        """Add a notice of no turn's; the event.
+
+        Raises LeaseLost for a deleted thread.
         """
         ...
 

@@ -328,6 +328,8 @@ class ModelUse:
     workspace: str
     prompt_tokens: int
     completion_tokens: int
+    estimated: int = 0
+    """Tokens among them that the model did not tell."""
     cost: float
 
 
@@ -346,6 +348,7 @@ class UsageTotals:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    estimated: int = 0
     cost: float = 0.0
     turns: int = 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from teams._base.cancellation import CancellationToken
 from teams._components.component import ComponentBase
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
+from teams.models._edge import incoming, incoming_pieces
 from teams.models._types import CreateResult, LLMMessage, ModelCapabilities, ModelInfo, RequestUsage
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ class ModelRequest:
         """About how many tokens the model is sent; counted at each call."""
         return self.client.count_tokens(self.messages, tools=self.tools)
 
+    def answer_tokens(self, answer: CreateResult) -> int:
+        """About how many tokens an answer has, by its text."""
+        said = [answer.thought or ""]
+        if isinstance(answer.content, str):
+            said.append(answer.content)
+        else:
+            said += [f"{call.name}{call.arguments}" for call in answer.content]
+        return _text_tokens(said)
+
+    def text_tokens(self) -> int:
+        """About how many tokens the messages have."""
+        return _text_tokens(str(message.content) for message in self.messages)
+
     def max_answer_tokens(self) -> int | None:
         """Most tokens of the answer, if they are limited."""
         for name in _LIMITS:
@@ -66,8 +80,8 @@ class ModelWatch(Protocol):
         """A model will be asked; an exception reaches the asker instead."""
         ...
 
-    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
-        """The model has answered, and this is what the provider has counted.
+    def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
+        """The model has answered; a missing count is 0.
 
         Not called for an answer out of a cache; where clients ask through each other, the innermost
         one alone is counted.
@@ -212,7 +226,7 @@ class _Request:
             self.end(None)
             return
         self._open = False
-        self._watch.after_answer(self._request, result.usage)
+        self._watch.after_answer(self._request, result)
 
     def note_error(self, error: Exception) -> None:
         if self._open and isinstance(self._watch, ErrorWatch):
@@ -234,13 +248,13 @@ def watch_create(create: Create) -> Create:
     @wraps(create)
     async def watched(self: ChatCompletionClient, *args: Any, **kwargs: Any) -> CreateResult:
         if (watch := MODEL_WATCH.get()) is None:
-            return await create(self, *args, **kwargs)
+            return incoming(await create(self, *args, **kwargs))
         request = _Request(watch, _describe_request(self, *args, **kwargs))
         await request.begin()
         token = _CURRENT.set(request)
         written: int | None = None
         try:
-            result = await create(self, *args, **kwargs)
+            result = incoming(await create(self, *args, **kwargs))
             request.note_answer(result)
         except asyncio.CancelledError:
             written = 0  # nobody knows how far it was, but it was asked
@@ -263,7 +277,7 @@ def watch_create_stream(create_stream: CreateStream) -> CreateStream:
     def watched(
         self: ChatCompletionClient, *args: Any, **kwargs: Any
     ) -> AsyncGenerator[str | CreateResult, None]:
-        stream = create_stream(self, *args, **kwargs)
+        stream = incoming_pieces(create_stream(self, *args, **kwargs))
         watch = MODEL_WATCH.get()
         if watch is None:
             return stream
@@ -301,6 +315,10 @@ async def _pieces(
             raise
         finally:
             request.end(None if length is None else -(-length // BYTES_PER_TOKEN))
+
+
+def _text_tokens(texts: Iterable[str]) -> int:
+    return -(-sum(len(text.encode(errors="replace")) for text in texts) // BYTES_PER_TOKEN)
 
 
 def _describe_request(

@@ -31,8 +31,8 @@ class Watch:
         self.asked.append(request.client)
         self.open.append(request)
 
-    def after_answer(self, request: ModelRequest, usage: RequestUsage) -> None:
-        self.counted.append(usage)
+    def after_answer(self, request: ModelRequest, answer: CreateResult) -> None:
+        self.counted.append(answer.usage)
         self.open.remove(request)
 
     def after_no_answer(self, request: ModelRequest, *, written: int | None) -> None:

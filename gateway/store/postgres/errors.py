@@ -8,7 +8,15 @@ import psycopg
 from psycopg import errors
 
 from gateway.base.database_url import database_place
-from gateway.errors import GatewayError, StoreError, StoreFull, StoreUnreachable, StoreUnwritable
+from gateway.errors import (
+    GatewayError,
+    StoreError,
+    StoreFull,
+    StoreUnreachable,
+    StoreUnwritable,
+    Unstorable,
+)
+from gateway.store.connection import NO_COLUMN
 
 _BUSY = (
     errors.SerializationFailure,
@@ -21,6 +29,15 @@ AGAIN = (*_BUSY, errors.UniqueViolation, errors.ForeignKeyViolation)
 
 A row that another transaction has added or removed meanwhile is found when it is.
 """
+
+_NEVER = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    errors.DatatypeMismatch,
+    errors.ProgramLimitExceeded,
+    *NO_COLUMN,
+)
+"""Values for which there is no place in a row."""
 
 _ENDED = frozenset({"25P03", "25P04", "53300", "57P01", "57P02", "57P03", "57P05"})
 """SQLSTATEs of a server that ended the session, or that takes none now."""
@@ -46,7 +63,10 @@ def place_of(url: str) -> str:
 
 def translate(error: BaseException, url: str) -> BaseException:
     """An error of PostgreSQL's as one of the gateway's, if it is."""
-    translated = _translate(error, f"The database {place_of(url)}")
+    if isinstance(error, _NEVER) or _is_no_value(error):
+        translated = Unstorable(refusal(error))
+    else:
+        translated = _translate(error, f"The database {place_of(url)}")
     if translated is not error:
         translated.__cause__ = error
     return translated
@@ -67,6 +87,11 @@ def _translate(error: BaseException, database: str) -> BaseException:
             return StoreError(f"{database} refused a statement: {_said(error)}.")
         case _:
             return error
+
+
+def _is_no_value(error: BaseException) -> bool:
+    """True where psycopg itself did not know what to send."""
+    return isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None
 
 
 def refusal(error: BaseException) -> str:

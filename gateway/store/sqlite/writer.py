@@ -18,8 +18,15 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from gateway.base.describe import describe
-from gateway.errors import GatewayClosed, GatewayError, StoreCorrupt, StoreFull, StoreUnwritable
-from gateway.store.connection import NO_PARAMETERS, Parameters, Row
+from gateway.errors import (
+    GatewayClosed,
+    GatewayError,
+    StoreCorrupt,
+    StoreFull,
+    StoreUnwritable,
+    Unstorable,
+)
+from gateway.store.connection import NO_COLUMN, NO_PARAMETERS, Parameters, Row
 from gateway.store.jobs import LaneJob
 from gateway.store.sqlite.commit_count import CommitCount
 
@@ -375,7 +382,19 @@ def translate(error: BaseException, path: Path | None = None) -> BaseException:
     return translated
 
 
+_NEVER = (
+    sqlite3.DataError,
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    *NO_COLUMN,
+)
+"""Values for which there is no place in a row."""
+
+
 def _translate(error: BaseException, store: str) -> BaseException:
+    if isinstance(error, _NEVER):
+        return Unstorable(str(error).rstrip("."))
     if isinstance(error, GatewayError) or not isinstance(error, sqlite3.Error):
         return error
     code = getattr(error, "sqlite_errorcode", None)

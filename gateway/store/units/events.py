@@ -14,6 +14,7 @@ from gateway.errors import LeaseLost, NotFound
 from gateway.events import (
     MessageFinished,
     MessageJoined,
+    Notice,
     SessionEvent,
     TurnStarted,
     dump_event,
@@ -74,6 +75,17 @@ def add_events(
     for begin in range(0, len(placed), TOGETHER):
         _insert(connection, thread, placed[begin : begin + TOGETHER])
     return tuple(placed)
+
+
+def add_notice(
+    connection: Connection, now: float, thread: str, notice: Notice
+) -> tuple[SessionEvent, ...]:
+    """Add a notice of no turn's.
+
+    Raises LeaseLost unless the thread is there.
+    """
+    connection.lock(thread)
+    return add_events(connection, thread, [notice], now)
 
 
 def _last_seq(connection: Connection, thread: str) -> int:

@@ -21,6 +21,7 @@ _COLUMNS: Mapping[Scope, str] = {
 _SUMS = (
     "COALESCE(SUM(prompt_tokens), 0) AS prompt_tokens,"
     " COALESCE(SUM(completion_tokens), 0) AS completion_tokens,"
+    " COALESCE(SUM(estimated), 0) AS estimated,"
     " COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(turns), 0) AS turns"
 )
 _AGAIN, _AFTER_AGAIN = "#", "$"
@@ -30,13 +31,14 @@ _SUMMED = """
     ON CONFLICT (thread, turn, model) DO UPDATE SET
      prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
      completion_tokens = usage.completion_tokens + excluded.completion_tokens,
+     estimated = usage.estimated + excluded.estimated,
      cost = usage.cost + excluded.cost
 """
 _ADD = f"""
     INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,
-     completion_tokens, cost, at, turns)
+     completion_tokens, estimated, cost, at, turns)
     VALUES (:thread, :turn, :model, :person, :team, :workspace, :prompt_tokens,
-     :completion_tokens, :cost, :at,
+     :completion_tokens, :estimated, :cost, :at,
      CASE WHEN EXISTS (SELECT 1 FROM usage WHERE thread = :thread AND turn = :turn)
       THEN 0 ELSE 1 END)
     {_SUMMED}
@@ -57,6 +59,7 @@ def add(connection: Connection, lease: Lease, uses: Collection[ModelUse], at: fl
                 "workspace": use.workspace,
                 "prompt_tokens": use.prompt_tokens,
                 "completion_tokens": use.completion_tokens,
+                "estimated": use.estimated,
                 "cost": use.cost,
                 "at": at,
             },
@@ -97,6 +100,7 @@ def _used_of(row: Row | None) -> UsageTotals:
     return UsageTotals(
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
+        estimated=row["estimated"],
         cost=row["cost"],
         turns=row["turns"],
     )
@@ -117,10 +121,10 @@ def merge(connection: Connection, before: float) -> None:
     old = {"before": before, "day": DAY}
     connection.execute(
         "INSERT INTO usage (thread, turn, model, person, team, workspace, prompt_tokens,"
-        " completion_tokens, cost, turns, at) SELECT '',"
+        " completion_tokens, estimated, cost, turns, at) SELECT '',"
         " CAST(at / :day AS INTEGER) || '/' || workspace || '/' || team, model, '',"
-        " team, workspace, SUM(prompt_tokens), SUM(completion_tokens), SUM(cost),"
-        " SUM(turns), MIN(at) FROM usage WHERE thread = '' AND instr(turn, '/') = 0"
+        " team, workspace, SUM(prompt_tokens), SUM(completion_tokens), SUM(estimated),"
+        " SUM(cost), SUM(turns), MIN(at) FROM usage WHERE thread = '' AND instr(turn, '/') = 0"
         " AND at < :before GROUP BY CAST(at / :day AS INTEGER), workspace, team, model"
         f"{_SUMMED}, turns = usage.turns + excluded.turns",
         old,

@@ -19,6 +19,7 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
+from teams.models._edge import reported_usage
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnavailable
 from teams.models._exchange import Deadline
@@ -235,12 +236,10 @@ class AzureRuns(BaseOpenAIChatCompletionClient):
     async def _answer(
         self, run: Any, content: str | list[FunctionCall], finish: Any = "function_calls"
     ) -> HostedResult:
-        used = _part_of(run, "usage")
-        usage = RequestUsage(used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0)
         result = HostedResult(
             finish_reason=finish,
             content=content,
-            usage=usage,
+            usage=reported_usage(run.get("usage"), ["prompt_tokens"], "completion_tokens"),
             cached=False,
             response_id=run["id"],
             used=await self._used(run),

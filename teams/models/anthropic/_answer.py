@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from teams._base.tool_call import FunctionCall
+from teams.models._edge import reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
-from teams.models._types import CreateResult, FinishReasons, RequestUsage
+from teams.models._types import CreateResult, FinishReasons
 from teams.models.anthropic._signed import Wire
 
 Json: TypeAlias = Mapping[str, Any]
@@ -28,6 +29,7 @@ _DELTAS: Mapping[str, str] = {
     "input_json_delta": "partial_json",
 }
 _INPUTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens of the prompt, those of the provider's cache among them."""
 
 
 class Answer:
@@ -83,7 +85,7 @@ class Answer:
         return piece if shown else ""
 
     def _count(self, usage: Any) -> None:
-        counted: Wire = usage or {}
+        counted = cast("Wire", usage) if isinstance(usage, dict) else {}
         self._usage |= {name: count for name, count in counted.items() if count is not None}
 
     def blocks(self) -> list[Wire]:
@@ -116,7 +118,7 @@ class Answer:
         return CreateResult(
             finish_reason="function_calls" if calls else _FINISH_REASONS.get(reason, "unknown"),
             content=calls or text,
-            usage=_request_usage(self._usage),
+            usage=reported_usage(self._usage, _INPUTS, "output_tokens"),
             cached=False,
             thought="\n\n".join(thought for thought in thoughts if thought) or None,
         )
@@ -168,11 +170,3 @@ def _object(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return {}
-
-
-def _request_usage(usage: Json) -> RequestUsage:
-    """The tokens, those of the provider's cache among them."""
-    return RequestUsage(
-        prompt_tokens=sum(usage.get(name) or 0 for name in _INPUTS),
-        completion_tokens=usage.get("output_tokens") or 0,
-    )

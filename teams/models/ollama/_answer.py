@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from teams._base.tool_call import FunctionCall
+from teams.models._edge import reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected
 from teams.models._thought import ThoughtParser
-from teams.models._types import CreateResult, FinishReasons, RequestUsage
+from teams.models._types import CreateResult, FinishReasons
 
 _FINISH_REASONS: Mapping[str, FinishReasons] = {"stop": "stop", "length": "length"}
 
@@ -60,10 +61,7 @@ class Answer:
         return CreateResult(
             finish_reason="function_calls" if calls else finish,
             content=calls or text,
-            usage=RequestUsage(
-                prompt_tokens=self._end.get("prompt_eval_count") or 0,
-                completion_tokens=self._end.get("eval_count") or 0,
-            ),
+            usage=reported_usage(self._end, ["prompt_eval_count"], "eval_count"),
             cached=False,
             thought="\n\n".join(thought for thought in thoughts if thought) or None,
         )

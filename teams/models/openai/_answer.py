@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from teams._base.tool_call import FunctionCall
+from teams.models._edge import reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._thought import ThoughtParser
 from teams.models._types import (
     ChatCompletionTokenLogprob,
     CreateResult,
     FinishReasons,
-    RequestUsage,
     TopLogprob,
 )
 
@@ -153,7 +153,7 @@ class Answer:
             # Some servers end with "stop" after calls.
             finish_reason="function_calls" if calls else reason,
             content=calls or text or refusal,
-            usage=_request_usage(self._usage or {}),
+            usage=reported_usage(self._usage, ["prompt_tokens"], "completion_tokens"),
             cached=False,
             logprobs=self._logprobs or None,
             thought="\n\n".join(thought for thought in thoughts if thought) or None,
@@ -188,13 +188,6 @@ def _function_call(call: _Call) -> FunctionCall:
     arguments = "".join(call.arguments).strip() or "{}"
     return FunctionCall(
         id=call.id or f"call_{uuid.uuid4().hex}", name=call.name, arguments=arguments
-    )
-
-
-def _request_usage(usage: Json) -> RequestUsage:
-    return RequestUsage(
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
     )
 
 

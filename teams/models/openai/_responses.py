@@ -14,6 +14,7 @@ from teams._base.tool_call import FunctionCall
 from teams._tools.base import Tool
 from teams._tools.schema import ToolSchema
 from teams.models._client import ToolChoice
+from teams.models._edge import reported_usage
 from teams.models._endpoint import SdkEndpoint
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._hosted import ABLE, HostedResult, parts_of, ran_there, since_last_of
@@ -23,7 +24,6 @@ from teams.models._types import (
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
-    RequestUsage,
     SystemMessage,
     UserMessage,
 )
@@ -211,11 +211,10 @@ def read_response(response: object, endpoint: SdkEndpoint) -> HostedResult:
     if not content and finish == "length":
         raise BadAnswer("The answer was cut at the token limit before it said anything")
     thoughts = [*output.thoughts, output.text if output.calls else ""]
-    usage: Wire = fields.get("usage") or {}
     return HostedResult(
         finish_reason="function_calls" if output.calls else finish,
         content=content,
-        usage=RequestUsage(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0),
+        usage=reported_usage(fields.get("usage"), ["input_tokens"], "output_tokens"),
         cached=False,
         thought="\n\n".join(filter(None, thoughts)) or None,
         response_id=fields["id"],

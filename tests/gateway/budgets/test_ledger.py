@@ -338,6 +338,49 @@ async def test_what_was_used_survives_a_restart(tmp_path):
     assert counting.asked == 2
 
 
+HOSTILE = [(0, 40), (60, 0), (0, 0), (-60, -40), (2**62, 10**30), ("60", 1.5)]
+
+
+@pytest.mark.parametrize(("read", "written"), HOSTILE)
+async def test_what_a_model_does_not_tell_is_estimated_field_by_field(
+    tmp_path, caplog, read, written
+):
+    counting = Counting(0, *[answer("word " * 100, read=read, written=written)] * 100)
+    daily = Budget(per="thread", tokens=400)
+    async with world(tmp_path, lambda: solo(counting.client), daily) as here:
+        first = await here.say("one")
+        assert outcome(first) == "done"
+        once = await here.say("/usage")
+        assert "of them estimated) in 1 turn" in once
+        assert ("(60 read" in once) is (read == 60)
+        assert ("40 written" in once) is (written == 40)
+        events = [await here.say(f"turn {number}") for number in range(12)]
+        assert outcome(events[-1]) == "failed"
+        assert counting.asked < 10
+    warnings = [each for each in caplog.messages if "does not tell all that it uses" in each]
+    assert warnings == [f"The model {MODEL!r} does not tell all that it uses: it is estimated"]
+
+
+async def test_an_answer_without_text_that_tells_no_tokens_is_no_lie(tmp_path, caplog):
+    counting = Counting(0, answer("", read=60, written=0))
+    async with world(tmp_path, lambda: solo(counting.client)) as here:
+        await here.say()
+        assert "estimated" not in await here.say("/usage")
+    assert not caplog.messages
+
+
+async def test_a_count_above_twice_the_window_is_counted_and_warned_of_once(tmp_path, caplog):
+    counting = Counting(0, *[answer(read=20_001, written=1)] * 3)
+    async with world(tmp_path, lambda: solo(counting.client)) as here:
+        for _ in range(3):
+            assert outcome(await here.say()) == "done"
+        assert "60,006 tokens (60,003 read, 3 written)" in await here.say("/usage")
+    warnings = [each for each in caplog.messages if "twice" in each]
+    assert warnings == [
+        f"The model {MODEL!r} tells more than twice what it can read: it is counted"
+    ]
+
+
 async def test_usage_tells_the_thread_s_and_the_person_s_own_and_operators_everybody_s(tmp_path):
     counting = Counting()
     budget = Budget(per="person", tokens=1000)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.conversation import ConversationKey
-from gateway.errors import GatewayClosed, NotFound, StoreInUse
+from gateway.errors import GatewayClosed, LeaseLost, NotFound, StoreInUse, Unstorable, works_later
+from gateway.events import Notice
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.operations import ReadOperations, WriteOperations
@@ -123,12 +124,51 @@ async def test_a_thread_is_renamed_and_says_so(tmp_path):
             await store.rename_thread("none", "x")
 
 
+async def test_a_notice_of_no_turn_s_is_added_to_a_thread_that_is_there(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        notice = Notice(thread="t1", turn="", text="It could not be begun.")
+        assert await store.add_notice("t1", notice) == tuple(await store.events("t1"))
+        with pytest.raises(LeaseLost):
+            await store.add_notice("none", notice)
+
+
 ODD_TEXTS = (
     *("", "'", '"', "\\", "%s %(a)s", ":name", "\n\t"),
     *("\u00e4\u6771\U0001f355", "\ud7ff\ue000", "a\u0301"),
 )
 INSERT = "INSERT INTO marks (platform, name, value) VALUES (:platform, :name, :value)"
 FIND = "SELECT value FROM marks WHERE value = :text OR value LIKE ':%' ORDER BY name"
+
+
+NO_PLACE = [10**30, -(2**63) - 1, "half \ud83d", "\udc00", None, {1}, 1j]
+
+
+@pytest.mark.parametrize("value", NO_PLACE, ids=ascii)
+async def test_a_value_that_no_try_can_store_is_refused_at_once_and_alone(tmp_path, value):
+    store = new_store(tmp_path)
+    row = {"platform": "x", "name": "n", "value": value}
+    if isinstance(value, int):
+        statement = "INSERT INTO used_days (day, tokens, cost) VALUES (1, :value, 0)"
+        row = {"value": value}
+    else:
+        statement = INSERT
+    async with store.own():
+        units = (store.write(lambda c: c.execute(statement, row)), store.mark("x", "whole", "done"))
+        failed, _ = await asyncio.gather(*units, return_exceptions=True)
+        assert type(failed) is Unstorable
+        assert not works_later(failed)
+        assert await store.marks("x") == {"whole": "done"}
+
+
+async def test_an_event_that_no_try_can_store_is_refused_at_once(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await store.create_thread(NEW, key=KEY)
+        with pytest.raises(Unstorable):
+            await store.rename_thread("t1", "half \ud83d")
+        assert (await store.thread("t1")).title == ""
 
 
 async def test_texts_come_back_as_they_were_and_are_never_statements(tmp_path):

@@ -1,0 +1,162 @@
+"""A lane always ends in a word, whatever can't be written."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gateway.access.authority import Access
+from gateway.conversation import Author, ConversationKey, InboundMessage
+from gateway.errors import OUR_FAULT, StoreError, StoreFull, Unstorable
+from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
+from gateway.gateway import Gateway
+from gateway.sessions import lanes
+from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from teams.base import Team
+from tests.fakes.tested_store import ChangedStore, rows_in
+from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
+
+ANN = Author(id="chat:ann", name="Ann")
+KEY = ConversationKey(platform="chat", channel="C", root="1")
+Failing = Callable[[int, TurnUpdate], BaseException | None]
+"""The error of the write with this number, if it is to fail."""
+
+
+class Refusing(ChangedStore):
+    failing: Failing
+    writes = 0
+
+    async def record(self, lease: Lease, record: TurnUpdate) -> StoredUpdate:
+        number, self.writes = self.writes, self.writes + 1
+        if (error := self.failing(number, record)) is not None:
+            raise error
+        return await super().record(lease, record)
+
+
+async def send() -> str:
+    """Send."""
+    return "sent"
+
+
+def talking() -> Team:
+    return solo("one", "two", "three")
+
+
+def calling() -> Team:
+    return solo(calls("send"), "sent", "again", tools=[send])
+
+
+def streaming() -> Team:
+    return solo("some words", "more words", "last", model_client_stream=True)
+
+
+TEAMS = [talking, calling, streaming]
+ERRORS = [
+    Unstorable("too large"),
+    StoreError("A statement was refused."),
+    ValueError("no text"),
+    KeyError("agent"),
+    UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "surrogates"),
+]
+
+
+async def say(gateway: Gateway, text: str, after: int = 0) -> list[SessionEvent]:
+    receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text=text))
+    return await until(gateway, receipt.thread, ends, after)
+
+
+def check_ended(events: list[SessionEvent], *, failed: bool) -> None:
+    finished = of(TurnFinished, events)[-1]
+    assert finished.outcome == ("failed" if failed else "done")
+    told = [each for each in of(Notice, events) if each.level == "error"]
+    assert [(each.text, bool(each.incident)) for each in told] == [(OUR_FAULT, True)] * failed
+
+
+async def count_writes(tmp_path, make) -> int:
+    store = Refusing.of(tmp_path / "counted")
+    store.failing = lambda number, record: None
+    async with Gateway(store, ScriptedTeams(make), access=Access([ANN.id])) as gateway:
+        check_ended(await say(gateway, "hello"), failed=False)
+    return store.writes
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("make", TEAMS)
+async def test_each_write_of_a_turn_may_fail_for_good(tmp_path, make, error, caplog):
+    writes = await count_writes(tmp_path, make)
+    assert writes >= 1
+    for failing in range(writes):
+        folder = tmp_path / str(failing)
+        store = Refusing.of(folder)
+        store.failing = lambda number, record, n=failing: error if number == n else None
+        async with Gateway(store, ScriptedTeams(make), access=Access([ANN.id])) as gateway:
+            events = await say(gateway, "hello")
+            check_ended(events, failed=True)
+            check_ended(await say(gateway, "and now?", events[-1].seq), failed=False)
+        assert rows_in(folder, "SELECT 1 FROM turns WHERE status = 'running'") == []
+        assert rows_in(folder, "SELECT 1 FROM open_messages") == []
+    assert str(error) in caplog.text
+
+
+@pytest.mark.parametrize("make", TEAMS)
+async def test_each_write_of_a_turn_may_fail_for_a_while(tmp_path, make, monkeypatch):
+    monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
+    for failing in range(await count_writes(tmp_path, make)):
+        store = Refusing.of(tmp_path / str(failing))
+        store.failing = lambda number, record, n=failing: StoreFull() if number == n else None
+        async with Gateway(store, ScriptedTeams(make), access=Access([ANN.id])) as gateway:
+            check_ended(await say(gateway, "hello"), failed=False)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+async def test_an_end_that_can_t_be_written_asks_no_model_again(tmp_path, error, monkeypatch):
+    monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
+    store, teams = Refusing.of(tmp_path), ScriptedTeams(talking)
+    store.failing = lambda number, record: error if number < 4 else None
+    async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
+        check_ended(await say(gateway, "hello"), failed=True)
+        assert teams.built == 1
+
+
+class Unreadable(Refusing):
+    """The thread's next turn can't be begun at first."""
+
+    begun = 0
+
+    async def begin(self, *args: Any, **options: Any) -> Any:
+        self.begun += 1
+        if self.begun < 3:
+            raise KeyError("agent")
+        return await super().begin(*args, **options)
+
+
+async def test_a_turn_that_can_t_be_begun_is_told_of_and_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
+    store = Unreadable.of(tmp_path)
+    store.failing = lambda number, record: None
+    async with Gateway(store, ScriptedTeams(talking), access=Access([ANN.id])) as gateway:
+        messages = [InboundMessage(key=KEY, author=ANN, text=text) for text in "abc"]
+        thread = (await gateway.accept(messages[0])).thread
+        heard: list[SessionEvent] = []
+        async for event in gateway.events(thread):
+            if not heard:  # from here on it hears whatever is said
+                for message in messages[1:]:
+                    await gateway.accept(message)
+            heard.append(event)
+            if len(of(TurnFinished, heard)) == 3:
+                break
+    assert store.begun >= 3
+    assert [each.text for each in of(MessageFinished, heard)] == ["one", "two", "three"]
+    told = [each for each in of(Notice, heard) if each.level == "error"]
+    assert [(each.text, bool(each.incident)) for each in told] == [(OUR_FAULT, True)]
+
+
+async def test_what_a_model_says_in_halves_of_a_character_ends_the_turn_with_a_word(tmp_path):
+    store = Refusing.of(tmp_path)
+    store.failing = lambda number, record: None
+    async with Gateway(
+        store, ScriptedTeams(lambda: solo("half \ud83d of it", "whole")), access=Access([ANN.id])
+    ) as gateway:
+        events = await say(gateway, "hello")
+        assert of(TurnFinished, events)
+        assert of(TurnFinished, await say(gateway, "again", events[-1].seq))

@@ -1,0 +1,164 @@
+"""Claims of answers are made honest, whichever client has them."""
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
+from teams.models.anthropic._answer import Answer as Anthropic
+from teams.models.ollama._answer import Answer as Ollama
+from teams.models.openai._answer import read_completion
+from teams.models.openai._responses import read_response
+from teams.models.replay import ReplayChatCompletionClient
+
+LARGEST = 1 << 40
+BELIEVED = [0, 1, 7.0, LARGEST]
+CLAIMS = [None, "12", "", 1.5, math.nan, math.inf, -1, LARGEST + 1, 2**62, 10**30, True, [], {}]
+
+
+class Claiming(ReplayChatCompletionClient):
+    """A client of somebody's own, whose answers are what they are."""
+
+    def _result(self, answer: str | CreateResult, prompt_tokens: int) -> CreateResult:
+        assert isinstance(answer, CreateResult)
+        return answer
+
+
+def claimed(usage: Any) -> CreateResult:
+    return CreateResult(finish_reason="stop", content="fine", usage=usage, cached=False)
+
+
+async def ask(client: ChatCompletionClient, *, streamed: bool) -> CreateResult:
+    hello = [UserMessage(content="Hello", source="user")]
+    if not streamed:
+        return await client.create(hello)
+    *_, last = [piece async for piece in client.create_stream(hello)]
+    assert isinstance(last, CreateResult)
+    return last
+
+
+def openai(prompt: Any, completion: Any) -> CreateResult:
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+    choice = {"index": 0, "message": {"content": "fine"}, "finish_reason": "stop"}
+    return read_completion({"choices": [choice], "usage": usage}, structured=False)
+
+
+def responses(prompt: Any, completion: Any) -> CreateResult:
+    said = {"type": "message", "content": [{"text": "fine"}]}
+    usage = {"input_tokens": prompt, "output_tokens": completion}
+    response = {"id": "1", "status": "completed", "output": [said], "usage": usage}
+    endpoint: Any = None
+    return read_response(response, endpoint)
+
+
+def anthropic(prompt: Any, completion: Any) -> CreateResult:
+    answer, text = Anthropic(None), {"type": "text", "text": "fine"}
+    usage = {"input_tokens": prompt, "output_tokens": completion}
+    answer.take({"content": [text], "stop_reason": "end_turn", "usage": usage})
+    return answer.result(structured=False)
+
+
+def ollama(prompt: Any, completion: Any) -> CreateResult:
+    answer, usage = Ollama(), {"prompt_eval_count": prompt, "eval_count": completion}
+    answer.add({"message": {"content": "fine"}, "done": True, "done_reason": "stop", **usage})
+    return answer.result()
+
+
+@pytest.mark.parametrize("read", [openai, responses, anthropic, ollama])
+@pytest.mark.parametrize("claim", CLAIMS, ids=repr)
+def test_a_count_that_is_none_is_missing_in_each_dialect(read: Any, claim: Any):
+    assert read(claim, 3).usage == RequestUsage(0, 3)
+    assert read(3, claim).usage == RequestUsage(3, 0)
+
+
+@pytest.mark.parametrize("read", [openai, responses, anthropic, ollama])
+@pytest.mark.parametrize("count", BELIEVED)
+def test_a_count_is_believed_in_each_dialect(read: Any, count: Any):
+    assert read(count, 3).usage == RequestUsage(int(count), 3)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("claim", CLAIMS, ids=repr)
+async def test_a_client_of_somebody_s_own_is_believed_no_more(claim: Any, streamed: bool):
+    answers = [claimed(RequestUsage(claim, 3)), claimed(RequestUsage(3, claim))]
+    client = Claiming(answers)
+    assert (await ask(client, streamed=streamed)).usage == RequestUsage(0, 3)
+    assert (await ask(client, streamed=streamed)).usage == RequestUsage(3, 0)
+
+
+async def test_an_honest_answer_is_passed_on_as_it_is():
+    honest = claimed(RequestUsage(1, 2))
+    assert await Claiming([honest]).create([]) is honest
+
+
+@pytest.mark.parametrize("usage", ["many", 5, [], None])
+def test_a_usage_of_another_shape_is_missing(usage: Any):
+    choice = {"index": 0, "message": {"content": "fine"}, "finish_reason": "stop"}
+    answer = read_completion({"choices": [choice], "usage": usage}, structured=False)
+    assert answer.usage == RequestUsage(0, 0)
+    whole = Anthropic(None)
+    said = [{"type": "text", "text": "fine"}]
+    whole.take({"content": said, "stop_reason": "end_turn", "usage": usage})
+    assert whole.result(structured=False).usage == RequestUsage(0, 0)
+
+
+PRODUCT = [path for top in ("teams", "gateway", "adapters") for path in Path(top).rglob("*.py")]
+
+SUMS = {
+    "teams/_messages/batch.py": "of a saved message",
+    "teams/_snapshot/block.py": "of a saved message",
+    "teams/agents/web_surfer/_tools.py": "of a saved turn",
+    "teams/_group_chats/magentic_one.py": "a sum of answers' usages",
+    "teams/models/replay.py": "counts of its own",
+    "gateway/demo/model.py": "counts of its own",
+    "teams/testing/_answers.py": "what a test expects",
+}
+"""Where a usage is made of something else than what a server says."""
+
+
+def calls_of(name: str) -> Iterator[tuple[str, ast.Call]]:
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == name:
+                yield str(path), node
+
+
+def test_what_servers_say_of_usage_enters_at_the_edge():
+    """A new client uses `reported_usage`, or has a row in SUMS."""
+    made = [(path, call) for path, call in calls_of("RequestUsage") if "models/_edge" not in path]
+    begun_at_none = {"0"}
+    others = {
+        path
+        for path, call in made
+        if {ast.unparse(each) for each in (*call.args, *(key.value for key in call.keywords))}
+        != begun_at_none
+    }
+    assert others == SUMS.keys()
+
+
+ASKERS = {
+    "ModelClient": "the protocol of users' own, asked by a client",
+    "OpenAIWrapper": "asks clients",
+    "ChatCompletionModel": "asks a client",
+    "MessageFactory": "makes messages",
+}
+"""Classes with a `create` that is no client's."""
+
+
+def test_each_class_that_answers_is_a_client_and_so_passes_the_edge():
+    """A class with `create` is a client, or in ASKERS."""
+    others = set[str]()
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            body = "\n".join(ast.unparse(each).partition("\n")[0] for each in node.body)
+            bases = " ".join(map(ast.unparse, node.bases))
+            if re.search(r"\bcreate(_stream)?\b[ (,]", body) and "ChatCompletionC" not in bases:
+                others.add(node.name)
+    assert others - {"ChatCompletionClient"} == ASKERS.keys()
