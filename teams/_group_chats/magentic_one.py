@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from teams._base.cancellation import CancellationToken
 from teams._base.telemetry import TRACE_LOGGER_NAME, log_messages
+from teams._base.templates import checked_template, fill
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import MagenticOneOrchestratorState
@@ -122,7 +123,9 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
         self._model_client = model_client
         self._max_rounds = max_turns
         self._max_stalls = max_stalls
-        self._final_answer_prompt = _checked_prompt(final_answer_prompt)
+        self._final_answer_prompt = checked_template(
+            "final_answer_prompt", final_answer_prompt, ("task",)
+        )
         self._forget()
 
     def _forget(self) -> None:
@@ -191,7 +194,7 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
                     await self._start_over()
                     self._step = "begin"
                 case "answer":
-                    answer = await self._ask(self._final_answer_prompt.format(task=self._task))
+                    answer = await self._ask(fill(self._final_answer_prompt, task=self._task))
                     self._step = "done"
                     yield self._orchestrator_message(answer)
                 case "done":
@@ -336,14 +339,3 @@ class MagenticOneGroupChat(BaseGroupChat, Component[MagenticOneGroupChatConfig])
 
 def _texts(messages: Sequence[BaseChatMessage]) -> str:
     return "\n\n".join(message.to_model_text() for message in messages)
-
-
-def _checked_prompt(template: str) -> str:
-    try:
-        template.format(task="")
-    except (KeyError, IndexError, ValueError) as error:
-        raise ValueError(
-            "final_answer_prompt may have the field {task} and no other; write a brace that is "
-            f"meant as one twice ({error!r})."
-        ) from error
-    return template

@@ -9,12 +9,12 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import lru_cache
-from string import Formatter
 from typing import Annotated, Any, ClassVar, TypeVar
 from uuid import uuid4
 
 from pydantic import BaseModel
 
+from teams._base.templates import checked_template, fill
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import AgentLike, ChatAgent
 from teams._contract.state import SelectorManagerState
@@ -52,7 +52,7 @@ The conversation so far:
 Decide who is best placed to go on from here. Answer with one name out of {participants} and \
 nothing else.
 """
-PROMPT_FIELDS = frozenset({"roles", "participants", "history"})
+PROMPT_FIELDS = ("roles", "participants", "history")
 
 logger = logging.getLogger("teams")
 
@@ -151,7 +151,7 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
             emit_team_events=emit_team_events,
         )
         self._model_client = model_client
-        self._selector_prompt = _checked_prompt(selector_prompt)
+        self._selector_prompt = checked_template("selector_prompt", selector_prompt, PROMPT_FIELDS)
         self._allow_repeated_speaker = allow_repeated_speaker
         self._max_selector_attempts = max_selector_attempts
         self._selector_func = selector_func
@@ -244,7 +244,8 @@ class SelectorGroupChat(BaseGroupChat, Component[SelectorGroupChatConfig]):
 
     async def _prompt(self, candidates: Sequence[str]) -> LLMMessage:
         members = {member.name: member for member in self._participants}
-        text = self._selector_prompt.format(
+        text = fill(
+            self._selector_prompt,
             roles="\n".join(
                 f"{name}: {' '.join(members[name].description.split())}" for name in candidates
             ),
@@ -405,19 +406,6 @@ class _NamePattern:
         """The names, each once."""
         found = (match.lastindex for match in self._pattern.finditer(text))
         return list(dict.fromkeys(self._names[index - 1] for index in found if index))
-
-
-def _checked_prompt(template: str) -> str:
-    try:
-        fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
-    except ValueError as error:
-        raise ValueError(f"The selector_prompt is no valid template: {error}.") from error
-    if unknown := sorted(fields - PROMPT_FIELDS):
-        raise ValueError(
-            f"The selector_prompt has unknown fields: {', '.join(map(repr, unknown))}. There are "
-            "{roles}, {participants} and {history}; write a brace that is meant as one twice."
-        )
-    return template
 
 
 @lru_cache(maxsize=64)  # a team has few choices, and each is told again and again

@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from teams._base.construct import CompactFactory, set_slot
 from teams._base.image import Image
+from teams._base.templates import fill
 from teams._base.tool_call import FunctionCall
 from teams._messages.base import BaseChatMessage, BaseTextChatMessage, utc_now
 from teams.models._types import FunctionExecutionResult, LLMMessage, RequestUsage, UserMessage
@@ -112,7 +113,10 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
 
     content: StructuredContentType
     format_string: str | None = None
-    """Template of the content's text, e.g. `"{city}: {degrees} degrees"`; JSON without it."""
+    """Template of the content's text, e.g. `"{city}: {degrees} degrees"`; JSON without it.
+
+    It takes parts by key (`{city[name]}`); one with an attribute (`{city.name}`) is a ValueError.
+    """
 
     @computed_field
     @property
@@ -123,7 +127,7 @@ class StructuredMessage(BaseChatMessage, Generic[StructuredContentType]):
     def to_text(self) -> str:
         if self.format_string is None:
             return self.content.model_dump_json()
-        return self.format_string.format(**self.content.model_dump())
+        return fill(self.format_string, **self.content.model_dump())
 
     def to_model_text(self) -> str:
         return self.to_text()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel
 
 from teams._base.construct import make_unvalidated, new_id
+from teams._base.templates import checked_template
 from teams._components.component import Component, ComponentBase, ComponentType
 from teams._components.json_schema import schema_to_pydantic_model
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
@@ -171,7 +172,7 @@ class StructuredMessageFactory(
             input_model = schema_to_pydantic_model(
                 json_schema, content_model_name or "GeneratedModel"
             )
-        self.format_string = format_string
+        self.format_string = format_string and checked_template("format_string", format_string)
         self.ContentModel: type[BaseModel] = input_model
         self.StructuredMessage = StructuredMessage[input_model]
 

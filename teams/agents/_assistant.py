@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from teams._base.cancellation import CancellationToken
 from teams._base.construct import new_id
 from teams._base.malformed import malformed_is_value_error
+from teams._base.templates import checked_template
 from teams._base.tool_call import AGENT_PATH
 from teams._components.component import Component, ComponentModel
 from teams._contract.agent import Response
@@ -31,7 +32,12 @@ from teams._run.run import run_in_path, stream_answer_in_path
 from teams._snapshot.description import ContextField, MemberField, RecordField
 from teams._tools.base import BaseTool
 from teams._tools.workbench import Workbench
-from teams.agents._assistant_answers import AnswerFormats, SummaryFormatter, handoff_message
+from teams.agents._assistant_answers import (
+    SUMMARY_FIELDS,
+    AnswerFormats,
+    SummaryFormatter,
+    handoff_message,
+)
 from teams.agents._assistant_tools import AgentTools, ToolFunction
 from teams.agents._base import StreamingChatAgent
 from teams.agents._handoff import Handoff
@@ -177,7 +183,10 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             )
         )
         self._formats = AnswerFormats(
-            name, self._output, tool_call_summary_format, tool_call_summary_formatter
+            name,
+            self._output,
+            checked_template("tool_call_summary_format", tool_call_summary_format, SUMMARY_FIELDS),
+            tool_call_summary_formatter,
         )
         self._turn: TurnRecord | None = None
         self._taken: Mapping[str, None] = {}

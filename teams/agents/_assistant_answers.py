@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from teams._base.templates import fill
 from teams._base.tool_call import FunctionCall
 from teams._contract.turn_record import TurnRecord
 from teams._messages.base import BaseChatMessage
@@ -21,6 +22,7 @@ from teams.models._types import (
 )
 
 SummaryFormatter = Callable[[FunctionCall, FunctionExecutionResult], str]
+SUMMARY_FIELDS = ("tool_name", "arguments", "result", "is_error")
 Pairs = list[tuple[FunctionCall, FunctionExecutionResult]]
 
 
@@ -61,7 +63,8 @@ class AnswerFormats:
     def _line(self, call: FunctionCall, result: FunctionExecutionResult) -> str:
         if self.summary_formatter is not None:
             return self.summary_formatter(call, result)
-        return self.summary_format.format(
+        return fill(
+            self.summary_format,
             tool_name=call.name,
             arguments=call.arguments,
             result=result.content,

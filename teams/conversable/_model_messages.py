@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from teams._base.image import Image
+from teams._base.templates import fill
 from teams._base.tool_call import FunctionCall
 from teams.conversable._protocols import Message
 from teams.models._types import (
@@ -64,7 +65,7 @@ def fill_template(content: Any, context: Mapping[str, Any], *, texts: bool) -> A
     """The content with the context in it; with `texts`, also in texts."""
     if callable(content):
         return content(context)
-    return content.format(**context) if texts and context and isinstance(content, str) else content
+    return fill(content, **context) if texts and context and isinstance(content, str) else content
 
 
 def clean_call_name(name: str) -> str:

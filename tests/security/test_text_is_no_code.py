@@ -1,4 +1,4 @@
-"""No text of a schema becomes code, on any road."""
+"""No text of a schema or template becomes code, on any road."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from click.testing import CliRunner
@@ -14,11 +15,15 @@ from mcp.types import Tool
 from pydantic import BaseModel
 
 from gateway.cli import main
-from teams.messages import StructuredMessageFactory
+from teams import MagenticOneGroupChat, SelectorGroupChat
+from teams.agents import AssistantAgent, UserProxyAgent
+from teams.conversable._model_messages import fill_template
+from teams.messages import StructuredMessage, StructuredMessageFactory
 from teams.tools.http import HttpTool
 from teams.tools.langchain import LangChainToolAdapter
 from teams.tools.mcp import StdioMcpToolAdapter, StdioServerParams
 from teams.utils import schema_to_pydantic_model
+from tests.fakes.scripted_model import ScriptedModel
 
 NAME = "(__import__('os').system('id > PWNED'), str)[1]"
 POINT = {"$ref": f"#/$defs/{NAME}"}
@@ -99,3 +104,47 @@ INFO = {
     "family": "unknown",
     "structured_output": True,
 }
+
+
+class Secret(BaseModel):
+    key: UUID
+
+
+LEAK = "{key.__init__.__globals__[os].environ[SECRET]}"
+
+
+def in_a_summary(leak: str) -> None:
+    AssistantAgent("a", ScriptedModel(), tool_call_summary_format=leak)
+
+
+def in_a_selector(leak: str) -> None:
+    people = [UserProxyAgent("a"), UserProxyAgent("b")]
+    SelectorGroupChat(people, ScriptedModel(), selector_prompt=leak)
+
+
+def in_magentic_one(leak: str) -> None:
+    model = ScriptedModel()
+    MagenticOneGroupChat([AssistantAgent("a", model)], model, final_answer_prompt=leak)
+
+
+def in_a_factory(leak: str) -> None:
+    StructuredMessageFactory(input_model=Secret, format_string=leak)
+
+
+def in_a_message(leak: str) -> None:
+    message = StructuredMessage[Secret](content=Secret(key=UUID(int=0)), source="a")
+    data = {**message.dump(), "format_string": leak}
+    StructuredMessage[Secret].load(data).to_text()
+
+
+def in_a_chat(leak: str) -> None:
+    fill_template(leak, {"key": UUID(int=0), "result": UUID(int=0)}, texts=True)
+
+
+TEMPLATES = [in_a_summary, in_a_selector, in_magentic_one, in_a_factory, in_a_message, in_a_chat]
+
+
+@pytest.mark.parametrize("use", TEMPLATES)
+def test_a_template_tells_nothing_of_the_process(use: Callable[[str], None]):
+    with pytest.raises(ValueError, match="no attribute"):
+        use(LEAK)

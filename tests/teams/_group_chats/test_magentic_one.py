@@ -450,6 +450,7 @@ async def test_only_agents_take_part():
         ({"max_stalls": 0}, "max_stalls"),
         ({"final_answer_prompt": "{other}"}, "final_answer_prompt"),
         ({"final_answer_prompt": "{"}, "final_answer_prompt"),
+        ({"final_answer_prompt": "{task.__class__}"}, "no attribute"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(bad: dict[str, Any], said: str):

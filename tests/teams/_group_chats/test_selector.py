@@ -523,7 +523,8 @@ def test_fewer_than_two_participants_are_refused():
     [
         ("{role}", "unknown fields: 'role'"),
         ("{}", "unknown fields: ''"),
-        ("{roles.x} {history}", "unknown fields: 'roles.x'"),
+        ("{roles.x} {history}", "no attribute: 'roles.x'"),
+        ("{roles:{history.__class__}}", "no attribute: 'history.__class__'"),
         ("a { b", "no valid template"),
     ],
 )
