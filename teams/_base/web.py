@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from functools import cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+
+from teams._base.addresses import NAT64, is_public
 
 if TYPE_CHECKING:
     import ssl
@@ -41,17 +43,10 @@ async def public_addresses(host: str, port: int) -> list[str]:
     except OSError as error:
         raise ConnectionError(f"There is no address of {host}: {error}") from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not all(map(is_public, addresses)):
+    nat64 = await NAT64.prefixes() if any(":" in each for each in addresses) else ()
+    if not all(is_public(each, nat64) for each in addresses):
         raise ValueError(f"{host} leads to an address of a private network, which is refused.")
     return addresses
-
-
-def is_public(address: str) -> bool:
-    """True for an address that anybody can reach."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    return found.is_global and not found.is_multicast
 
 
 def public_transport(verify: Any) -> httpx.AsyncBaseTransport:

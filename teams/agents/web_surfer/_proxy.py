@@ -1,7 +1,8 @@
 """The proxy of a browser: it judges the host of every connection.
 
 Redirects, frames, sockets and workers go through it, too, and it connects to the addresses that it
-has judged: a name can't lead elsewhere a moment later.
+has judged: a name can't lead elsewhere a moment later. It serves those who know its random word:
+other users of this machine can reach its port, too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import secrets
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +18,8 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies
 
-from teams._base.web import has_proxy, is_named, is_public, public_addresses
+from teams._base.addresses import is_public
+from teams._base.web import has_proxy, is_named, public_addresses
 
 CONNECT_SECONDS = 10.0
 LONGEST_CONNECTION = 900.0
@@ -26,6 +29,10 @@ MOST_BYTES = 100_000_000
 
 _HOP_HEADERS = re.compile(rb"(?im)^(?:proxy-[\w-]+|connection|keep-alive):[^\n]*\n")
 _LENGTH = re.compile(rb"(?im)^content-length:\s*(\d+)\s*$")
+_CREDENTIALS = re.compile(rb"(?im)^proxy-authorization:[ \t]*basic[ \t]+([\w+/=-]+)[ \t]*\r?$")
+
+USER = "parley"
+_WHO_ASKS = b"HTTP/1.1 407 Who asks?\r\nProxy-Authenticate: Basic realm=parley\r\n"
 
 
 @dataclass(slots=True)
@@ -37,10 +44,14 @@ class NetworkRules:
 
 
 class JudgingProxy:
-    """A proxy on the loopback interface; `refusals` says why."""
+    """A proxy on the loopback interface; `refusals` says why.
+
+    It asks for USER and the `word`.
+    """
 
     def __init__(self, rules: NetworkRules) -> None:
         self.rules = rules
+        self.word = secrets.token_urlsafe()
         self.refusals: deque[str] = deque(maxlen=5)
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,6 +89,9 @@ class JudgingProxy:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
+        if not self._knows_word(head):
+            writer.write(_WHO_ASKS + b"Content-Length: 0\r\nConnection: close\r\n\r\n")
+            return await writer.drain()
         tunnel = method == "CONNECT"
         url = urlsplit(f"https://{target}" if tunnel else target)
         try:
@@ -105,11 +119,16 @@ class JudgingProxy:
         finally:
             out.close()
 
+    def _knows_word(self, head: bytes) -> bool:
+        sent = _CREDENTIALS.search(head)
+        own = base64.b64encode(f"{USER}:{self.word}".encode())
+        return sent is not None and secrets.compare_digest(sent[1], own)
+
     async def _connect(
         self, url: SplitResult
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, SplitResult | None]:
         """A connection to the judged host, or to the machine's own proxy."""
-        host, port = url.hostname or "", url.port or 80
+        host, port = (url.hostname or "").rstrip("."), url.port or 80
         if not self.rules.reaches(host):
             raise ValueError(f"{host} is not among the hosts that may be reached.")
         if self.rules.is_private_allowed(host):

@@ -20,7 +20,7 @@ from teams.agents.web_surfer._controller import (
     clean,
     page_error,
 )
-from teams.agents.web_surfer._proxy import JudgingProxy, NetworkRules
+from teams.agents.web_surfer._proxy import USER, JudgingProxy, NetworkRules
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Download, Page, Playwright
@@ -191,7 +191,9 @@ class BrowserSession:
             "chromium_sandbox": os.geteuid() != 0,
             "args": ["--force-webrtc-ip-handling-policy=disable_non_proxied_udp"],
         }
-        page: dict[str, Any] = {"proxy": {"server": address}, "service_workers": "block"}
+        # Chromium sends them when it is asked; they are in no command line.
+        proxy = {"server": address, "username": USER, "password": self._proxy.word}
+        page: dict[str, Any] = {"proxy": proxy, "service_workers": "block"}
         folder = self._data_dir
         if folder is not None:
             context = await playwright.chromium.launch_persistent_context(folder, **options, **page)

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import teams._base.web as web_module
-from teams._base.web import is_named, is_public
+from teams._base.addresses import Nat64
+from teams._base.web import is_named, public_addresses
 from teams.core import CancellationToken
 from teams.tools.http import HttpTool
 
@@ -30,6 +31,7 @@ class Names:
         self.known: dict[str, list[str]] = {}
         self.asked: list[str] = []
         monkeypatch.setattr(socket, "getaddrinfo", self.resolve)
+        monkeypatch.setattr(web_module, "NAT64", Nat64())
 
     def resolve(self, host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
         self.asked.append(str(host))
@@ -50,7 +52,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 @pytest.fixture
 def as_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server of these tests counts as one of the internet."""
-    monkeypatch.setattr(web_module, "is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr(web_module, "is_public", lambda address, _: address == "127.0.0.1")
 
 
 def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -120,6 +122,17 @@ async def test_a_name_that_leads_to_a_private_address_is_refused(names: Names, p
         await call(tool(HOST, 443))
 
 
+async def test_the_networks_own_nat64_prefix_is_asked_for_once(names: Names):
+    names.known["ipv4only.arpa"] = ["2606:4700:64::c000:aa", "2606:4700:64::c000:ab"]
+    names.known[HOST] = ["2606:4700:64::a9fe:a9fe"]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="private network"):
+            await public_addresses(HOST, 443)
+    assert names.asked.count("ipv4only.arpa") == 1
+    names.known[HOST] = ["2606:4700:64::808:808"]
+    assert await public_addresses(HOST, 443) == names.known[HOST]
+
+
 @pytest.mark.usefixtures("as_public")
 async def test_the_request_goes_to_the_address_that_was_checked(names: Names, port: int):
     names.known[HOST] = ["127.0.0.1"]
@@ -151,10 +164,3 @@ def test_a_host_that_is_an_address_is_taken_as_it_is():
     for host in ("127.0.0.1", "[::1]", "10.0.0.1", "localhost", "a.localhost"):
         assert is_named(host)
     assert not is_named(HOST)
-
-
-def test_private_addresses_in_each_form():
-    for private in ("::1", "fe80::1%eth0", "::ffff:10.0.0.1", "100.64.0.1", "224.0.0.1", "fc00::1"):
-        assert not is_public(private)
-    for public in ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"):
-        assert is_public(public)

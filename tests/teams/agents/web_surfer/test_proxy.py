@@ -1,6 +1,7 @@
 """The browser's proxy: each host judged, a request a connection."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
@@ -8,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
-from teams.agents.web_surfer._proxy import JudgingProxy, NetworkRules
+from teams.agents.web_surfer._proxy import USER, JudgingProxy, NetworkRules
 from tests.fakes.proxy import FakeProxy
 
 HERE = NetworkRules(is_private_allowed=lambda host: host in ("127.0.0.1", "site.example"))
@@ -27,8 +28,18 @@ async def site() -> AsyncIterator[BaseTestServer]:
         yield server
 
 
-async def asked(proxy: JudgingProxy, *pieces: str) -> str:
-    """All that a browser gets for these bytes."""
+def basic(user: str, word: str) -> str:
+    return f"Basic {base64.b64encode(f'{user}:{word}'.encode()).decode()}"
+
+
+async def asked(proxy: JudgingProxy, head: str, *pieces: str) -> str:
+    """All that a browser gets for these bytes; its head tells the proxy's word."""
+    line, end, rest = head.partition("\r\n")
+    told = f"\r\nProxy-Authorization: {basic(USER, proxy.word)}"
+    return await asked_by_somebody(proxy, line + told + end + rest, *pieces)
+
+
+async def asked_by_somebody(proxy: JudgingProxy, *pieces: str) -> str:
     address = urlsplit(await proxy.start())
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:
@@ -88,6 +99,40 @@ async def test_a_server_that_does_not_answer_is_no_refusal():
     assert not proxy.refusals
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Proxy-Authorization: \r\n",
+        "Proxy-Authorization: Basic\r\n",
+        "Proxy-Authorization: Basic !!\r\n",
+        f"Proxy-Authorization: {basic(USER, '')}\r\n",
+        f"Proxy-Authorization: {basic(USER, 'word')}\r\n",
+        "Proxy-Authorization: Bearer {word}\r\n",
+        "Proxy-Authorization: Basic {word}\r\n",
+        "X: {right}\r\nProxy-Authorization: Basic x\r\n",
+    ],
+)
+@pytest.mark.parametrize("line", ["GET http://{place}/ HTTP/1.1", "CONNECT {place} HTTP/1.1"])
+async def test_who_does_not_know_the_word_gets_nothing(
+    site: BaseTestServer, line: str, header: str
+):
+    proxy = JudgingProxy(HERE)
+    right = basic(USER, proxy.word)
+    head = f"{line}\r\n{header}\r\n".format(
+        place=f"127.0.0.1:{site.port}", word=proxy.word, right=right
+    )
+    answer = await asked_by_somebody(proxy, head)
+    assert answer.startswith("HTTP/1.1 407 ")
+    assert "\r\nProxy-Authenticate: Basic realm=" in answer
+    assert proxy.word not in answer
+    assert not proxy.refusals
+
+
+def test_each_browser_has_a_word_of_its_own():
+    assert len({JudgingProxy(HERE).word for _ in range(20)}) == 20
+
+
 @pytest.mark.parametrize("text", ["\r\n\r\n", "GET /\r\n\r\n", "x" * 70_000, ""])
 async def test_what_is_no_request_ends_the_connection(text: str):
     answer = await asked(JudgingProxy(HERE), text, "\r\n\r\n")
@@ -105,7 +150,8 @@ async def test_the_machines_own_proxy_is_asked_where_there_is_one(
         await asked(JudgingProxy(NetworkRules()), f"CONNECT {place} HTTP/1.1\r\n\r\n", inner)
         assert upstream.targets == [place]
         assert not upstream.refused
-        proxy = JudgingProxy(NetworkRules())
-        answer = await asked(proxy, "GET http://10.0.0.1/ HTTP/1.1\r\n\r\n")
-        assert answer.startswith("HTTP/1.1 403 Refused")
+        for private in ("10.0.0.1", "localhost.", "[64:ff9b::a00:1]"):
+            proxy = JudgingProxy(NetworkRules())
+            answer = await asked(proxy, f"GET http://{private}/ HTTP/1.1\r\n\r\n")
+            assert answer.startswith("HTTP/1.1 403 Refused")
         assert upstream.targets == [place]
