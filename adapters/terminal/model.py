@@ -301,7 +301,7 @@ class ThreadModel:
                     prompt=sanitize(event.prompt),
                     options=tuple(sanitize(option) for option in event.options),
                     tool=visible(event.tool),
-                    arguments=(shown := read_call(event.arguments, event.diff)),
+                    arguments=(shown := read_call(event.arguments, event.diff, tool=event.tool)),
                     replaced=_replaced(event, shown),
                     grants=event.grants,
                     awaited=event.awaited,

@@ -97,7 +97,9 @@ def question(request: InputRequested) -> str:
             return f"{agent} asks: {sanitize(request.prompt)}\n{options}"
         case "approval":
             reason = f"{sanitize(request.reason)}\n" if request.reason else ""
-            arguments = indent(plain_text(read_call(request.arguments, request.diff)), "  ")
+            arguments = indent(
+                plain_text(read_call(request.arguments, request.diff, tool=request.tool)), "  "
+            )
             return f"{agent} wants to use {visible(request.tool)}:\n{arguments}\n{reason}"
 
 

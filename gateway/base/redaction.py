@@ -10,12 +10,18 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, SecretStr
+
+from gateway.base.unseen import SEQUENCES, UNSEEN
+
+Span: TypeAlias = tuple[int, int]
 
 HIDDEN = "[secret]"
 
@@ -54,9 +60,10 @@ _CALLED_ONE = re.compile(
 )
 
 
-_LINE_END = re.compile(r"[\r\n]++")
+_LINE_END = re.compile("[\r\n\x0b\x0c\x85\u2028\u2029]++")
+_STEERS = re.compile("[\x1b\x80-\x9f]")
 _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
-_LINE_BREAK = r"[\r\n]*+"
+_LINE_BREAK = "[\r\n\x0b\x0c\x85\u2028\u2029]*+"
 _PASSWORDS = (
     re.compile(r"://[^/\s?#:@]*+:(?P<password>[^/\s?#@]++)@"),
     re.compile(r"://[^/\s?#:@]*+:(?P<password>\S+)@"),  # with characters that ought to be quoted
@@ -78,27 +85,72 @@ class Redaction:
     def add(self, secrets: Iterable[str]) -> None:
         """Know these, too."""
         new = {*secrets} - self._secrets
-        forms = {_look(form) for secret in new for form in _forms(secret)}
+        forms = {_look(UNSEEN.sub("", form)) for secret in new for form in _forms(secret)}
         # Other threads may be searching: both are replaced, not changed.
         self._forms |= {form for form in forms if len(form) >= SHORTEST}
         self._secrets |= new
 
     def known(self, text: str) -> str:
         """The text without the secrets that are known."""
+        return _hide(text, self._known_in)
+
+    def all(self, text: str) -> str:
+        """The text without known secrets and without likely ones."""
+        return without_tokens(_hide(self.known(text), _called_one_in))
+
+    def _known_in(self, text: str) -> Iterable[Span]:
         # Few texts have any, and searching for a plain text is fast.
         look = _look(text)
         found = sorted((form for form in self._forms if form in look), key=len, reverse=True)
         if not found:
-            return text
+            return ()
         broken = (_LINE_BREAK.join(map(re.escape, form)) for form in found)
-        return re.sub("|".join(broken), HIDDEN, text, flags=re.IGNORECASE | re.ASCII)
+        spans = re.finditer("|".join(broken), text, flags=re.IGNORECASE | re.ASCII)
+        return (each.span() for each in spans)
 
-    def all(self, text: str) -> str:
-        """The text without known secrets and without likely ones."""
-        text = _CALLED_ONE.sub(
-            lambda found: f"{found['name']}{found['quote'] or ''}{HIDDEN}", self.known(text)
-        )
-        return without_tokens(text)
+
+def _hide(text: str, find: Callable[[str], Iterable[Span]]) -> str:
+    """The text without what is found in its visible part.
+
+    What nobody sees splits no secret: the next program may leave it out, with all of a sequence or
+    with its first character alone.
+    """
+    text = _hide_between(text, UNSEEN, find)
+    return _hide_between(text, SEQUENCES, find) if _STEERS.search(text) else text
+
+
+def _hide_between(text: str, unseen: re.Pattern[str], find: Callable[[str], Iterable[Span]]) -> str:
+    seen, places = _seen(text, unseen)
+    parts: list[str] = []
+    end = 0
+    for start, stop in find(seen):
+        parts += (text[end : _place(places, start)], HIDDEN)
+        end = _place(places, stop - 1) + 1
+    return "".join((*parts, text[end:])) if parts else text
+
+
+def _seen(text: str, unseen: re.Pattern[str]) -> tuple[str, list[Span]]:
+    """The visible text, and the places of its pieces in both."""
+    parts: list[str] = []
+    places: list[Span] = []
+    length = end = 0
+    for gap in unseen.finditer(text):
+        places.append((length, end))
+        parts.append(text[end : gap.start()])
+        length += len(parts[-1])
+        end = gap.end()
+    return ("".join((*parts, text[end:])), [*places, (length, end)]) if parts else (text, [(0, 0)])
+
+
+def _place(places: Sequence[Span], at: int) -> int:
+    """The place in the text of a visible character."""
+    seen, place = places[bisect_right(places, at, key=itemgetter(0)) - 1]
+    return place + at - seen
+
+
+def _called_one_in(text: str) -> Iterator[Span]:
+    for found in _CALLED_ONE.finditer(text):
+        yield found.end("quote" if found["quote"] else "name"), found.end()
 
 
 def _look(text: str) -> str:
@@ -127,7 +179,7 @@ def _forms_of_part(secret: str) -> Iterator[str]:
 
 def without_tokens(text: str) -> str:
     """The text without what looks like a token."""
-    return _TOKENS.sub(HIDDEN, text)
+    return _hide(text, lambda seen: (each.span() for each in _TOKENS.finditer(seen)))
 
 
 REDACTION = Redaction()

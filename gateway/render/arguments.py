@@ -14,6 +14,7 @@ from itertools import islice, takewhile
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeAlias, cast
 
+from gateway.render.mixed_words import mixed_words
 from gateway.render.sanitize import visible
 from gateway.values import ArgumentDiff, Folders, value
 
@@ -100,9 +101,14 @@ def read_arguments(arguments: str, *, files: Collection[str] = ()) -> tuple[Argu
     return (Argument(name="", text=visible(_indented(arguments)), kind="text"),)
 
 
-def read_call(arguments: str, diff: ArgumentDiff | None) -> tuple[Argument, ...]:
+def read_call(arguments: str, diff: ArgumentDiff | None, *, tool: str = "") -> tuple[Argument, ...]:
     """The arguments of a call, some as the change they make."""
-    found = read_arguments(arguments)
+    mixed = mixed_words((tool, *_texts(arguments)))
+    found = _with_change(read_arguments(arguments), diff)
+    return (Argument(name="", text=visible(mixed), kind="note"), *found) if mixed else found
+
+
+def _with_change(found: tuple[Argument, ...], diff: ArgumentDiff | None) -> tuple[Argument, ...]:
     if diff is None:
         return found
     note = (Argument(name="", text=visible(diff.note), kind="note"),) if diff.note else ()
@@ -261,6 +267,24 @@ def _indented(arguments: str) -> str:
     except (ValueError, RecursionError):
         return arguments
     return json.dumps(parsed, indent=2, ensure_ascii=False) if same else arguments
+
+
+def _texts(arguments: str) -> Iterator[str]:
+    """The names and texts in a call's arguments."""
+    try:
+        left: list[Any] = [json.loads(arguments)]
+    except (ValueError, RecursionError):
+        left = [arguments]
+    while left:
+        match each := left.pop():
+            case str():
+                yield each
+            case dict():
+                left += [part for pair in cast("dict[str, Any]", each).items() for part in pair]
+            case list():
+                left += cast("list[Any]", each)
+            case _:
+                pass
 
 
 def _pairs(text: str) -> Any:

@@ -12,20 +12,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+
+from gateway.base.unseen import BLANK, CONTROLS, IGNORABLE
+from gateway.render.emoji import emoji_spans
 
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-
-# String controls (DCS, SOS, OSC, PM, APC) with their payload, CSI sequences, other escapes, and
-# then whatever control is left. A payload ends at any control: so matching is linear, and an
-# unfinished string swallows no text.
-_CONTROLS = re.compile(
-    r"(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
-    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|\x1b[ -/]+[0-~]"
-    r"|\x1b[NOPX\[\]^_]"
-    r"|\x1b[0-9=>c-~]"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
 
 # Marks that reorder or hide text: soft hyphen, grapheme joiner, marks of direction and of no width,
 # invisible operators, byte order mark, annotations, the supplement's variation selectors (which
@@ -38,8 +31,9 @@ _JOINERS = re.compile("[\u200c\u200d]+")
 _BEYOND_ASCII = re.compile("[^\\n\\t -~]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
-# Drawn as nothing although their category says otherwise.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_NOTHING = re.compile(f"[{IGNORABLE}{BLANK}]")
+_MOST_MARKS = 2
+"""Combining marks that are drawn on one letter."""
 
 AT = "\uff20"
 """Looks like the at sign, and is none to a platform."""
@@ -61,7 +55,7 @@ def sanitize(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    text = CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
     text = _JOINERS.sub(_needed_joiner, _HIDDEN.sub("", text))
     return _SURROGATES.sub("\ufffd", text)
 
@@ -74,10 +68,19 @@ def sanitize_json(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with invisible characters as numbers, such as ⟨U+202E⟩."""
+    """The text with invisible characters as numbers, such as ⟨U+202E⟩.
+
+    Emoji keep their own joiners and style selectors. More than two combining marks on a letter are
+    counted.
+    """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(f"⟨U+{ord(char):04X}⟩" if _unseen(char) else char for char in text)
+    parts: list[str] = []
+    end = 0
+    for start, stop in emoji_spans(text):
+        parts += (_written_out(text[end:start]), text[start:stop])
+        end = stop
+    return "".join((*parts, _written_out(text[end:])))
 
 
 def label(text: str, longest: int) -> str:
@@ -94,9 +97,25 @@ def _needed_joiner(run: re.Match[str]) -> str:
     return text[end - 1]
 
 
-def _unseen(char: str) -> bool:
-    if char in "\n\t ":
-        return False
+def _written_out(text: str) -> str:
+    return _BEYOND_ASCII.sub(lambda found: "".join(_shown(found[0])), text)
+
+
+def _shown(text: str) -> Iterator[str]:
+    for is_mark, run in groupby(text, _is_mark):
+        characters = list(run)
+        if is_mark and len(characters) > _MOST_MARKS:
+            yield f"⟨{len(characters):,} combining marks⟩"
+        else:
+            yield from (f"⟨U+{ord(c):04X}⟩" if _is_unseen(c) else c for c in characters)
+
+
+def _is_mark(char: str) -> bool:
+    """True for a mark that is drawn on the letter before it."""
+    return unicodedata.category(char) in ("Mn", "Me") and not _NOTHING.match(char)
+
+
+def _is_unseen(char: str) -> bool:
     category = unicodedata.category(char)
     hidden = category[0] == "C" or category in ("Zl", "Zp", "Zs")
-    return hidden or char in _BLANK or "\U000e0000" <= char < "\U000e1000"
+    return hidden or _NOTHING.match(char) is not None

@@ -1,4 +1,4 @@
-"""Addresses that anybody can reach, judged by the IPv4 address that they carry."""
+"""Public addresses, judged by the IPv4 address that they carry."""
 
 from __future__ import annotations
 

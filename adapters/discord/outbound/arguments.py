@@ -28,7 +28,8 @@ def show_arguments(arguments: Sequence[Argument]) -> tuple[str, tuple[Upload, ..
     told = ", ".join(f"`{each.name}` ({size_text(each)})" for each in long[:5])
     line = "-# All arguments are in the file below. Read all of it."
     file = Upload(name="arguments.txt", data=whole.encode("utf-8", "replace"))
-    return "\n".join(filter(None, (beside, told, line))), (file,)
+    notes = [f"-# {each.text}" for each in arguments if each.kind == "note"]
+    return "\n".join(filter(None, (*notes, beside, told, line))), (file,)
 
 
 def _blocks(arguments: Sequence[Argument]) -> str:

@@ -215,7 +215,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     told = request.explanation if request.tool else ""  # without a tool, it stands above
     prompt = _closed(clip(neutral(told), 300)) if told else ""
     shown, files = (
-        show_arguments(read_call(request.arguments, request.diff))
+        show_arguments(read_call(request.arguments, request.diff, tool=request.tool))
         if request.arguments
         else ("", ())
     )

@@ -47,7 +47,8 @@ def blocks_beside_file(arguments: Sequence[Argument], name: str) -> list[Block]:
     told = [f"`{each.name}` ({size_text(each)})" for each in long[:5]]
     whole = f"All arguments are in {name} above. Read all of it."
     blocks = _code(values) if 0 < length(values) <= VALUES else []
-    return [*blocks, _name(f"{', '.join(told)}: {whole}" if told else whole)]
+    notes = [_name(each.text) for each in arguments if each.kind == "note"]
+    return [*notes, *blocks, _name(f"{', '.join(told)}: {whole}" if told else whole)]
 
 
 def _text(argument: Argument) -> list[Block]:

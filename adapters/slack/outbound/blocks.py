@@ -187,7 +187,7 @@ def attachment(request: InputRequested) -> File | None:
     """The file of what is too long for a request's card."""
     match request.request_kind:
         case "approval" if request.arguments:
-            arguments = read_call(request.arguments, request.diff)
+            arguments = read_call(request.arguments, request.diff, tool=request.tool)
             if not is_too_long(arguments):
                 return None
             data = plain_text(arguments).encode()
@@ -236,7 +236,7 @@ def _arguments(request: InputRequested, attached: str) -> list[Block]:
     """All arguments of a tool."""
     if not (request.tool or request.arguments):
         return []
-    arguments = read_call(request.arguments, request.diff)
+    arguments = read_call(request.arguments, request.diff, tool=request.tool)
     if attached:
         return blocks_beside_file(arguments, _mrkdwn(label(attached, 150)))
     return argument_blocks(arguments)

@@ -19,14 +19,15 @@ from gateway.base.redaction import (
     secrets_of,
     secrets_of_environment,
 )
+from gateway.base.unseen import UNSEEN
 from gateway.config.models import ModelConfig
 
 SECRET = "correct horse/battery+staple"
 
 
 def is_word(text: str) -> bool:
-    """True for what is long enough without its line ends."""
-    return len(text.replace("\r", "").replace("\n", "")) >= SHORTEST
+    """True for what is long enough in one line that is seen."""
+    return len("".join(UNSEEN.sub("", text).splitlines())) >= SHORTEST
 
 
 @pytest.fixture
@@ -84,7 +85,20 @@ def test_what_is_called_a_secret_is_hidden(text, shown):
 
 
 @pytest.mark.parametrize(
-    "evil", ["a", "M-", "token", "eyJ-", "://", "token= ", "bearer ", "password='", "x:y@"]
+    "evil",
+    [
+        "a",
+        "M-",
+        "token",
+        "eyJ-",
+        "://",
+        "token= ",
+        "bearer ",
+        "password='",
+        "x:y@",
+        "\x1b]x",
+        "\u200bs",
+    ],
 )
 def test_no_text_takes_long(evil):
     text = evil * (60_000 // len(evil))
@@ -93,10 +107,61 @@ def test_no_text_takes_long(evil):
     assert time.process_time() - begun < 3
 
 
-@given(st.text(min_size=6).filter(is_word), st.text(), st.text())
+@given(st.text(min_size=8).filter(is_word), st.text(), st.text())
 def test_a_known_secret_is_never_left(secret, before, after):
     hidden = Redaction([secret]).known(f"{before}{secret}{after}")
     assert secret not in hidden.replace(HIDDEN, "") or secret in before + after
+
+
+PASSWORD = "Tr0ub4dor&3-horse"
+UNSEEN_PARTS = {
+    "no width": "\u200b",
+    "soft hyphen": "\u00ad",
+    "colour": "\x1b[31m",
+    "8-bit colour": "\x9b0m",
+    "window title": "\x1b]0;title\x07",
+    "hyperlink": "\x1b]8;;https://h.example\x1b\\",
+    "other escapes": "\x1b(B\x1b7",
+    "control": "\x00\x07",
+    "joiners": "\u200c\u200d",
+    "tags": "\U000e0041\U000e0101",
+    "filler": "\u3164",
+    "object": "\ufffc\u2800",
+    "null note": "\U0001d159",
+    "order": "\u202e\u2066",
+    "style": "\ufe0f",
+    "line ends that are shown as ends": "\u2028\x85",
+}
+
+
+@pytest.mark.parametrize("part", UNSEEN_PARTS.values(), ids=UNSEEN_PARTS)
+@pytest.mark.parametrize("at", [1, 4, 9])
+def test_what_nobody_sees_splits_no_secret(part: str, at: int):
+    known = Redaction([PASSWORD])
+    split = f"{PASSWORD[:at]}{part}{PASSWORD[at:-2]}{part}{PASSWORD[-2:]}"
+    assert known.known(f"{part}a {split}{part} b") == f"{part}a {HIDDEN}{part} b"
+    assert known.known(part.join(PASSWORD)) == HIDDEN
+    if "\x85" not in part:
+        token = f"sk-{part}proj-{part}abcdefgh"
+        assert known.all(f"{part}use {token} {part}") == f"{part}use {HIDDEN} {part}"
+        assert known.all(f"api_{part}key={part}abcd{part}ef") == f"api_{part}key={part}{HIDDEN}"
+
+
+@pytest.mark.parametrize("inner", [PASSWORD, "\u200b".join(PASSWORD), "\x1b[m".join(PASSWORD)])
+@pytest.mark.parametrize("around", ["\x1b]0;{}\x07", "\x1bP{}\x1b\\", "\x9d{}\x9c"])
+def test_a_secret_within_a_sequence_is_hidden_too(around: str, inner: str):
+    hidden = Redaction([PASSWORD]).known(around.format(inner))
+    assert HIDDEN in hidden
+    assert PASSWORD[:6] not in UNSEEN.sub("", hidden)
+
+
+def test_text_without_secrets_stays_as_it_is():
+    text = "a\x1b[31mb\u200bc\x1b]0;t\x07 \x00\u2800 right"
+    assert Redaction([SECRET]).all(text) == text
+
+
+def test_a_secret_with_what_nobody_sees_is_found_without_it():
+    assert Redaction(["correct\u200bhorse"]).known("x correcthorse") == f"x {HIDDEN}"
 
 
 def test_the_log_has_no_secrets_from_any_logger_at_any_level(log):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.render.arguments import Argument, code_parts, plain_text, read_arguments
+from gateway.render.arguments import Argument, code_parts, plain_text, read_arguments, read_call
 
 SCRIPT = "import os\n\nprint('hi')\n"
 
@@ -96,6 +96,29 @@ def test_only_a_fence_that_is_named_and_closed_has_a_language():
         ("x = 1\n", "python"),
         ("```\nand\n```\ny\n```\n~~~sql\nselect 1\n", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tool"),
+    [
+        ('{"to": "p\u0430ypal"}', ""),
+        ('{"to": "\\u0070\\u0430ypal"}', ""),
+        ('{"p\u0430ypal": 1}', ""),
+        ('{"a": [{"b": ["x p\u0430ypal"]}]}', ""),
+        ('{"broken p\u0430ypal', ""),
+        ('{"x": 1}', "p\u0430ypal"),
+    ],
+)
+def test_a_note_names_a_word_of_several_scripts(arguments: str, tool: str):
+    note, *rest = read_call(arguments, None, tool=tool)
+    assert note.kind == "note"
+    assert note.text == "'p\u0430ypal' mixes Latin and Cyrillic letters."
+    assert tuple(rest) == read_arguments(arguments)
+
+
+def test_lines_are_no_part_of_a_word():
+    text = json.dumps({"a": "x\n\u043c\u0438\u0440"}, ensure_ascii=False)
+    assert read_call(text, None) == read_arguments(text)
 
 
 _JSON = st.recursive(

@@ -1,10 +1,13 @@
 """Foreign text on terminals, approval cards and chat platforms."""
 
 import pytest
+import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.render.sanitize import AT, label, sanitize, visible
+
+EVERY = [each for each in range(0x110000) if not 0xD800 <= each < 0xE000]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +80,31 @@ def test_a_long_hostile_text_takes_linear_time():
         ("a\u200bb\u00a0c\u3164d", "a⟨U+200B⟩b⟨U+00A0⟩c⟨U+3164⟩d"),
         ("x\U000e0101\U000e0041", "x⟨U+E0101⟩⟨U+E0041⟩"),
         ("zażółć 日本 ❤", "zażółć 日本 ❤"),
+        ("a\ufffcb\u2800\u2d7fc", "a⟨U+FFFC⟩b⟨U+2800⟩⟨U+2D7F⟩c"),
+        ("\U0001d159\U00016fe4\u115f\u17b4", "⟨U+1D159⟩⟨U+16FE4⟩⟨U+115F⟩⟨U+17B4⟩"),
+        ("\u2065\U000e0fff\ufff0\ufe0e", "⟨U+2065⟩⟨U+E0FFF⟩⟨U+FFF0⟩⟨U+FE0E⟩"),
+        ("❤️ 👩🏽‍💻 1️⃣ 🏳️‍🌈", "❤️ 👩🏽‍💻 1️⃣ 🏳️‍🌈"),
+        ("rm\ufe0f 1\ufe0f 😀\u200d😀", "rm⟨U+FE0F⟩ 1⟨U+FE0F⟩ 😀⟨U+200D⟩😀"),
+        ("❤️\ufe0f\u200d❤️", "❤️⟨U+FE0F⟩⟨U+200D⟩❤️"),
+        ("e\u0301\u0302 x", "e\u0301\u0302 x"),
+        ("e\u0301\u0302\u0303 x", "e⟨3 combining marks⟩ x"),
+        ("a" + "\u0489" * 5000, "a⟨5,000 combining marks⟩"),
+        ("a\u0301\u034f\u0301\u0301", "a\u0301⟨U+034F⟩\u0301\u0301"),
+        ("हिन्दी tiếng ภาษาไทย", "हिन्दी tiếng ภาษาไทย"),
     ],
 )
 def test_a_card_shows_what_can_not_be_seen(text: str, shown: str):
     assert visible(text) == shown
+
+
+def test_no_ignorable_character_is_left_on_a_card():
+    for each in regex.findall(r"\p{Default_Ignorable_Code_Point}", "".join(map(chr, EVERY))):
+        assert visible(f"a{each}b") == f"a⟨U+{ord(each):04X}⟩b"
+
+
+def test_a_long_text_for_a_card_takes_linear_time():
+    assert visible("e\u0301\u200d" * 100_000).count("⟨U+200D⟩") == 100_000
+    assert visible("😀\u200d" * 100_000).count("⟨U+200D⟩") == 100_000
 
 
 def test_a_label_is_one_short_line_without_marks():

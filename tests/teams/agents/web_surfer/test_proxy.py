@@ -33,7 +33,7 @@ def basic(user: str, word: str) -> str:
 
 
 async def asked(proxy: JudgingProxy, head: str, *pieces: str) -> str:
-    """All that a browser gets for these bytes; its head tells the proxy's word."""
+    """All that a browser gets, which knows the word."""
     line, end, rest = head.partition("\r\n")
     told = f"\r\nProxy-Authorization: {basic(USER, proxy.word)}"
     return await asked_by_somebody(proxy, line + told + end + rest, *pieces)
