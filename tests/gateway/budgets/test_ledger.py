@@ -579,13 +579,15 @@ async def test_an_answer_that_was_stopped_counts_as_far_as_it_came(tmp_path):
 
 
 async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
-    door, most, running = Door(), 0, 0
+    door, full, most, running = Door(), asyncio.Event(), 0, 0
 
     async def hold() -> str:
         """Hold."""
         nonlocal most, running
         running += 1
         most = max(most, running)
+        if running == 2:
+            full.set()
         await door.pass_through()
         running -= 1
         return "held"
@@ -599,7 +601,7 @@ async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
             return InboundMessage(key=key, author=ANN, text="go")
 
         threads = [(await here.gateway.accept(said(number))).thread for number in range(2)]
-        await door.reached.wait()
+        await full.wait()
         threads += [(await here.gateway.accept(said(number))).thread for number in range(2, 8)]
         door.open()
         client = here.gateway
