@@ -1,6 +1,8 @@
 """Resumption by the next process after one that was not closed."""
 
 import asyncio
+import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -190,25 +192,29 @@ async def test_a_call_in_flight_at_a_checkpoint_is_unknown_also_without_its_line
     assert results["second"].failed
 
 
-def streaming(shared, *doors: Door):
-    """A team whose model stops mid-answer at the next door."""
-    stream, left = shared.create_stream, iter(doors)
+def streaming(shared, *answers: Mapping[int, Door]):
+    """A team whose model stops at doors, by the words before them."""
+    stream, left = shared.create_stream, iter(answers)
 
     async def halting(*args, **kwargs):
-        words = 0
+        doors, words = next(left, {}), 0
         async for chunk in stream(*args, **kwargs):
+            if words in doors:
+                await doors[words].pass_through()
             yield chunk
             words += 1
-            if words == 2 and (door := next(left, None)) is not None:
-                await door.pass_through()
 
     shared.create_stream = halting
     return ScriptedTeams(lambda: solo(shared, model_client_stream=True))
 
 
-async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced(tmp_path):
-    old, new = Door(), Door()
-    teams = streaming(model("The old half of an answer.", "A quite new answer."), old, new)
+async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("gateway.sessions.turn.SHOW_EVERY", math.inf)  # only its beginning is kept
+    old, before, new, grown = Door(), Door(), Door(), asyncio.Event()
+    answers = model("The old half of an answer.", "A quite new answer.")
+    teams = streaming(answers, {2: old}, {0: before, 2: new})
     async with Crash(tmp_path, teams) as (crash, client):
         thread = (await client.create_thread()).id
         await client.send(thread, "go")
@@ -216,12 +222,20 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
         shown = await until(client, thread, lambda event: isinstance(event, TextDelta))
         assert [row.text for row in await crash.store.open_messages(thread)] == ["The "]
         crash.kill()
-    async with opened(tmp_path, teams) as client:
-        watching = asyncio.ensure_future(until(client, thread, ends))
-        await new.reached.wait()
+
+    def watched(event):
+        if isinstance(event, TextDelta):
+            before.open()
+            if "quite" in event.text:
+                grown.set()
+        return ends(event)
+
+    async with opened(tmp_path, teams) as client, asyncio.TaskGroup() as group:
+        watching = group.create_task(until(client, thread, watched))
+        await grown.wait()
         late = await until(client, thread, lambda event: isinstance(event, TextDelta))
         new.open()
-        events = await watching
+    events = watching.result()
     message = shown[-1].message
     [finished] = of(MessageFinished, events)
     assert (finished.message, finished.text) == (message, "A quite new answer.")
@@ -235,7 +249,7 @@ async def test_a_message_that_was_being_written_is_shown_again_and_then_replaced
 
 async def test_a_crash_before_the_first_checkpoint_gives_the_team_the_message_again(tmp_path):
     door = Door()
-    teams = streaming(model("half of", "Hello again."), door)
+    teams = streaming(model("half of", "Hello again."), {2: door})
     async with Crash(tmp_path, teams) as (_, client):
         thread = (await client.create_thread()).id
         await client.send(thread, "go")
