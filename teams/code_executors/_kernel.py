@@ -20,8 +20,8 @@ from teams.code_executors._work_folder import WorkFolder, check_limits, within_s
 
 START_SECONDS = 60
 """Seconds until a kernel has to be ready."""
-INTERRUPT_SECONDS = 0.3
-"""Seconds in which interrupted code has to end; else its kernel is killed."""
+INTERRUPT_SECONDS = 3.0
+"""Seconds in which interrupted code has to end; else its kernel is killed, with all variables."""
 LARGEST_MESSAGE = 64 * 1024 * 1024
 """Bytes of one message of a kernel."""
 ANEW = "The kernel was started anew: variables and imports of earlier code are gone.\n"

@@ -77,7 +77,10 @@ class JupyterServer:
         return web.json_response({})
 
     async def _delete(self, request: web.Request) -> web.Response:
-        await self.kernels.pop(request.match_info["id"]).shutdown_kernel(now=True)
+        number = request.match_info["id"]
+        # Known until it has ended: who asks may be gone by then, and the server's end ends it.
+        await self.kernels[number].shutdown_kernel(now=True)
+        self.kernels.pop(number, None)
         return web.Response(status=204)
 
     async def _channels(self, request: web.Request) -> web.WebSocketResponse:
@@ -87,21 +90,22 @@ class JupyterServer:
         self._sockets.add(socket)
         client = manager.client()
         client.start_channels(hb=False)
-        await client.wait_for_ready(timeout=30)
-        tasks = [
-            asyncio.ensure_future(self._forward(client, name, socket))
-            for name in ("iopub", "shell")
-        ]
-        watch = asyncio.ensure_future(self._watch(manager, socket))
+        tasks = list[asyncio.Task[None]]()
         try:
+            await client.wait_for_ready(timeout=30)
+            tasks += [
+                asyncio.ensure_future(self._forward(client, name, socket))
+                for name in ("iopub", "shell")
+            ]
+            tasks.append(asyncio.ensure_future(self._watch(manager, socket)))
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     received = json.loads(message.data)
                     client.session.send(client.shell_channel.socket, received)
         finally:
-            for task in (*tasks, watch):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, watch, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             client.stop_channels()
         return socket
 

@@ -61,39 +61,37 @@ def token_of(created: dict[str, Any]) -> str:
 
 @pytest.mark.chaos
 async def test_an_execution_is_stateful_and_saves_what_is_shown(server):
-    executor = DockerJupyterCodeExecutor(address(server), timeout=1)
-    result = await run(executor, "x = 41\nprint('one')", "x + 1")
-    assert result == DockerJupyterCodeResult(exit_code=0, output="one\n42\n", output_files=[])
-    code = "from IPython.display import HTML\nHTML('<b>it</b>')"
-    [saved] = (await run(executor, code)).output_files
-    assert saved.read_text() == "<b>it</b>"
-    result = await run(executor, "import time\nprint('begun')\ntime.sleep(60)")
-    assert result.exit_code == 124
-    assert result.output == "begun\nStopped after 1 s: it took too long.\n"
-    assert (await run(executor, "x")).output == "41\n"
-    result = await run(executor, "import os; os._exit(3)")
-    assert (result.exit_code, result.output) == (1, "The kernel ended: its process is gone.\n")
-    assert (await run(executor, "1")).output == f"{ANEW}1\n"
-    await executor.stop()
+    async with DockerJupyterCodeExecutor(address(server), timeout=3) as executor:
+        result = await run(executor, "x = 41\nprint('one')", "x + 1")
+        assert result == DockerJupyterCodeResult(exit_code=0, output="one\n42\n", output_files=[])
+        code = "from IPython.display import HTML\nHTML('<b>it</b>')"
+        [saved] = (await run(executor, code)).output_files
+        assert saved.read_text() == "<b>it</b>"
+        result = await run(executor, "import time\nprint('begun')\ntime.sleep(60)")
+        assert result.exit_code == 124
+        assert result.output == "begun\nStopped after 3 s: it took too long.\n"
+        assert (await run(executor, "x")).output == "41\n"
+        result = await run(executor, "import os; os._exit(3)")
+        assert (result.exit_code, result.output) == (1, "The kernel ended: its process is gone.\n")
+        assert (await run(executor, "1")).output == f"{ANEW}1\n"
     assert not saved.exists()
     assert server.kernels == {}
 
 
 async def test_cancelling_interrupts_and_a_server_that_is_gone_ends_the_kernel(server):
-    executor, token = DockerJupyterCodeExecutor(address(server)), CancellationToken()
-    await run(executor, "import time")
-    code = [CodeBlock("time.sleep(60)", "python")]
-    running = asyncio.ensure_future(executor.execute_code_blocks(code, token))
-    token.cancel()
-    async with asyncio.timeout(1):
+    async with DockerJupyterCodeExecutor(address(server)) as executor:
+        token = CancellationToken()
+        await run(executor, "import time")
+        code = [CodeBlock("time.sleep(60)", "python")]
+        running = asyncio.ensure_future(executor.execute_code_blocks(code, token))
+        token.cancel()
         assert (await running).exit_code == 125
-    await server.close_sockets()
-    result = await run(executor, "1")
-    assert (result.exit_code, result.output) == (
-        1,
-        "The kernel ended: the connection to its server is gone.\n",
-    )
-    await executor.stop()
+        await server.close_sockets()
+        result = await run(executor, "1")
+        assert (result.exit_code, result.output) == (
+            1,
+            "The kernel ended: the connection to its server is gone.\n",
+        )
 
 
 @pytest.mark.chaos
@@ -142,10 +140,9 @@ async def test_a_server_in_a_container_starts_and_stops_with_its_executor(engine
     )
     with pytest.raises(RuntimeError, match="has not been started"):
         _ = container.connection_info
-    executor = DockerJupyterCodeExecutor(container, output_dir=tmp_path)
-    assert (await run(executor, "1")).output == "1\n"
-    await executor.restart()
-    await executor.stop()
+    async with DockerJupyterCodeExecutor(container, output_dir=tmp_path) as executor:
+        assert (await run(executor, "1")).output == "1\n"
+        await executor.restart()
     assert engine.happened == ["create", "start c1", "stop c1"]
     [created] = engine.created
     host = created["HostConfig"]

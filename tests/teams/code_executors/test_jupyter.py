@@ -98,29 +98,28 @@ async def test_output_and_what_is_shown_have_limits(executor):
 @pytest.mark.chaos
 @pytest.mark.parametrize("how", ["timeout", "token", "caller"])
 async def test_code_that_is_ended_is_interrupted_and_its_variables_stay(tmp_path, how: str):
-    executor = JupyterCodeExecutor(timeout=1 if how == "timeout" else 20, output_dir=tmp_path)
-    await run(executor, "import time; x = 1")
-    token = CancellationToken()
-    code = "print('begun')\nopen('begun', 'w')\ntime.sleep(60)"
-    running = asyncio.ensure_future(
-        executor.execute_code_blocks([CodeBlock(code, "python")], token)
-    )
-    if how == "timeout":
-        result = await running
-        assert result.exit_code == 124
-        assert result.output == "begun\nStopped after 1 s: it took too long.\n"
-    else:
-        while not (tmp_path / "begun").exists():  # noqa: ASYNC110 (another process's doing)
-            await asyncio.sleep(0)
-        (token if how == "token" else running).cancel()
-        async with asyncio.timeout(1):
+    limit = 3 if how == "timeout" else 20
+    async with JupyterCodeExecutor(timeout=limit, output_dir=tmp_path) as executor:
+        await run(executor, "import time; x = 1")
+        token = CancellationToken()
+        code = "print('begun')\nopen('begun', 'w')\ntime.sleep(60)"
+        running = asyncio.ensure_future(
+            executor.execute_code_blocks([CodeBlock(code, "python")], token)
+        )
+        if how == "timeout":
+            result = await running
+            assert result.exit_code == 124
+            assert result.output == "begun\nStopped after 3 s: it took too long.\n"
+        else:
+            while not (tmp_path / "begun").exists():  # noqa: ASYNC110 (another process's doing)
+                await asyncio.sleep(0)
+            (token if how == "token" else running).cancel()
             if how == "token":
                 assert (await running).exit_code == 125
             else:
                 with pytest.raises(asyncio.CancelledError):
                     await running
-    assert (await run(executor, "x")).output == "1\n"
-    await executor.stop()
+        assert (await run(executor, "x")).output == "1\n"
 
 
 STUBBORN = (
@@ -129,41 +128,42 @@ STUBBORN = (
 
 
 @pytest.mark.chaos
-async def test_a_lost_kernel_is_told_of_once_and_leaves_nothing(tmp_path):
-    executor = JupyterCodeExecutor(timeout=1, output_dir=tmp_path)
-    code = "import os, subprocess\nprint(os.getpid(), subprocess.Popen(['sleep', '60']).pid)"
-    pids = list(map(int, (await run(executor, code)).output.split()))
-    assert (await run(executor, STUBBORN)).exit_code == 124
-    for pid in pids:
-        await gone(pid)
-    assert (await run(executor, "1")).output == f"{ANEW}1\n"
-    assert (await run(executor, "1")).output == "1\n"
-    result = await run(executor, "import os; os._exit(3)")
-    assert (result.exit_code, result.output) == (1, "The kernel ended: its process is gone.\n")
-    # In another process, its state says that there was a kernel.
-    state = await executor.save_state()
-    await executor.stop()
+async def test_a_lost_kernel_is_told_of_once_and_leaves_nothing(tmp_path, monkeypatch):
+    async with JupyterCodeExecutor(timeout=3, output_dir=tmp_path) as executor:
+        code = "import os, subprocess\nprint(os.getpid(), subprocess.Popen(['sleep', '60']).pid)"
+        pids = list(map(int, (await run(executor, code)).output.split()))
+        monkeypatch.setattr("teams.code_executors._kernel.INTERRUPT_SECONDS", 0.3)
+        assert (await run(executor, STUBBORN)).exit_code == 124
+        for pid in pids:
+            await gone(pid)
+        assert (await run(executor, "1")).output == f"{ANEW}1\n"
+        assert (await run(executor, "1")).output == "1\n"
+        result = await run(executor, "import os; os._exit(3)")
+        assert (result.exit_code, result.output) == (1, "The kernel ended: its process is gone.\n")
+        # In another process, its state says that there was a kernel.
+        state = await executor.save_state()
     other = JupyterCodeExecutor(output_dir=tmp_path)
     assert await other.save_state() == {}
     await other.load_state(state)
-    assert (await run(other, "2")).output == f"{ANEW}2\n"
-    await other.stop()
+    try:
+        assert (await run(other, "2")).output == f"{ANEW}2\n"
+    finally:
+        await other.stop()
 
 
 async def test_the_kernel_has_no_secrets_and_a_temporary_folder_goes(monkeypatch):
     monkeypatch.setenv("SLACK_TOKEN", "xoxb-1")
     monkeypatch.setenv("HARMLESS", "yes")
-    executor = JupyterCodeExecutor(work_mb=0.01)
-    result = await run(executor, "import os\nprint(os.environ.get('HARMLESS'), *os.environ)")
-    assert result.output.startswith("yes ")
-    assert "SLACK_TOKEN" not in result.output
-    code = "from ipykernel.connect import get_connection_file as at\nprint(at())"
-    sockets = Path((await run(executor, code)).output.strip()).parent
-    result = await run(executor, "open('large', 'w').write('x' * 20_000); None")
-    assert result.exit_code == 122
-    folder = executor.output_dir
-    assert sockets.stat().st_mode & 0o777 == 0o700
-    await executor.stop()
+    async with JupyterCodeExecutor(work_mb=0.01) as executor:
+        result = await run(executor, "import os\nprint(os.environ.get('HARMLESS'), *os.environ)")
+        assert result.output.startswith("yes ")
+        assert "SLACK_TOKEN" not in result.output
+        code = "from ipykernel.connect import get_connection_file as at\nprint(at())"
+        sockets = Path((await run(executor, code)).output.strip()).parent
+        result = await run(executor, "open('large', 'w').write('x' * 20_000); None")
+        assert result.exit_code == 122
+        folder = executor.output_dir
+        assert sockets.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()
     assert not sockets.exists()
 
