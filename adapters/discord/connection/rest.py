@@ -119,21 +119,21 @@ class Rest:
         self._base = base.rstrip("/")
         self.buckets = buckets or Buckets()
         self._session: aiohttp.ClientSession | None = None
+        self._responses: aiohttp.ClientSession | None = None
+        """Interactions' own pool: slow calls and files may take all connections of the other."""
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), connector=ProxyConnector()
-        )
+        self._session, self._responses = _pool(), _pool()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self.session.close()
+        for each in (self._session, self._responses):
+            await _entered(each).close()
 
     @property
     def session(self) -> aiohttp.ClientSession:
         """The connection pool."""
-        assert self._session is not None, "the client is used before it is entered"
-        return self._session
+        return _entered(self._session)
 
     def bucket(self, method: str, path: str) -> Bucket:
         """Where a call counts."""
@@ -162,7 +162,7 @@ class Rest:
             raise RateLimited(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
 
     async def respond(self, path: str, json: Any) -> Any:
-        """Answer an interaction: outside the buckets, for there are only three seconds."""
+        """Answer an interaction, at once: there are only three seconds."""
         try:
             async with asyncio.timeout(RESPOND_SECONDS):
                 return await self._send("POST", path, None, json, (), None)
@@ -206,8 +206,9 @@ class Rest:
             data, headers["Content-Type"] = json.dumps(body), "application/json"
         if method != "GET":
             self._check_speaking()  # here, for a call may have waited long for its bucket
+        session = self.session if bucket is not None else _entered(self._responses)
         try:
-            async with self.session.request(
+            async with session.request(
                 method,
                 self._base + path,
                 data=data,
@@ -264,6 +265,17 @@ class Rest:
             bucket.hold(seconds)
         LOG.warning("Discord asks to wait for %.2f s", seconds)
         return RateLimited(seconds)
+
+
+def _pool() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), connector=ProxyConnector()
+    )
+
+
+def _entered(session: aiohttp.ClientSession | None) -> aiohttp.ClientSession:
+    assert session is not None, "the client is used before it is entered"
+    return session
 
 
 def _is_own_limit(answer: aiohttp.ClientResponse) -> bool:

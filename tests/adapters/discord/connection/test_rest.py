@@ -1,16 +1,21 @@
-"""A node that is cut off changes nothing on Discord."""
+"""Calls of a cut-off node, and answers beside slow calls."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 
 import pytest
 from pydantic import SecretStr
 
-from adapters.discord.connection.rest import Rest
+from adapters.discord.connection.rest import ApiError, Rest
 from adapters.discord.testing import DiscordSimulator
 from gateway.errors import NodeCutOff
+
+CONNECTIONS = 100
+"""As many as a session of aiohttp opens at a time."""
 
 
 class Speaking:
@@ -70,3 +75,20 @@ async def test_a_call_that_waits_for_its_turn_is_checked_when_it_is_sent(
     with pytest.raises(NodeCutOff):
         await waiting
     assert discord.calls("POST") == []
+
+
+async def test_an_interaction_is_answered_while_all_connections_are_taken(
+    discord: DiscordSimulator, client: Rest
+) -> None:
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0), backlog=CONNECTIONS) as slow, ExitStack() as opened:
+        slow.setblocking(False)
+        url = f"http://127.0.0.1:{slow.getsockname()[1]}/file"
+        async with asyncio.TaskGroup() as group:
+            files = [group.create_task(client.fetch(url, 10)) for _ in range(CONNECTIONS)]
+            for _ in files:
+                opened.enter_context((await loop.sock_accept(slow))[0])
+            with pytest.raises(ApiError, match="Unknown interaction"):
+                await client.respond("/interactions/1/a-token/callback", {"type": 5})
+            for each in files:
+                each.cancel()

@@ -362,13 +362,19 @@ async def test_clicks_are_noticed_in_time_while_everything_else_is_slow(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
     general, alice = discord.channel("general"), discord.person("alice")
-    async with serving(discord, tmp_path, lambda: solo("Hi.")):
+    slow = asyncio.Event()
+    async with serving(discord, tmp_path, lambda: solo("Hi.")) as gateway:
         await wait_commands(discord)
-        discord.faults.plan(Delay(2.0), path="/channels/", times=-1)
-        used = [await alice.slash(general, "status") for _ in range(200)]
+        discord.faults.plan(Delay(until=slow), path="/channels/", times=-1)
+        asked = await alice.mentions(general, "hello")
+        await discord.until(lambda: discord.calls("POST", "/channels/"))
+        used = [await alice.slash(general, "status") for _ in range(20)]
         for each in used:
             await discord.answered(each)
-        discord.faults.clear()
+        assert asked.thread is None
+        slow.set()
+        await discord.until(lambda: asked.thread and bot_texts(discord, asked.thread))
+        await wait_delivered(gateway)
     assert discord.missed_interactions == []
 
 
