@@ -40,6 +40,7 @@ _TOKENS = re.compile(
   | \b(?:gh[pousr]_|github_pat_|glpat-|AIza|AKIA|hf_)[\w-]{12,}
   | \beyJ[\w-]{10,500}+\.[\w-]{10,4000}+\.[\w-]*+
   | \bgAAAAA[\w-]{40,}=*
+  | (?<=\ PRIVATE\ KEY-----)[^-]++
   | (?<=hooks\.slack\.com/)[\w/-]{10,}
   | (?<=/webhooks/)\d+/[\w-]{20,}
   | (?<=/interactions/)\d+/[\w-]{20,}

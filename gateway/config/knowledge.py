@@ -31,7 +31,11 @@ class KnowledgeConfig(Section):
     """
 
     folder: ConfigPath | None = None
-    """Folder of the files. Links in it are not followed, names with a dot first are left out."""
+    """Folder of the files. Links in it are not followed.
+
+    Names with a dot first are left out, as are those of keys and credentials, such as `id_rsa`,
+    `server.pem` and `secrets.toml`. What looks like a token in other files is not kept.
+    """
 
     files: list[str] = Field(default=["*"])
     """Patterns of paths below the folder, such as "handbook/*.md"; a * stands for slashes, too.

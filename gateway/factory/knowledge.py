@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typing_extensions import override
+
+from gateway.base.redaction import REDACTION, without_tokens
 from gateway.config.root import Config
 from teams.memory.knowledge import KnowledgeMemory, KnowledgeMemoryConfig
 
 
 class SharedKnowledge(KnowledgeMemory):
     """Knowledge that outlives each of the teams that have it."""
+
+    @override
+    def masked(self, text: str) -> str:
+        """The text without known secrets and what looks like a token."""
+        return without_tokens(REDACTION.known(text))
 
 
 class KnowledgeBases:

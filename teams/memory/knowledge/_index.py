@@ -19,7 +19,7 @@ from teams.memory.knowledge._passages import indexed_form, match_of, passages_of
 P = ParamSpec("P")
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 30.0
 """Seconds for which another process may write."""
 CANDIDATES = 500

@@ -80,10 +80,11 @@ class KnowledgeMemoryConfig(BaseModel):
     """Sources, index and limits of a KnowledgeMemory.
 
     `files` are patterns of paths below the `folder`. Links are not followed; names that begin with
-    a dot are left out, as are files after the first 10,000 and what is larger than `max_mb`. PDF,
-    DOCX, XLSX, PPTX and HTML need the extra `documents`. `addresses` lead to public servers unless
-    `allow_private` is set. The `index` is a file that several processes may use; without it, the
-    index is kept in memory. With `embeddings`, passages are also found by their meaning. A question
+    a dot are left out, as are keys and credentials by their names, files after the first 10,000 and
+    what is larger than `max_mb`. PDF, DOCX, XLSX, PPTX and HTML need the extra `documents`.
+    `addresses` lead to public servers unless `allow_private` is set. The `index` is a file that
+    several processes may use; without it, the index is kept in memory. With `embeddings`, passages
+    are also found by their meaning. A question
     finds at most `k`.
     """
 
@@ -150,6 +151,10 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         await self._add_vectors(report)
         self._refreshed = time.monotonic()
         return report
+
+    def masked(self, text: str) -> str:
+        """The text of a source as it is kept; for subclasses."""
+        return text
 
     def refresh(self) -> None:
         """Begin to index what has changed, and log what can't be read."""
@@ -233,7 +238,8 @@ class KnowledgeMemory(Memory, Component[KnowledgeMemoryConfig]):
         if known is None or known.digest != digest or problem in RETRIED:
             report.read.append(name)
             try:
-                text, problem = await text_of(name, loaded.data, loaded.media_type), ""
+                text = await text_of(name, loaded.data, loaded.media_type)
+                text, problem = await asyncio.to_thread(self.masked, text), ""
             except DocumentError as error:
                 text, problem = "", str(error)
                 stamp = "" if problem in RETRIED else stamp

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from teams._base import documents, web
 from teams._base.safe_files import FileFacts, read_file, walk_files
+from teams.memory.knowledge._key_files import LEFT_OUT, is_key_file
 
 MOST_ENTRIES = 100_000
 """Files and folders that are looked at."""
@@ -52,6 +53,8 @@ def stamp_of(file: FileFacts) -> str:
 
 def load_file(folder: Path, file: FileFacts, longest: int) -> Loaded:
     """The file's contents. Raises OSError and ValueError."""
+    if is_key_file(file.path):
+        raise ValueError(LEFT_OUT)
     if file.size > longest:
         raise ValueError(f"it has more than {longest:,} bytes")
     return Loaded(stamp_of(file), read_file(folder, file.path, longest=longest))

@@ -12,8 +12,10 @@ import teams.memory.knowledge._memory as memory_module
 from gateway.app.assemble import own_gateway, store_of, team_factory
 from gateway.app.check import check_config, dump_team
 from gateway.app.load import LoadedConfig, load_config
+from gateway.base.redaction import REDACTION
 from gateway.config.problems import ConfigError
 from gateway.events import InputRequested, MessageFinished
+from gateway.factory.knowledge import KnowledgeBases
 from tests.fakes.openai_script import Call, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.gateway.scripted import of, turn
@@ -92,6 +94,22 @@ async def test_threads_are_told_what_is_found_and_it_counts_as_foreign_text(fold
             index = folder / "store/knowledge/docs.sqlite"
             assert index.stat().st_mode & 0o077 == 0
             assert index.parent.stat().st_mode & 0o077 == 0
+
+
+async def test_tokens_and_known_secrets_are_not_kept(folder: Path):
+    REDACTION.add(["Tr0ub4dor&3-horse"])
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END RSA PRIVATE KEY-----"
+    text = f"leave: use sk-proj-abc\u200bdefghijkl or Tr0ub4dor&3-horse here\n{key}\n"
+    (folder / "docs/leave.md").write_text(text)
+    bases = KnowledgeBases(config(folder).config, folder / "index")
+    memory = bases.memory("docs")
+    await memory.index()
+    [found] = (await memory.query("leave")).results
+    assert "use [secret] or [secret] here" in str(found.content)
+    await bases.aclose()
+    kept = (folder / "index/docs.sqlite").read_bytes()
+    for part in (b"defghijkl", b"Tr0ub4dor", b"MIIEvQ"):
+        assert part not in kept
 
 
 async def test_threads_share_one_memory_and_another_program_gets_its_own(folder: Path):

@@ -6,7 +6,9 @@ import asyncio
 import json
 import logging
 import os
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,26 @@ async def test_a_passage_is_found_with_its_file_and_line(knowledge):
     content = MemoryContent(content="bicycle", mime_type="text/plain")
     assert (await memory.query(content, CancellationToken())).results
     assert (await memory.query("")).results == []
+
+
+async def test_keys_and_credentials_are_left_out_by_their_names(knowledge, folder):
+    memory = knowledge()
+    (folder / "id_rsa").write_text("a bicycle key")
+    (folder / "handbook/Secrets.TOML").write_text("bicycle = 'key'")
+    report = await memory.index()
+    assert sorted(report.read) == ["handbook/leave.md", "prices.txt"]
+    assert set(report.problems) == {"id_rsa", "handbook/Secrets.TOML"}
+    assert "key or credentials" in report.problems["id_rsa"]
+    assert await places(memory, "bicycle") == ["prices.txt:2"]
+
+
+async def test_an_index_of_before_is_begun_anew(knowledge, folder, tmp_path):
+    (folder / "id_rsa").write_text("a bicycle key")
+    await knowledge().index()
+    with closing(sqlite3.connect(tmp_path / "docs.sqlite")) as index:
+        index.execute("PRAGMA user_version = 1")
+    report = await knowledge().index()
+    assert sorted(report.read) == ["handbook/leave.md", "prices.txt"]
 
 
 async def test_only_what_has_changed_is_read_again(knowledge, folder, tmp_path):
