@@ -118,6 +118,7 @@ class ConfigWatch:
     async def _take(self, changed: list[Path], contents: Mapping[Path, str | None]) -> None:
         """Use the changed files if they can be used."""
         what = f"{self._names(changed)} changed"
+        await self._note_files()  # as they are before they are read: a later change is another
         try:
             self._allow()
             before = await self._reloader.renew()
@@ -126,7 +127,7 @@ class ConfigWatch:
                 f"{what} and can't be used; the last good version stays in use.\n{error}", "error"
             )
         else:
-            self._used = contents
+            self._used = {**self._used, **contents}
             told = _changes_text(before.config, self._reloader.loaded.config)
             self._say(what + (told or (NO_SETTING if self._is_config(changed) else TAKEN)), "info")
         await self._note_files()

@@ -1,9 +1,10 @@
 """A watched config: changes are taken once they rest, mistakes are told."""
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,10 @@ def prepare(folder: Path) -> None:
 
 
 @asynccontextmanager
-async def watched(folder: Path) -> AsyncGenerator[Watched]:
+async def watched(
+    folder: Path, meanwhile: Callable[[], None] = lambda: None
+) -> AsyncGenerator[Watched]:
+    """A watch whose reloads are checked while something else happens."""
     prepare(folder)
     loaded = load_config(folder / "config.toml")
     store = new_store(folder / "store")
@@ -80,7 +84,7 @@ async def watched(folder: Path) -> AsyncGenerator[Watched]:
     told: list[tuple[str, str]] = []
 
     async def check(*_: object) -> None:
-        pass
+        meanwhile()
 
     async with gateway_of(loaded, store, teams) as gateway:
         reloader = Reloader(gateway, loaded, teams, check)
@@ -165,6 +169,24 @@ async def test_a_file_that_a_new_version_names_is_waited_for(tmp_path):
         assert await here.answer() == "one! Hi."
         here.write("others.py", PARTS)
         assert await here.look() == ["others.py changed; taken from the next turn on."]
+
+
+async def test_a_file_that_changes_while_the_config_that_names_it_is_read_is_used(tmp_path):
+    named = tmp_path / "other.md"
+    changes = iter(["Ho."])
+    async with watched(tmp_path, lambda: _write_next(named, changes)) as here:
+        here.write("other.md", "Hi.")
+        here.write("config.toml", CONFIG.replace("prompt.md", "other.md"))
+        (told,) = await here.look()
+        assert told.startswith("config.toml changed: teams.solo.options")
+        assert named.read_text() == "Ho."
+        assert await here.look() == ["other.md changed; taken from the next turn on."]
+        assert await here.look(3) == []
+
+
+def _write_next(file: Path, texts: Iterator[str]) -> None:
+    for text in islice(texts, 1):
+        file.write_text(text)
 
 
 async def test_what_may_not_be_used_is_refused_before_anything_is_imported(tmp_path):
