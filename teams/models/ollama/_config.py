@@ -61,8 +61,10 @@ class CreateArgumentsConfigModel(BaseModel, defer_build=True):
     @model_validator(mode="before")
     @classmethod
     def _gather_options(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(of_caller := given.get("options") or {}, dict):
+            return given  # which is refused
         rest = {name: value for name, value in given.items() if name not in _OPTIONS}
-        options: dict[str, Any] = {**(given.get("options") or {})}
+        options: dict[str, Any] = {**of_caller}
         options |= {
             name: given[name] for name in _OPTIONS & given.keys() if given[name] is not None
         }

@@ -401,3 +401,9 @@ async def test_settings_that_autogen_lacks_are_told(server: FakeOllama):
     with pytest.raises(NotImplementedError, match="think"):
         thinker.dump_component(provider="autogen")
     await thinker.close()
+
+
+@pytest.mark.parametrize("options", ["stop", ["stop"], 5, True])
+def test_options_that_are_no_table_are_refused(options: Any):
+    with pytest.raises(ValueError, match="options"):
+        OllamaChatCompletionClient(model="x", options=options)
