@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import ClassVar, Literal, TypeAlias
 
@@ -75,6 +76,17 @@ class Config(Section):
 
     gateway_url: str | None = Field(default=None, pattern=r"^wss?://")
     """Address of Discord's gateway; the API is asked for it if not given."""
+
+    @property
+    def app_ids(self) -> tuple[str, ...]:
+        """The bot's id, with which its token begins."""
+        # discord.py's docs/token.rst: the first of three parts is the id, in Base64.
+        first = self.token.get_secret_value().partition(".")[0]
+        try:
+            ident = base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode("ascii")
+        except ValueError:
+            return ()
+        return (f"bot {ident}",) if ident.isdecimal() else ()
 
     @property
     def api_address(self) -> str:

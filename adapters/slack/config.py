@@ -29,6 +29,8 @@ they are taken to be called as Slack's.
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 _WORKSPACE = re.compile(r"[TE][A-Z0-9]{2,}")
+_APP_TOKEN = re.compile(r"xapp-\d+-(A[A-Z0-9]+)-")
+_BOT_TOKEN = re.compile(r"xoxb-(\d+-\d+)-")
 _COMMAND = re.compile(r"/[a-z0-9_-]{1,31}")
 _BESIDE = {
     "client_secret": "Basic Information shows it; give it as client_secret_env or _file",
@@ -150,6 +152,17 @@ class Config(Section):
     def api_address(self) -> str:
         """The address of Slack's Web API."""
         return self.api_url
+
+    @property
+    def app_ids(self) -> tuple[str, ...]:
+        """Ids of the app and of its bots, as the tokens tell."""
+        app = _APP_TOKEN.match(self.app_token.get_secret_value() if self.app_token else "")
+        bots = filter(None, map(_BOT_TOKEN.match, self.bot_tokens))
+        return (
+            *([f"app {app[1]}"] if app else []),
+            *([f"client {self.client_id}"] if self.client_id else []),
+            *(f"bot {bot[1]}" for bot in bots),
+        )
 
     @property
     def bot_tokens(self) -> list[str]:

@@ -18,7 +18,7 @@ from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.run import Task, run_task
 from gateway.app.run_output import FinalOutput, JsonOutput, Output, OutputStyle, TextOutput
-from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of
+from gateway.app.stores import NEEDS_EXTRA, AnyStore, database_of, folder_of, product_of
 from gateway.base.background import giving_way, in_background
 from gateway.base.ending import run_until_ended
 from gateway.base.exit_codes import ExitCode
@@ -152,7 +152,7 @@ def store_of(loaded: LoadedConfig) -> AnyStore:
         from gateway.store.postgres.store import PostgresStore  # an extra
     except ImportError as error:
         raise GatewayError(NEEDS_EXTRA) from error
-    return PostgresStore(database, folder)
+    return PostgresStore(replace(database, product=product_of(loaded)), folder)
 
 
 def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:

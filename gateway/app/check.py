@@ -26,7 +26,7 @@ from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
 from gateway.app.places import unusable_places
 from gateway.app.servers import missing_programs, probe_servers
-from gateway.app.stores import folder_of
+from gateway.app.stores import folder_of, product_of
 from gateway.app.threads import owner_at
 from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
@@ -104,7 +104,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         await teams.aclose()
     if loaded.adapters and not can_read_documents():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
-    findings += await check_database(loaded.config, offline=offline)
+    findings += await check_database(loaded.config, product=product_of(loaded), offline=offline)
     findings += await _check_health(loaded)
     findings += unpriced_models(loaded.config)
     if loaded.config.tracing is not None:

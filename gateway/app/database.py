@@ -11,6 +11,7 @@ from gateway.app.stores import NEEDS_EXTRA, database_of
 from gateway.config.root import Config
 from gateway.errors import GatewayError
 from gateway.store.postgres.database import Database
+from gateway.store.product import OtherProduct, Product, load_product
 
 if TYPE_CHECKING:
     from gateway.store.postgres.probe import DatabaseFacts
@@ -22,7 +23,9 @@ FURTHER = 3
 """Connections of a node beyond its pool: for its sign of life, for signals, and for commands."""
 
 
-async def check_database(config: Config, *, offline: bool) -> list[Finding]:
+async def check_database(
+    config: Config, *, product: Product | None = None, offline: bool
+) -> list[Finding]:
     """Ask the database, if the config names one and unless offline."""
     if (database := database_of(config)) is None:
         return []
@@ -37,6 +40,11 @@ async def check_database(config: Config, *, offline: bool) -> list[Finding]:
     except GatewayError as error:
         return [_finding(str(error), good=False)]
     faults = [_finding(text, good=False) for text in _faults(facts, database)]
+    try:
+        if product is not None:
+            product.joined(load_product(facts.product), str(database.place))
+    except OtherProduct as error:
+        faults.append(_finding(str(error), good=False))
     warned = [_finding(f"warning: {text}", good=True) for text in _warnings(facts)]
     sound = f"{database.place}, PostgreSQL {facts.version}, {facts.connections} connections"
     if facts.nodes:

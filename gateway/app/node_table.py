@@ -37,6 +37,7 @@ def _row(row: NodeRow, boot: str, zone: str) -> tuple[str, ...]:
     marks = [
         *(["answers"] if node.boot == boot else []),
         *(["draining"] if row.draining else []),
+        *([] if row.takes_lanes else ["another config, so no threads"]),
         *([] if row.lives else ["silent for too long"]),
         *([] if node.platforms else ["no platforms"]),
     ]

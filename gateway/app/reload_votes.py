@@ -65,6 +65,10 @@ class ReloadVotes:
             else:
                 return
 
+    async def used(self, digest: str) -> None:
+        """Note that this node uses the config of this digest."""
+        await self._store.use_config(self._boot, digest)
+
     async def verdict(self, reload: str) -> Reload | None:
         """The reload, once it is decided.
 

@@ -68,7 +68,8 @@ class SharedReloader:
         """Reloads that this node proposed, or has voted in."""
         self._told: tuple[float, LoadedConfig, States] | None = None
         """When another node's proposal was used, the config before, and the files read for it."""
-        self._digest = ""
+        source, text = reloader.loaded.source, reloader.loaded.text
+        self._digest = store.digest = shared_digest(source, text) if source else ""
         """Digest of the files of the config in use."""
 
     @property
@@ -198,8 +199,6 @@ class SharedReloader:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
-        if (source := self.loaded.source) is not None:
-            self._digest = await asyncio.to_thread(shared_digest, source, self.loaded.text)
         catching_up = True
         while True:
             try:
@@ -226,6 +225,7 @@ class SharedReloader:
             return
         async with self._candidate() as candidate:
             await self._use(candidate)
+        await self._votes.used(found.digest)
         LOG.info("the config was reloaded, as the other nodes use a newer one")
 
     async def _take_part(self, found: Reload) -> None:

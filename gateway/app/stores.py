@@ -6,12 +6,14 @@ from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING, TypeAlias
 
+from gateway.app.load import LoadedConfig
 from gateway.base.database_url import PORT, DatabasePlace
 from gateway.base.exit_codes import ExitCode
 from gateway.base.paths import store_folder
 from gateway.config.root import Config
 from gateway.errors import GatewayError
 from gateway.store.postgres.database import Database
+from gateway.store.product import Product
 from gateway.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -59,7 +61,18 @@ def database_of(config: Config) -> Database | None:
         file_mb=settings.file_mb,
         work_mb=settings.work_mb,
         failover=settings.failover_seconds,
+        schema=settings.schema_,
     )
+
+
+def product_of(loaded: LoadedConfig) -> Product:
+    """The product that a config is of."""
+    ids = (
+        f"{name}: {ident}"
+        for name, platform in loaded.adapters.items()
+        for ident in platform.config.app_ids
+    )
+    return Product(name=loaded.config.store.name, ids=frozenset(ids))
 
 
 def place_of(store: AnyStore) -> str:
@@ -74,8 +87,9 @@ def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteS
     """
     if isinstance(store, SqliteStore):
         return store
-    place, copy = store.place, str(path or "parley.dump")
-    lines = [_dump(place, copy)] if command == "backup" else _restore(place, copy)
+    place, copy, schema = store.place, str(path or "parley.dump"), store.database.schema
+    backs_up = command == "backup"
+    lines = [_dump(place, copy, schema)] if backs_up else _restore(place, copy, schema)
     listed = "".join(f"    {line}\n" for line in lines)
     raise StoreInDatabase(
         f"`parley store {command}` is for a store in files, and this one is the PostgreSQL "
@@ -84,15 +98,17 @@ def files_of(store: AnyStore, command: str, path: Path | None = None) -> SqliteS
     )
 
 
-def _dump(place: DatabasePlace, copy: str) -> str:
-    return join(["pg_dump", "--format=custom", f"--file={copy}", *_server(place)])
+def _dump(place: DatabasePlace, copy: str, schema: str) -> str:
+    of_schema = [f"--schema={schema}"] if schema else []
+    return join(["pg_dump", "--format=custom", f"--file={copy}", *of_schema, *_server(place)])
 
 
-def _restore(place: DatabasePlace, copy: str) -> list[str]:
+def _restore(place: DatabasePlace, copy: str, schema: str) -> list[str]:
+    restored = RESTORED.replace(" marks ", f" {schema}.marks ") if schema else RESTORED
     options = ["--clean", "--if-exists", "--single-transaction"]
     return [
         join(["pg_restore", *options, *_server(place), copy]),
-        f'{join(["psql", *_server(place)])} --command="{RESTORED}"',
+        f'{join(["psql", *_server(place)])} --command="{restored}"',
     ]
 
 

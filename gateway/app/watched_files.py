@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,13 @@ LARGEST = 16_000_000
 """Bytes from which on a file is not read: its size and time tell whether it has changed."""
 
 _IMPORT_PATH = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_][\w.]*")
+_OWN = (
+    *(("health",), ("logging",), ("tracing",)),
+    *(("adapters", "*", "host"), ("adapters", "*", "port")),
+    *(("limits", name) for name in ("parallel_turns", "live_teams_mb", "shutdown_seconds")),
+    *(("store", name) for name in ("folder", "pool_size", "url", "url_env", "url_file")),
+)
+"""Settings of each node's own."""
 _STATE = frozenset(("backup", "logging", "store"))
 """Tables with places that Parley writes to itself."""
 
@@ -47,14 +55,35 @@ def named_files(source: Path, text: str, *, secrets: bool = True) -> frozenset[P
 
 
 def shared_digest(source: Path, text: str) -> str:
-    """Digest of the config's text and of the files that it names.
+    """Digest of the config and of the files that it names.
 
-    Where they lie does not count: nodes have them in other folders. Secrets and the largest files
-    do not count, either.
+    Where they lie does not count: nodes have them in other folders. What each node sets for itself,
+    secrets and the largest files do not count, either.
     """
     files = named_files(source, text, secrets=False) - {source.absolute()}
     named = sorted(f"{path.name} {digest}" for path in files if (digest := _digest(path)))
-    return hashlib.sha256("\n".join([text, *named]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([_shared(text), *named]).encode()).hexdigest()
+
+
+def _shared(text: str) -> str:
+    """A config without each node's own settings."""
+    try:
+        data = tomllib.loads(text)
+    except ValueError:
+        return text
+    for path in _OWN:
+        _remove(data, path)
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+def _remove(table: dict[str, Any], path: Sequence[str]) -> None:
+    first, *rest = path
+    for name in [*table] if first == "*" else [first]:
+        found = table.get(name)
+        if not rest:
+            table.pop(name, None)
+        elif isinstance(found, dict):
+            _remove(cast("dict[str, Any]", found), rest)
 
 
 def _digest(path: Path) -> str:

@@ -118,6 +118,9 @@ class Attachments(Section):
     """
 
 
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+
+
 class StoreConfig(Section):
     """Place of the threads."""
 
@@ -133,6 +136,20 @@ class StoreConfig(Section):
 
     "postgresql://USER:PASSWORD@HOST:PORT/NAME". A variable or a file is safer: url_env = "NAME",
     url_file = "path".
+    """
+
+    schema_: str = Field(default="", alias="schema")
+    """Schema of the tables in the database of `url`, made at the first start; the role's own if not
+    given.
+
+    Products that share a database have one each.
+    """
+
+    name: str = Field(default="", max_length=100)
+    """Name of the product whose database that of `url` is.
+
+    The database keeps it beside the ids of the platforms' apps, and another product is refused.
+    With a name, the apps may be replaced.
     """
 
     pool_size: int = Field(default=8, ge=2)
@@ -184,6 +201,16 @@ class StoreConfig(Section):
         if url is not None:
             database_place(url.get_secret_value())
         return url
+
+    @field_validator("schema_")
+    @classmethod
+    def _check_schema(cls, schema: str) -> str:
+        if schema and not _SCHEMA.fullmatch(schema):
+            raise ValueError(
+                f"found {schema!r}, expected a name of small letters, digits and _, such as "
+                "'second', that does not begin with pg_"
+            )
+        return schema
 
     @field_validator("keys")
     @classmethod

@@ -87,6 +87,11 @@ class Section(BaseModel):
         """The address of the table's platform, if it is known."""
         return ""
 
+    @property
+    def app_ids(self) -> tuple[str, ...]:
+        """Ids of the platform's apps, such as "app A0123ABCD"."""
+        return ()
+
     @model_validator(mode="before")
     @classmethod
     def _read_secrets(cls, data: Any, info: ValidationInfo) -> Any:

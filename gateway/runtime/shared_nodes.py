@@ -28,6 +28,10 @@ DEAD_EVERY = 1.0
 """Seconds between two looks for nodes that are gone."""
 HEAL_EVERY = 2.0
 """Seconds between two looks for lanes without a node."""
+OTHER_CONFIG = (
+    "This node takes no threads, since the other nodes have another config. Put the same one on "
+    "all, then run `parley reload`."
+)
 ALL_WORK = 5
 """Each so many of them, work without a job is looked for, too."""
 FOLLOW_EVERY = 0.5
@@ -173,6 +177,7 @@ class SharedNodes:
             full=self._dispatcher.full,
             all_work=self._rounds % ALL_WORK == 1,
         )
+        self._tell_other_config(healed.takes_lanes)
         for thread in (*healed.adopted, *healed.untold):
             self._parts.bus.touched(thread)
         for thread, turn in healed.stops:
@@ -181,6 +186,15 @@ class SharedNodes:
             self._obey("steer", thread, turn)
         for thread in self._watched_elsewhere():
             self._parts.bus.touched(thread)
+
+    def _tell_other_config(self, takes_lanes: bool) -> None:
+        lacks = self._parts.vitals.lacks
+        if not takes_lanes and OTHER_CONFIG not in lacks:
+            LOG.warning("%s", OTHER_CONFIG)
+            lacks.append(OTHER_CONFIG)
+        elif takes_lanes and OTHER_CONFIG in lacks:
+            LOG.info("this node takes threads: its config is that of the others")
+            lacks.remove(OTHER_CONFIG)
 
     async def _follow(self) -> None:
         """Let watchers look at growing text of other nodes."""

@@ -23,6 +23,8 @@ class Node:
     name: str = ""
     version: str = ""
     platforms: tuple[str, ...] = ()
+    digest: str = ""
+    """The digest of its config; "" of an earlier version."""
 
 
 @value
@@ -40,6 +42,8 @@ class Healed:
     """Turns that run here and are to be stopped."""
     steers: tuple[tuple[str, str], ...]
     """Turns that run here and have messages to take up."""
+    takes_lanes: bool = True
+    """False while its config is not that of the others."""
 
 
 @value
@@ -54,6 +58,8 @@ class NodeRow:
     silent: float
     """Seconds since its last beat."""
     draining: bool
+    takes_lanes: bool = True
+    """False while its config is not that of the others."""
     lives: bool = True
     """False once it has been silent for longer than the others wait."""
     lanes: int = 0

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from gateway.store.connection import NO_PARAMETERS, Parameters, Row
 from gateway.store.jobs import LaneJob
 from gateway.store.postgres.contents import contents, put_contents
+from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.dialect import translated
 from gateway.store.postgres.jobs import defer, hasten
 from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 from gateway.store.postgres.rows import PlainRow, row_type
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+LOCK = f"SELECT pg_advisory_xact_lock(hashtextextended($1, {OF_SCHEMA}))"
 
 _LOCK_FOUND = (
-    "SELECT pg_advisory_xact_lock(hashtextextended(name, 0))"
+    f"SELECT pg_advisory_xact_lock(hashtextextended(name, {OF_SCHEMA}))"
     " FROM ({} ORDER BY 1) AS found (name) WHERE name IS NOT NULL"
 )
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 
 from gateway.base.database_url import DatabasePlace, database_place
+from gateway.store.product import Product
 from gateway.values import value
+
+OF_SCHEMA = "COALESCE(hashtext(NULLIF(current_setting('parley.schema', TRUE), '')), 0)"
+"""Seed of a lock's number: stores in other schemas of the database have locks of their own."""
 
 
 @value
@@ -47,6 +51,11 @@ class Database:
 
     failover: float = 6.0
     """Seconds without a sign of life after which this node's work goes to the others."""
+
+    schema: str = ""
+    """Where the tables are; "" for the first schema of the role's path that there is."""
+    product: Product | None = None
+    """Whose it has to be; None if that does not matter."""
 
     patience: Patience = Patience()
 

@@ -16,6 +16,7 @@ from procrastinate.schema import SchemaManager
 
 from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import FoundJob, LaneJob
+from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.pipeline import Pipeline, Raw
 from gateway.store.units.rows import FREE
 
@@ -73,15 +74,17 @@ _DEFER = f"""
      WHERE queueing_lock = $1 AND status = 'todo')
 """
 _QUEUES = """
-    CASE WHEN '*' = ANY($1::varchar[]) THEN (SELECT array_agg(DISTINCT queue_name)
-     FROM procrastinate_jobs WHERE status = 'todo'
-      AND (queue_name NOT LIKE 'node %' OR queue_name = ANY($1::varchar[])))
-    ELSE $1::varchar[] END
+    COALESCE((SELECT CASE
+     WHEN NOT takes_lanes(current_setting('parley.boot', TRUE)) THEN ARRAY[]::varchar[]
+     WHEN '*' = ANY($1::varchar[]) THEN (SELECT array_agg(DISTINCT queue_name)
+      FROM procrastinate_jobs WHERE status = 'todo'
+       AND (queue_name NOT LIKE 'node %' OR queue_name = ANY($1::varchar[])))
+     ELSE $1::varchar[] END), ARRAY[]::varchar[])
 """
-"""Queues of a node; with "*", those of all platforms."""
+"""Queues of a node; with "*", those of all platforms; none for one with another config."""
 _FETCH = f"""
     SELECT id, lock, args::text FROM procrastinate_fetch_job_v2(
-     COALESCE({_QUEUES}, ARRAY[]::varchar[]), NULL)
+     {_QUEUES}, NULL)
     WHERE id IS NOT NULL
 """
 _WAITING = f"FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = ANY({_QUEUES})"
@@ -96,10 +99,11 @@ _RETRY = """
      NULL, $3::varchar, NULL)
 """
 _TELL = "SELECT pg_notify($1, '')"
-_WITH_THREADS = """
+_WITH_THREADS = f"""
     SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND id IN
-     (SELECT id FROM (SELECT id, queueing_lock FROM procrastinate_jobs WHERE status = 'todo' AND {}
-      LIMIT 500) AS few WHERE pg_try_advisory_xact_lock(hashtextextended(queueing_lock, 0)))
+     (SELECT id FROM (SELECT id, queueing_lock FROM procrastinate_jobs
+       WHERE status = 'todo' AND {{}} LIMIT 500) AS few
+      WHERE pg_try_advisory_xact_lock(hashtextextended(queueing_lock, {OF_SCHEMA})))
     FOR UPDATE SKIP LOCKED
 """
 """Some jobs, with the locks of their threads: whoever hastens one has its thread, and passes over a

@@ -23,23 +23,31 @@ from gateway.base.describe import describe
 from gateway.errors import StoreInUse
 from gateway.store.nodes import Node
 from gateway.store.postgres.connection import LOCK, PostgresConnection
-from gateway.store.postgres.database import Database
+from gateway.store.postgres.database import OF_SCHEMA, Database
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.migrate import newest_version
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.transactions import STORE, Work
+from gateway.store.product import load_product
 
 LOG = logging.getLogger("gateway.store")
 
-_SHARE = "SELECT pg_try_advisory_lock_shared(hashtextextended('parley owner', 0))"
-_TAKE = "SELECT pg_try_advisory_lock(hashtextextended('parley owner', 0))"
+_OWNER_LOCK = f"hashtextextended('parley owner', {OF_SCHEMA})"
+_SHARE = f"SELECT pg_try_advisory_lock_shared({_OWNER_LOCK})"
+_TAKE = f"SELECT pg_try_advisory_lock({_OWNER_LOCK})"
 _OWNER = "SELECT name FROM owner"
 _LIVING = "SELECT COALESCE(string_agg(name, ', ' ORDER BY since), '') FROM nodes"
 _KEEP_OUT = "UPDATE owner SET boot = $1, name = $2, since = now() WHERE boot <> $1"
 _JOIN = """
-    INSERT INTO nodes (boot, name, version, platforms, since, beat, patience)
-    VALUES ($1, $2, $3, $4, server_time(), server_time(), $5)
+    INSERT INTO nodes (boot, name, version, platforms, digest, since, beat, patience)
+    VALUES ($1, $2, $3, $4, $5, server_time(), server_time(), $6)
+"""
+PRODUCT = "SELECT value FROM marks WHERE platform = 'gateway' AND name = 'product'"
+"""Whose database it is."""
+_KEEP_PRODUCT = """
+    INSERT INTO marks (platform, name, value) VALUES ('gateway', 'product', $1)
+    ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value
 """
 _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
@@ -139,16 +147,28 @@ class Membership:
                     return other
             cursor.execute(_KEEP_OUT, [NODES, self.node.name])
             platforms = json.dumps(sorted(self.node.platforms))
-            patience, version = self._database.failover, self.node.version
+            self._claim(cursor)
             cursor.execute(_TIDY)
-            cursor.execute(_JOIN, [self.boot, self.node.name, version, platforms, patience])
+            node, patience = self.node, self._database.failover
+            row = [node.boot, node.name, node.version, platforms, node.digest, patience]
+            cursor.execute(_JOIN, row)
         return ""
+
+    def _claim(self, cursor: RawCursor[Any]) -> None:
+        """Let the database be that of this product. Raises OtherProduct."""
+        if (own := self._database.product) is None:
+            return
+        found = cursor.execute(PRODUCT).fetchall()
+        kept = load_product(found[0][0] if found else "")
+        product = own.joined(kept, place_of(self._database.url))
+        if product != kept:
+            cursor.execute(_KEEP_PRODUCT, [product.dump()])
 
     def _in_use(self, name: str) -> StoreInUse:
         return StoreInUse(place_of(self._database.url), None, name)
 
     def _locks(self, raw: Raw) -> bool:
-        return raw.execute(_TAKE if self._alone else _SHARE).fetchall()[0][0]
+        return raw.execute((_TAKE if self._alone else _SHARE).encode()).fetchall()[0][0]
 
     def _keep(self) -> None:
         """Beat on the session, or make a new one, until `release`."""

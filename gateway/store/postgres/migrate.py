@@ -13,14 +13,16 @@ from psycopg import RawCursor
 from psycopg.errors import UndefinedTable
 
 from gateway.errors import StoreError, StoreTooNew, StoreTooOld
+from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.errors import place_of
 from gateway.store.postgres.jobs import install_jobs
 from gateway.store.postgres.pipeline import Raw
 
 BASE = 18
 """The version that schema.sql makes."""
-_LOCK = "SELECT pg_advisory_lock(hashtextextended('parley migration', 0))"
-_UNLOCK = "SELECT pg_advisory_unlock(hashtextextended('parley migration', 0))"
+_LOCK = f"SELECT pg_advisory_lock(hashtextextended('parley migration', {OF_SCHEMA}))"
+_UNLOCK = f"SELECT pg_advisory_unlock(hashtextextended('parley migration', {OF_SCHEMA}))"
+_HAS_SCHEMA = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)"
 
 
 @cache
@@ -77,15 +79,19 @@ def check_up_to_date(version: int, url: str) -> None:
         )
 
 
-def bring_up_to_date(raw: Raw, url: str) -> None:
+def bring_up_to_date(raw: Raw, url: str, schema: str = "") -> None:
     """Make the store, or apply what is missing. Raises StoreTooNew.
+
+    With a `schema`, that is made, too.
 
     Each step is one transaction, with the version that it makes.
     """
     raw.execute("SET statement_timeout = 0")
     raw.execute("SET lock_timeout = 0")
-    raw.execute(_LOCK)
+    raw.execute(_LOCK.encode())
     try:
+        if schema and not RawCursor(raw).execute(_HAS_SCHEMA, [schema]).fetchall()[0][0]:
+            raw.execute(f'CREATE SCHEMA "{schema}"'.encode())
         version = known_version(raw, url)
         steps = {BASE: _schema()} if not version else {}
         steps |= {n: text for n, text in migrations().items() if n > max(version, BASE)}
@@ -96,7 +102,7 @@ def bring_up_to_date(raw: Raw, url: str) -> None:
         install_jobs(raw)
     finally:
         if not raw.broken:
-            raw.execute(_UNLOCK)
+            raw.execute(_UNLOCK.encode())
             raw.execute("RESET statement_timeout")
             raw.execute("RESET lock_timeout")
 

@@ -11,6 +11,7 @@ from gateway.store.nodes import Healed, NodeRow
 from gateway.store.operations import WriteOperations
 from gateway.store.postgres import jobs
 from gateway.store.postgres.connection import PostgresConnection
+from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.taking import take_work
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.units import lanes, recovery
@@ -34,7 +35,8 @@ _BURY = """
 """
 _DRAIN = "UPDATE nodes SET draining = TRUE WHERE boot = $1"
 _GIVE_BACK = "DELETE FROM leases WHERE holder = $1"
-_ONE_HEALS = "SELECT pg_try_advisory_xact_lock(hashtextextended('parley healing', 0))"
+_TAKES = "SELECT takes_lanes(:boot) AS takes"
+_ONE_HEALS = f"SELECT pg_try_advisory_xact_lock(hashtextextended('parley healing', {OF_SCHEMA}))"
 
 
 class NodeOperations(WriteOperations):
@@ -159,6 +161,7 @@ class NodeOperations(WriteOperations):
                 untold=lanes.untold_of(connection, boot, now - RECENT),
                 stops=lanes.stopped_turns(connection, boot),
                 steers=lanes.steered_turns(connection, boot),
+                takes_lanes=connection.fetch(_TAKES, {"boot": boot})[0]["takes"],
             )
 
         return await self.write(unit)

@@ -58,6 +58,8 @@ def conninfo(database: Database, boot: str = "") -> str:
         settings["parley.boot"] = boot
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{options} {given.get('options') or ''}".strip()
+    if database.schema:
+        options += f" -c search_path={database.schema} -c parley.schema={database.schema}"
     parameters = {**DEFAULTS, **given, "options": options}
     if boot:
         name = str(parameters["application_name"])[:LONGEST_NAME]

@@ -10,6 +10,7 @@ from psycopg import AsyncConnection, Error
 from gateway.errors import StoreUnreachable
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import LOOK, translate
+from gateway.store.postgres.membership import PRODUCT
 from gateway.store.postgres.pool import conninfo
 from gateway.values import value
 
@@ -22,7 +23,9 @@ _FACTS = """
         current_setting('default_transaction_isolation') AS isolation,
         pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS read_only,
         COALESCE(current_schema(), '') AS schema,
-        COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
+        CASE WHEN current_schema() IS NULL AND current_setting('parley.schema', true) <> ''
+         THEN has_database_privilege(current_database(), 'CREATE')
+         ELSE COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false) END AS may_create,
         LEAST(
             current_setting('max_connections')::int
                 - current_setting('superuser_reserved_connections')::int
@@ -65,6 +68,8 @@ class DatabaseFacts:
     """Connections that this role can have, those included that it has."""
     nodes: int
     """Nodes that serve platforms now."""
+    product: str
+    """Whose database it is, as it is stored; "" if nobody's."""
     owned: bool | None
     """True if this role has made the store's tables, False if another has; None without any."""
     pooled: bool
@@ -91,9 +96,11 @@ async def _probe(address: str) -> DatabaseFacts:
         names = [column.name for column in cursor.description or ()]
         owned = await (await connection.execute(_OWNED)).fetchone()
         readable = bool(owned and owned[0]) and await _value(connection, _HAS_NODES)
+        kept = readable and await (await connection.execute(PRODUCT)).fetchone()
         return DatabaseFacts(
             **dict(zip(names, row, strict=True)),
             nodes=await _value(connection, _NODES) if readable else 0,
+            product=kept[0] if kept else "",
             owned=owned[0] if owned else None,
             pooled=await _is_pooled(address, connection),
         )

@@ -40,6 +40,8 @@ _VOTES = f"""
      LEFT JOIN reload_votes v ON v.boot = n.boot AND v.reload = :id
     WHERE {_VOTER} ORDER BY n.since, n.boot
 """
+_TAKE_UP = f"UPDATE nodes SET digest = :digest WHERE {_VOTER}"
+_USE = "UPDATE nodes SET digest = :digest WHERE boot = :boot"
 _DECIDE = "UPDATE reloads SET state = :state, missing = :missing WHERE id = :id"
 
 
@@ -84,6 +86,11 @@ class ReloadOperations(NodeOperations):
         vote = {"id": reload, "boot": boot, "refusal": refusal}
         await self.write(lambda connection: connection.execute(_VOTE, vote))
 
+    async def use_config(self, boot: str, digest: str) -> None:
+        """Note that a node uses the config of this digest."""
+        used = {"boot": boot, "digest": digest}
+        await self.write(lambda connection: connection.execute(_USE, used))
+
     async def settle_reload(self, reload: str, seconds: float) -> Reload | None:
         """Decide on a reload if its votes, or its age, allow that.
 
@@ -105,6 +112,7 @@ class ReloadOperations(NodeOperations):
             missing = json.dumps(found.missing)
             connection.execute(_DECIDE, {"id": reload, "state": state, "missing": missing})
             if state == "go":
+                connection.execute(_TAKE_UP, {"digest": found.digest})
                 told = {"object": row["source"], "outcome": row["changes"]}
                 audit.note(connection, now, "config.reloaded", **told)
             return _found(connection, reload)

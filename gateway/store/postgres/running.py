@@ -142,7 +142,7 @@ def _join(database: Database, membership: Membership) -> None:
     raw = connect(database, membership.boot)
     try:
         membership.enter(raw)  # before the tables are changed: somebody may use the older ones
-        bring_up_to_date(raw, database.url)
+        bring_up_to_date(raw, database.url, database.schema)
         membership.join(raw)
     except BaseException:
         raw.close()

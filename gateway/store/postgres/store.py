@@ -66,6 +66,8 @@ class PostgresReader(ReadOperations):
         super().__init__(clock)
         self._database = database
         self._folder = folder.absolute()
+        self.digest = ""
+        """That of the config which this node serves; threads are for nodes with the same one."""
 
     @property
     def database(self) -> Database:
@@ -215,7 +217,8 @@ class PostgresStore(PostgresReader, ReloadOperations):
         lock = StoreLock(self._folder)
         self._prepare(lock)
         node = node or Node(boot=new_id())
-        named = replace(node, name=node.name or f"process {os.getpid()} on {gethostname()}")
+        name = node.name or f"process {os.getpid()} on {gethostname()}"
+        named = replace(node, name=name, digest=node.digest or self.digest)
         try:
             context = running(self._database, named, alone=alone)
             self._running = await self._translated(context.__aenter__())

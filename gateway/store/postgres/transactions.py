@@ -25,6 +25,7 @@ from psycopg_pool import ConnectionPool
 
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
 from gateway.store.postgres.connection import LOCK, PostgresConnection
+from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.errors import AGAIN, is_gone
 from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 
@@ -35,7 +36,7 @@ TRIES = 12
 
 STORE = "parley store"
 """Name of the lock that all transactions of a store share, and a few hold alone."""
-_SHARED = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"
+_SHARED = f"SELECT pg_advisory_xact_lock_shared(hashtextextended($1, {OF_SCHEMA}))"
 _STANDS = """
     WITH mark AS (INSERT INTO session_marks (session, boot, word) VALUES ($2, $1, $3)
      ON CONFLICT (session) DO UPDATE SET word = excluded.word)

@@ -108,13 +108,14 @@ def free_lost_lanes(connection: Connection, since: float = 0.0) -> None:
 def adopt(connection: Connection, boot: str, platforms: Sequence[str]) -> list[str]:
     """Take free lanes in which there is something to tell; their threads.
 
-    A node that drains takes none.
+    A node that drains, or has another config than the others, takes none.
     """
     names, parameters = listed("platform", platforms)
     told = "TRUE" if ANY_PLATFORM in platforms else f"{_PLATFORM} IN {names}"
     rows = connection.fetch(
         f"SELECT t.id FROM threads t WHERE t.owner = '{FREE}' AND {told} AND {UNTOLD}"
-        " AND EXISTS (SELECT 1 FROM nodes WHERE boot = :boot AND NOT draining)"
+        " AND EXISTS (SELECT 1 FROM nodes WHERE boot = :boot AND NOT draining"
+        " /*pg AND takes_lanes(boot) */)"
         " ORDER BY t.updated_at LIMIT :most",
         {**parameters, "boot": boot, "most": ADOPTED},
     )

@@ -42,6 +42,7 @@ def nodes(connection: Connection) -> list[NodeRow]:
     """The nodes of the store, the oldest first."""
     rows = connection.fetch(
         "SELECT n.*, /*pg server_time() - */ n.beat AS silent,"
+        " TRUE /*pg AND takes_lanes(n.boot) */ AS takes,"
         " (SELECT COUNT(*) FROM turns u JOIN threads t ON t.id = u.thread"
         " WHERE u.status = 'running' AND t.owner = n.boot) AS lanes,"
         " (SELECT json_group_array(name) FROM leases WHERE holder = n.boot) AS leases"
@@ -58,6 +59,7 @@ def nodes(connection: Connection) -> list[NodeRow]:
             since=row["since"],
             silent=row["silent"],
             draining=bool(row["draining"]),
+            takes_lanes=bool(row["takes"]),
             lives=row["silent"] <= row["patience"],
             lanes=row["lanes"],
             leases=tuple(sorted(json.loads(row["leases"]))),

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -22,6 +22,7 @@ from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.postgres import jobs
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
+from gateway.store.reloads import Proposal
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import ClaimedTurn
 from gateway.store.units import lanes
@@ -577,3 +578,112 @@ async def test_a_turn_is_claimed_by_one_of_two_that_begin_it(shared):
         begin(shared.a, boot="a1"), begin(shared.b, boot="b2"), return_exceptions=True
     )
     assert [isinstance(turn, ClaimedTurn) for turn in turns].count(True) == 1
+
+
+# --- configs ---
+
+
+@pytest.fixture
+async def three(postgres_url, tmp_path) -> AsyncIterator[dict[str, PostgresStore]]:
+    """Nodes: `a1`, `b2` with the same config, `c3` with another."""
+    async with AsyncExitStack() as stack:
+        stores: dict[str, PostgresStore] = {}
+        for boot, digest in (("a1", "old"), ("b2", "old"), ("c3", "new")):
+            stores[boot] = PostgresStore(Database(url=postgres_url, pool_size=4), tmp_path / boot)
+            node = Node(boot=boot, name=f"node {boot}", platforms=("x",), digest=digest)
+            await stack.enter_async_context(stores[boot].own(node))
+        yield stores
+
+
+async def takers(stores: dict[str, PostgresStore], *boots: str) -> list[str]:
+    """Those of these nodes that take a thread which waits."""
+    found: list[str] = []
+    for boot in boots or stores:
+        thread = f"t{next(NUMBERS)}"
+        at = stores["a1"]
+        await take(at, "hi", thread=thread, key=place(thread))
+        await at.write(lambda c: c.execute("UPDATE threads SET owner = 'free'"))
+        await at.write(lambda c: c.execute("UPDATE procrastinate_jobs SET queue_name = 'x'"))
+        waits = await stores[boot].next_job(search(boot).queues)
+        if await stores[boot].take(search(boot)) is not None:
+            found.append(boot)
+        assert (waits is None) == (boot not in found)
+        await at.write(lambda c: c.execute("DELETE FROM procrastinate_jobs"))
+    return found
+
+
+NUMBERS = count()
+
+
+async def test_lanes_are_for_nodes_with_the_config_of_the_first(three):
+    assert await takers(three) == ["a1", "b2"]
+    [row] = [each for each in await three["a1"].nodes() if not each.takes_lanes]
+    assert row.node.boot == "c3"
+
+
+async def test_what_waits_to_be_told_is_not_for_a_node_with_another_config(three):
+    await take(three["a1"], "hi", thread="t", key=place("t"))
+    await three["a1"].write(lambda c: c.execute("UPDATE threads SET owner = 'free'"))
+    for boot, adopted in (("c3", ()), ("b2", ("t",))):
+        healed = await three[boot].heal(boot, ["x"], full=False, all_work=False)
+        assert healed.adopted == adopted
+
+
+async def test_a_message_that_such_a_node_hears_is_left_to_the_others(three):
+    await take(three["c3"], "hi", thread="t", key=place("t"))
+    [(owner,)] = await rows_of(three["a1"], "SELECT owner FROM threads")
+    assert owner == "free"
+    assert await three["c3"].take(search("c3")) is None
+    work = await three["b2"].take(search("b2"))
+    assert work is not None
+    assert work.job.thread == "t"
+
+
+async def test_after_a_reload_all_take_lanes_and_who_comes_with_the_old_one_does_not(
+    three, postgres_url, tmp_path
+):
+    reload = Proposal(
+        id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=False
+    )
+    assert await three["a1"].propose_reload(reload, 15) == ""
+    for boot in ("b2", "c3"):
+        await three[boot].vote("r", boot, "")
+    settled = await three["a1"].settle_reload("r", 15)
+    assert settled is not None
+    assert settled.state == "go"
+    assert await takers(three) == ["a1", "b2", "c3"]
+    late = PostgresStore(Database(url=postgres_url, pool_size=4), tmp_path / "late")
+    async with late.own(Node(boot="d4", platforms=("x",), digest="old")):
+        nodes = {**three, "d4": late}
+        assert await takers(nodes, "a1", "c3", "d4") == ["a1", "c3"]
+        await late.use_config("d4", "new")
+        assert await takers(nodes, "d4") == ["d4"]
+
+
+@pytest.mark.parametrize("dry", [False, True])
+async def test_a_reload_that_changes_nothing_changes_no_lane(three, dry):
+    reload = Proposal(
+        id="r", digest="new", proposer="a1", source="config.toml", changes="", dry=dry
+    )
+    await three["a1"].propose_reload(reload, 15)
+    await three["b2"].vote("r", "b2", "")
+    await three["c3"].vote("r", "c3", "" if dry else "not me")
+    await three["a1"].settle_reload("r", 15)
+    assert await takers(three) == ["a1", "b2"]
+
+
+async def test_without_any_other_node_a_config_is_the_config(three):
+    for boot in ("a1", "b2"):
+        await three[boot].drain(boot)
+    assert await takers(three, "c3") == ["c3"]
+
+
+async def test_nodes_without_platforms_or_a_digest_take_what_they_did(postgres_url, tmp_path):
+    kinds = {"a1": (("x",), "old"), "b2": ((), "new"), "c3": (("x",), "")}
+    async with AsyncExitStack() as stack:
+        stores: dict[str, PostgresStore] = {}
+        for boot, (platforms, digest) in kinds.items():
+            stores[boot] = PostgresStore(Database(url=postgres_url, pool_size=4), tmp_path / boot)
+            node = Node(boot=boot, platforms=platforms, digest=digest)
+            await stack.enter_async_context(stores[boot].own(node))
+        assert await takers(stores) == ["a1", "b2", "c3"]
