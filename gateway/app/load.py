@@ -21,6 +21,7 @@ from gateway.base.redaction import (
     secrets_of_environment,
     without_tokens,
 )
+from gateway.config.powers import powers_of
 from gateway.config.problems import ConfigError, Problem
 from gateway.config.remains import Remains
 from gateway.config.root import Config
@@ -30,6 +31,7 @@ from gateway.config.validation import validate
 from gateway.references.ids import check_ids, check_route_ids
 from gateway.references.lookup import Lookup
 from gateway.references.routes import check_route_names, incomplete_routes, open_routes
+from teams.environment import withhold_variables
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
 
@@ -65,6 +67,7 @@ def load_config(
     source = path or find_config()
     text = _read(source) if source else ""
     written = _parse(text, source) | dict(instead or {})
+    withhold_variables(power.what for power in powers_of(written) if power.kind == "variable")
     folder = source.absolute().parent if source else Path.cwd()
     imports = Imports(folder if source else None)
     problems: list[Problem] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,10 +19,6 @@ NOT_FOUND = 127
 """The exit code where the program is missing, as in a shell."""
 
 DRAIN_SECONDS = 0.5
-
-_SECRET = re.compile(r"(?i)(key|token|secret|passw|credential)")
-_PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
-"""An address with a password."""
 
 
 async def run_process(
@@ -104,17 +99,3 @@ class _Process(asyncio.SubprocessProtocol):
 def _kill_group(leader: int) -> None:
     with suppress(ProcessLookupError, PermissionError):  # gone; macOS refuses for zombies
         os.killpg(leader, signal.SIGKILL)
-
-
-def harmless_environment() -> dict[str, str]:
-    """This process's variables without those that look like secrets."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not (_SECRET.search(name) or _PASSWORD.search(value) or _is_private(name, value))
-    }
-
-
-def _is_private(name: str, value: str) -> bool:
-    """True for a proxy with a user, however its address is written."""
-    return name.lower().endswith("_proxy") and "@" in value

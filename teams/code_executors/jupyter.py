@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.code import JupyterCodeResult
+from teams._base.environment import environment_for_code
 from teams._base.extras import require_packages
 from teams._components.component import Component
 from teams.code_executors._kernel import (
@@ -24,7 +25,6 @@ from teams.code_executors._kernel import (
     KernelCodeExecutor,
     KernelDied,
 )
-from teams.code_executors._process import harmless_environment
 
 ALIVE_SECONDS = 0.2
 """Seconds of silence between two looks at whether the kernel lives."""
@@ -42,8 +42,8 @@ class JupyterCodeExecutorConfig(BaseModel, defer_build=True):
 class JupyterCodeExecutor(KernelCodeExecutor, Component[JupyterCodeExecutorConfig]):
     """Executes code in a kernel that keeps variables between executions.
 
-    It runs on this machine, with all your rights, in `output_dir`, and without the environment
-    variables that look like secrets (see `LocalCommandLineCodeExecutor`). The kernel starts with
+    It runs on this machine, with all your rights, in `output_dir`, and with the environment
+    variables that `LocalCommandLineCodeExecutor` lets through. The kernel starts with
     the first code and ends with `stop`, or soon after this process.
 
     Args:
@@ -109,7 +109,7 @@ class _LocalKernel:
             connection_file=str(self._sockets / "kernel.json"),
         )
         # Its own folder: history and start-up scripts of the user are none of the code's business.
-        environment = {**harmless_environment(), "IPYTHONDIR": str(self._sockets)}
+        environment = {**environment_for_code(), "IPYTHONDIR": str(self._sockets)}
         # ipykernel looks after this process once a second, and ends with it.
         await self._manager.start_kernel(cwd=str(folder), env=environment)
         zmq: Any = importlib.import_module("zmq")

@@ -12,10 +12,11 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.code import CodeResult
+from teams._base.environment import environment_for_code
 from teams._components.component import Component
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors._functions import GivenFunction
-from teams.code_executors._process import harmless_environment, run_process
+from teams.code_executors._process import run_process
 
 
 class LocalCommandLineCodeExecutorConfig(BaseModel, defer_build=True):
@@ -35,8 +36,9 @@ class LocalCommandLineCodeExecutor(
 
     Run only code that you trust, or use Docker. Python, sh, bash and PowerShell, each script a
     process group of its own that is killed as a whole at its end, at its timeout and when it is
-    cancelled. Environment variables whose names look like secrets (key, token, secret, password,
-    credential) are not handed on, nor are addresses with a password and proxies with a user.
+    cancelled. Of the environment it gets a list of usual variables alone (PATH, HOME, LANG, proxies
+    without a user ...), and on Linux it can't read this process's own. Files and other processes of
+    yours it can read, such as those of an MCP server: it has your rights.
 
     Args:
         timeout: seconds a block may run.
@@ -117,7 +119,7 @@ class LocalCommandLineCodeExecutor(
         return sys.executable if context is None else str(context.env_exe)
 
     def _environment(self) -> dict[str, str]:
-        found = harmless_environment()
+        found = environment_for_code()
         # For scripts in subfolders, too, which the code named itself.
         found["PYTHONPATH"] = _path(self.work_dir, found.get("PYTHONPATH"))
         if (context := self._virtual_env_context) is not None:

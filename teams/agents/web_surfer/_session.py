@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from teams._base.environment import environment_for_code
 from teams._base.safe_files import write_file
 from teams.agents.web_surfer._controller import (
     InteractiveRegion,
@@ -189,6 +190,7 @@ class BrowserSession:
             "executable_path": None if self._channel else _program(playwright),
             # Chromium refuses its sandbox to root alone.
             "chromium_sandbox": os.geteuid() != 0,
+            "env": environment_for_code(),
             "args": ["--force-webrtc-ip-handling-policy=disable_non_proxied_udp"],
         }
         # Chromium sends them when it is asked; they are in no command line.
