@@ -574,6 +574,10 @@ class Gateway:
         """Count an event of a platform that its adapter drops."""
         self.vitals.ignored[reason] += 1
 
+    async def close_unshown(self, thread: str, request: str = "") -> None:
+        """Close what a call waits for where it can't be shown: one request, or all."""
+        self._bus.publish(thread, await self._store.close_unshown(thread, request))
+
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message that was written to a platform, or was not."""
         self.vitals.parts[result] += 1

@@ -162,6 +162,10 @@ class DeliveryHost(Protocol):
         """A request to a human. Raises NotFound."""
         ...
 
+    async def close_unshown(self, thread: str, request: str = "") -> None:
+        """Close what a call waits for where it can't be shown: one request, or all."""
+        ...
+
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:
         """Count a message of a platform, and the seconds it took."""
         ...

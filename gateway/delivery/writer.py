@@ -39,6 +39,7 @@ from gateway.delivery.sender import (
 )
 from gateway.delivery.view import ThreadView
 from gateway.errors import GatewayClosed, NotFound
+from gateway.events import InputRequested
 from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
@@ -154,6 +155,8 @@ class Writer:
             async with aclosing(self._host.events(self._home.thread, after=after)) as events:
                 async for event in events:
                     self._view.apply(event)
+                    if self._view.muted and isinstance(event, InputRequested) and event.awaited:
+                        await self._host.close_unshown(self._home.thread, event.request)
                     if self._trace is not None and (event.turn or self._view.resting):
                         self._trace.note(event.seq, event.turn)
                     self._changed.set()
@@ -239,7 +242,7 @@ class Writer:
             if urgent := next((step for step in steps if not step.can_wait), None):
                 return urgent
             for step in self._posted.failed_steps(item):
-                self._report_failed(step)
+                await self._report_failed(step)
             if steps:
                 can_wait = can_wait or steps[0]
             elif not _may_change(item):
@@ -413,16 +416,19 @@ class Writer:
         self._gone = True
         self._view.mute()
         await self._outbox.give_up(self._home.thread, self._view.seq, why)
+        await self._host.close_unshown(self._home.thread)
 
-    def _report_failed(self, step: Step) -> None:
+    async def _report_failed(self, step: Step) -> None:
         """Say in the thread that something is missing there."""
         id = f"x:{step.item.id}:{step.part.n}"
         known = any(item.id == id for item in self._view.items)
         if known or isinstance(step.part.content, Line) or place_of(step.item) is not None:
             return
         match step.part.content:
-            case Card():
+            case Card(request=request):
                 what = "A question"
+                if request.awaited:  # its call would wait for words that nobody can give
+                    await self._host.close_unshown(self._home.thread, request.request)
             case Document(files=files):
                 what = "A file" if len(files) == 1 else f"{len(files)} files"
             case _:

@@ -29,6 +29,7 @@ from gateway.store.units import (
     queue,
     rates,
     recovery,
+    requests,
     rows,
     search_index,
     shares,
@@ -196,6 +197,7 @@ class WriteOperations(ReadOperations):
     add_notice = _writes_at(event_units.add_notice)
     add_memo = _writes_at(memos.add_memo)
     delete_memo = _writes(memos.delete_memo)
+    close_unshown = _writes_at(requests.close_unshown)
     settle_due = _writes_at(expiry.settle_due, alone=True)
     succeed = _writes_at(team_changes.succeed)
     withdraw_questions = _writes_at(team_changes.withdraw_questions, alone=True)

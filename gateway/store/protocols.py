@@ -473,6 +473,13 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
+    async def close_unshown(self, thread: str, request: str = "") -> tuple[SessionEvent, ...]:
+        """Close what a call waits for where it can't be shown: one request, or all.
+
+        Returns the events this adds.
+        """
+        ...
+
     async def withdraw_questions(
         self, threads: Collection[str], *, reason: str, notice: str
     ) -> Mapping[str, tuple[SessionEvent, ...]]:

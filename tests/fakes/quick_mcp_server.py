@@ -27,6 +27,7 @@ MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "order": ("Order a shirt.", {"properties": {}}),
     "think": ("Ask a model.", {"properties": {"text": {"type": "string"}}}),
     "where": ("List the folders.", {"properties": {}}),
+    "flood": ("Ask the client many times.", {"properties": {"tool": {"type": "string"}}}),
     "abilities": ("List what the client can do.", {"properties": {}}),
     "show": ("Show contents of every kind.", {"properties": {}}),
     "count": ("Count.", {"properties": {}}),
@@ -179,10 +180,24 @@ def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             }
             found = ask("sampling/createMessage", asked)
             return text(f"{found['content']['text']} ({found.get('stopReason')})")
+        case "flood":
+            return text(flood(str(arguments["tool"]), 202))
         case "where":
             return text(", ".join(root["uri"] for root in ask("roots/list", {})["roots"]))
         case _:
             return shown(name, arguments)
+
+
+def flood(tool: str, times: int) -> str:
+    """How many of so many requests are answered, and why the last is not."""
+    answered, why = 0, ""
+    for _ in range(times):
+        try:
+            further(tool, {})
+            answered += 1
+        except Refused as refused:
+            why = str(refused)
+    return f"{answered}: {why}"
 
 
 def shown(name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
 
+UNSHOWN = "closed: it could not be shown here"
 REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 """Seconds after which people are reminded of a request that is still open."""
 
@@ -131,6 +132,23 @@ def withdraw(
     """Close those of these requests that are open; the events to add."""
     found = [existing_request(connection, request) for request in requests]
     return _closed(connection, [each for each in found if each.state == "open"], outcome, now)
+
+
+def close_unshown(
+    connection: Connection, now: float, thread: str, request: str = ""
+) -> tuple[SessionEvent, ...]:
+    """Close what a call waits for in a thread where it can't be shown.
+
+    All such requests without one's id; the events this adds.
+    """
+    connection.lock(thread)
+    rows = connection.fetch(
+        f"SELECT {REQUEST_COLUMNS} WHERE r.thread = :thread AND r.state = 'open' AND r.taken"
+        " AND (:request = '' OR r.id = :request)",
+        {"thread": thread, "request": request},
+    )
+    events = _closed(connection, [request_of(row) for row in rows], UNSHOWN, now)
+    return add_events(connection, thread, events, now)
 
 
 def _closed(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
@@ -21,9 +22,15 @@ from teams._tools.workbench import ToolResult, text_result
 from teams.tools.mcp._host import McpSessionHost
 from teams.tools.mcp._sdk import Callbacks, message, refusal, wire
 
+logger = logging.getLogger("teams")
+
 SAMPLING = "sampling"
 ELICITATION = "elicitation"
 
+MOST_ASKED = 20
+"""Requests of a server within one call, or between two calls."""
+
+TOO_MANY = f"The client answers {MOST_ASKED} requests during a call."
 NO_CALL = "The client answers only while a call of it is open."
 OVER = "The call is over."
 
@@ -37,6 +44,8 @@ class OpenCall:
         """Time limit of the answer."""
         self.context = copy_context()
         """The asker's context, with the hooks of its run."""
+        self.asked = 0
+        """The server's requests so far, those that were refused included."""
         self.handled: set[asyncio.Task[Any]] = set()
         """The server's requests that are being answered."""
         self._numbers = iter(range(1, 1_000_000))
@@ -76,6 +85,8 @@ class ServerRequests:
         self._server = server
         self._host = host or McpSessionHost()
         self._calls: list[OpenCall] = []
+        self.asked = 0
+        """The server's requests since the last call began, without one that is open."""
 
     def callbacks(self) -> Callbacks:
         """Functions for the library, for what the host can answer."""
@@ -90,6 +101,7 @@ class ServerRequests:
     def open(self, call: OpenCall) -> Generator[None]:
         """The span of a call; the server's requests end with it."""
         self._calls.append(call)
+        self.asked = 0
         try:
             yield
         finally:
@@ -104,12 +116,24 @@ class ServerRequests:
         return await self._answer(lambda call: self._asked(call, params))
 
     async def _list_roots(self, _: Any) -> Any:
-        return await self._host.handle_list_roots_request()
+        return self._too_many() or await self._host.handle_list_roots_request()
+
+    def _too_many(self) -> Any:
+        """Count a request; its refusal if it is one too many."""
+        asking = self._calls[-1] if self._calls else self
+        asking.asked += 1
+        if asking.asked <= MOST_ASKED:
+            return None
+        if asking.asked == MOST_ASKED + 1:
+            logger.warning("The MCP server %s asks too much. %s", self._server, TOO_MANY)
+        return refusal(TOO_MANY)
 
     async def _answer(self, answer: Callable[[OpenCall], Coroutine[Any, Any, Any]]) -> Any:
         """The answer, found in the context of the latest open call."""
         if not self._calls:
             return refusal(NO_CALL)
+        if refused := self._too_many():
+            return refused
         call = self._calls[-1]
         loop = asyncio.get_running_loop()
         task: asyncio.Task[Any] = loop.create_task(answer(call), context=call.context.copy())

@@ -13,19 +13,24 @@ from gateway.app.operator import owner_status
 from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
 from gateway.delivery.service import delivering
-from gateway.events import FileMade, HumanText, InputResolved, TurnFinished
+from gateway.events import FileMade, HumanText, InputResolved, ToolFinished, TurnFinished
 from gateway.gateway import Gateway
+from gateway.store.units.requests import UNSHOWN
 from gateway.surface import (
     CallRejected,
     Card,
     MessageFull,
     MessageGone,
     OutcomeUnknown,
+    Part,
+    Place,
     PlatformUnreachable,
     RateLimited,
     Speech,
     TextLimits,
 )
+from teams._base.tool_call import current_tool_call
+from teams._run.run import current_hooks
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_surface import (
     Board,
@@ -45,7 +50,7 @@ from tests.gateway.delivery.test_service import (
     said,
     started,
 )
-from tests.gateway.scripted import ScriptedTeams, solo
+from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 
 FILE = FileMade(thread="", path="report.csv", size=3)
 HELLO = (BEGIN, said("a", "m", "Hello."), DONE)
@@ -232,6 +237,58 @@ async def test_a_place_that_is_gone_stays_given_up_after_a_restart(tmp_path: Pat
         await Story(gateway, story.thread).tell(said("a", "m2", "Two."), DONE)
         await all_told(gateway, clock)
     assert board.texts == []
+
+
+class WithoutCards(Surface):
+    """Refuses questions."""
+
+    async def post(self, place: Place, part: Part) -> str:
+        if isinstance(part.content, Card):
+            raise CallRejected("invalid_blocks")
+        return await super().post(place, part)
+
+
+async def order() -> str:
+    """Order, as a server does that asks in the midst of the call."""
+    call, elicit = current_tool_call(), current_hooks().elicit
+    assert call is not None
+    assert elicit is not None
+    answers = [
+        await elicit(replace(call, key=f"{call.key}:{n}", server="shop"), {"message": "Which?"})
+        for n in range(2)
+    ]
+    return " ".join(str(answer["action"]) for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("gone", "shown"),
+    [
+        (
+            False,
+            [
+                "-- A question could not be shown here; see the log.",
+                "-- A question could not be shown here; see the log.",
+                "solo: Done.",
+            ],
+        ),
+        (True, []),
+    ],
+)
+async def test_a_question_that_is_not_taken_is_called_off_and_its_call_goes_on(
+    tmp_path: Path, gone: bool, shown: list[str]
+) -> None:
+    board = Board()
+    if gone:
+        board.fail("post", CallRejected("is_archived", gone=True))
+    surface = Surface(board) if gone else WithoutCards(board)
+    made = lambda: solo(calls("order"), "Done.", tools=[order])  # noqa: E731
+    async with served(tmp_path, surface, made) as gateway:
+        thread = await say(gateway, "order it")
+        events = await until(gateway, thread, ends)
+        await all_told(gateway)
+    assert [each.result for each in of(ToolFinished, events)] == ["cancel cancel"]
+    assert [each.outcome for each in of(InputResolved, events)] == [UNSHOWN, UNSHOWN]
+    assert [text for text in board.texts if "order" not in text] == shown
 
 
 async def test_refused_credentials_end_the_adapter(tmp_path: Path) -> None:

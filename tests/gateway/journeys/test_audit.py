@@ -313,6 +313,12 @@ async def changed_config(life: Life) -> None:
     assert added
 
 
+async def unshown(life: Life) -> None:
+    thread, _ = await life.ask()
+    await life.store.write(lambda c: c.execute("UPDATE requests SET taken = TRUE", {}))
+    assert await life.store.close_unshown(thread)
+
+
 async def expiry(life: Life) -> None:
     await life.ask()
     rules = RequestTimes(operators=Operators(ids=frozenset()))
@@ -329,6 +335,7 @@ SCENES = {
     deletions: ("hello",),
     strangers: ("-",),
     changed_config: (ASKS,),
+    unshown: (ASKS,),
     expiry: (ASKS,),
 }
 

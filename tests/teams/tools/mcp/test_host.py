@@ -26,6 +26,7 @@ from teams.tools.mcp import (
     StreamElicitor,
     create_mcp_server_session,
 )
+from teams.tools.mcp._server_requests import MOST_ASKED, TOO_MANY, OpenCall, ServerRequests
 from tests.fakes.scripted_model import ScriptedModel, says
 
 pytestmark = pytest.mark.timeout(40)  # servers are started
@@ -88,6 +89,31 @@ async def test_folders_are_named(asking: StdioServerParams, tmp_path: Path) -> N
     roots = StaticRootsProvider([tmp_path, {"uri": "file:///srv", "name": "srv"}])
     bench = McpWorkbench(asking, host=McpSessionHost(roots=roots))
     assert await called(bench, "where") == (f"{tmp_path.as_uri()}, file:///srv", False)
+
+
+@pytest.mark.parametrize("tool", ["think", "order", "where"])
+async def test_a_call_may_ask_so_often_and_the_next_one_again(
+    asking: StdioServerParams, tmp_path: Path, tool: str
+) -> None:
+    model = ScriptedModel(*(says("a thought") for _ in range(2 * MOST_ASKED)))
+    elicitor, _ = typed(*("d" for _ in range(2 * MOST_ASKED)))
+    roots = StaticRootsProvider([tmp_path])
+    host = McpSessionHost(ChatCompletionClientSampler(model), roots, elicitor)
+    async with McpWorkbench(asking, host=host) as bench:
+        for _ in range(2):
+            result = await bench.call_tool("flood", {"tool": tool})
+            assert result.to_text() == f"{MOST_ASKED}: {TOO_MANY}"
+
+
+async def test_requests_between_calls_are_counted_too(tmp_path: Path) -> None:
+    host = McpSessionHost(roots=StaticRootsProvider([tmp_path]))
+    requests = ServerRequests("shop", host)
+    roots = requests.callbacks().roots
+    assert roots is not None
+    answers = [await roots(None) for _ in range(MOST_ASKED + 1)]
+    assert [hasattr(each, "roots") for each in answers] == [*[True] * MOST_ASKED, False]
+    with requests.open(OpenCall(1.0)):
+        assert hasattr(await roots(None), "roots")
 
 
 @pytest.mark.parametrize(
