@@ -1,7 +1,8 @@
-"""Program that turns one document into text, within limits.
+"""Program that turns documents into text, each in a fork with limits of its own.
 
-It is started as a file, without Parley's modules, settings or environment: `KIND SECONDS` are its
-arguments, the document its input, the text its output. A fault is its exit code.
+It is started as a file, without Parley's modules, settings or environment, and imports what takes
+seconds once. Its input is a Unix socket: each `REQUEST` brings a document's own socket, on which
+come the document, and back its text and `STATUS`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,14 @@ from __future__ import annotations
 import io
 import os
 import resource
+import select
+import signal
+import socket
+import struct
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 
 MEMORY = 1_000_000_000
 """Bytes of memory, addresses included."""
@@ -29,28 +35,114 @@ _FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.posix_spawn", "os.system"
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
-def main() -> int:
-    """Read a document from the input; the exit code."""
-    kind, seconds = sys.argv[1], int(sys.argv[2])
-    _limit(seconds)
-    data = sys.stdin.buffer.read()
+REQUEST = struct.Struct("8sI")
+"""The kind of a document, and the seconds of a processor that it may take."""
+STATUS = struct.Struct("i")
+"""The exit code after a document's text; a signal's number is negative."""
+IDLE = 300.0
+"""Seconds without a document after which the process ends."""
+
+
+def serve(control: socket.socket, idle: float = IDLE) -> None:
+    """Fork for each document that comes with its socket, until nobody needs it."""
+    woken = _wake_on_children()
+    reading: dict[int, socket.socket] = {}
+    while True:
+        poll = select.poll()
+        poll.register(control, select.POLLIN)
+        poll.register(woken, select.POLLIN)
+        for document in reading.values():
+            poll.register(document, 0)  # it tells who has left
+        told = {fd for fd, _ in poll.poll(None if reading else idle * 1000)}
+        for pid, document in list(reading.items()):
+            if document.fileno() in told:
+                os.kill(pid, signal.SIGKILL)
+        if woken in told:
+            os.read(woken, 1000)
+            _reap(reading)
+        if control.fileno() in told:
+            request, fds, _, _ = socket.recv_fds(control, REQUEST.size, 1)
+            if not fds:
+                break
+            _begin(request, socket.socket(fileno=fds[0]), reading)
+        if not told and not reading:
+            break
+    for pid in reading:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _wake_on_children() -> int:
+    """A descriptor that can be read once a child has ended."""
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _wake)
+    return woken
+
+
+def _wake(_signal: int, _frame: object) -> None:
+    """Be there: a signal without a function wakes nobody."""
+
+
+def _begin(request: bytes, document: socket.socket, reading: dict[int, socket.socket]) -> None:
+    kind, seconds = REQUEST.unpack(request)
     try:
-        convert = _converter(kind)
+        pid = os.fork()
+    except OSError:  # no memory or process is left
+        document.close()
+        return
+    if pid:
+        reading[pid] = document
+        return
+    signal.set_wakeup_fd(-1)
+    os.dup2(document.fileno(), 0)
+    os.closerange(3, 65_536)  # of other documents, too
+    os._exit(_answer(socket.socket(fileno=0), kind.rstrip(b"\0").decode(), seconds))
+
+
+def _reap(reading: dict[int, socket.socket]) -> None:
+    """Tell of children that have ended how they did."""
+    for pid in list(reading):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            with reading.pop(pid) as document, suppress(OSError):
+                document.sendall(STATUS.pack(os.waitstatus_to_exitcode(status)))
+
+
+class _Fault(Exception):
+    """A document without a text, by the exit code that says why."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def _answer(document: socket.socket, kind: str, seconds: int) -> int:
+    """Write a document as text; the exit code."""
+    _limit(seconds)
+    try:
+        with document.makefile("rb") as file:
+            text = _text(kind, file.read())
+        document.sendall(text[:LONGEST].encode(errors="replace"))
     except ImportError:
         return NOT_INSTALLED
-    sys.addaudithook(_refuse)
-    try:
-        if kind not in ("pdf", "html") and (fault := _package_fault(data)):
-            return fault
-        text = convert(data).strip()
     except MemoryError:
         return TOO_LARGE
+    except _Fault as fault:
+        return fault.code
     except Exception as error:
         return _fault_of(error)
-    if not text:
-        return EMPTY
-    sys.stdout.buffer.write(text[:LONGEST].encode(errors="replace"))
     return 0
+
+
+def _text(kind: str, data: bytes) -> str:
+    convert = _converter(kind)
+    sys.addaudithook(_refuse)
+    if kind not in ("pdf", "html") and (code := _package_fault(data)):
+        raise _Fault(code)
+    if not (text := convert(data).strip()):
+        raise _Fault(EMPTY)
+    return text
 
 
 def _limit(seconds: int) -> None:
@@ -124,6 +216,7 @@ def _refuse(event: str, arguments: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)
+    with suppress(ImportError):  # each document is told
+        _converter("pdf")  # its children have what it imports
+    with socket.socket(fileno=0) as parent:
+        serve(parent)

@@ -1,15 +1,20 @@
 """Documents as text: PDF, DOCX, XLSX, PPTX and HTML, read by `markitdown`.
 
-Each is read by a process of its own (`document_process.py`) within limits of time, memory and size,
-with neither settings nor secrets.
+Each is read by a process of its own, a fork of one (`document_process.py`) that has imported what
+takes seconds, within limits of time, memory and size, with neither settings nor secrets.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
+import socket
+import subprocess
 import sys
+import threading
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +22,9 @@ from teams._base import document_process as process
 
 SECONDS = 20.0
 """Seconds for one document."""
+
+END_SECONDS = 1.0
+"""Seconds that the process which forks may take to end."""
 
 TOO_LONG = "it takes too long to read"
 TOO_BUSY = "there was no room to read it"
@@ -72,30 +80,110 @@ async def read_document(kind: str, data: bytes, seconds: float = SECONDS) -> str
 
     Raises DocumentError with the reason for a document that breaks a limit or that nobody can read.
     """
-    program = [sys.executable, "-I", process.__file__, kind, str(max(1, int(seconds)))]
-    try:
-        child = await asyncio.create_subprocess_exec(
-            *program,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,
-        )
-    except OSError as error:  # the machine has no memory or process left
-        raise DocumentError(TOO_BUSY) from error
     try:
         async with asyncio.timeout(seconds):
-            text, _ = await child.communicate(data)
+            try:
+                text, code = await _exchange(kind, data, seconds)
+            except ConnectionError:  # nobody needed the process that forks any more
+                text, code = await _exchange(kind, data, seconds)
     except TimeoutError as error:
         raise DocumentError(TOO_LONG) from error
-    finally:
-        if child.returncode is None:
-            child.kill()
-            await child.wait()
-    if child.returncode == 0:
+    except OSError as error:  # the machine has no memory, process or descriptor left
+        raise DocumentError(TOO_BUSY) from error
+    if code == 0:
         return text.decode(errors="replace")
-    raise DocumentError(_reason(child.returncode or 0))
+    raise DocumentError(_reason(code))
+
+
+async def _exchange(kind: str, data: bytes, seconds: float) -> tuple[bytes, int]:
+    """The text of a document and the end of its process, which ends if this is left.
+
+    Raises OSError; ConnectionError if the process that forks has ended.
+    """
+    ours = WORKER.begin(kind, max(1, int(seconds)))
+    reader, writer = await asyncio.open_unix_connection(sock=ours)
+    try:
+        writer.write(data)
+        with suppress(ConnectionError):  # it may have ended without reading all
+            await writer.drain()
+            writer.write_eof()
+        answer = await reader.read()
+    finally:
+        writer.transport.abort()
+    size = process.STATUS.size
+    if len(answer) < size:
+        raise ConnectionError
+    return answer[:-size], process.STATUS.unpack(answer[-size:])[0]
+
+
+class DocumentWorker:
+    """The process that forks for each document. It ends with this one, or when it is idle."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, kind: str, seconds: int) -> socket.socket:
+        """A socket that takes a document. Raises OSError."""
+        ours, theirs = socket.socketpair()
+        request = process.REQUEST.pack(kind.encode(), seconds)
+        with theirs, self._lock:
+            try:
+                try:
+                    socket.send_fds(self._started(), [request], [theirs.fileno()])
+                except ConnectionError:  # it has ended
+                    self._close()
+                    socket.send_fds(self._started(), [request], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        return ours
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._close()
+
+    def _started(self) -> socket.socket:
+        if self._control is None:
+            control, theirs = socket.socketpair()
+            with theirs:
+                try:
+                    self._process = _start(theirs)
+                except OSError:
+                    control.close()
+                    raise
+            self._control = control
+        return self._control
+
+    def _close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            try:
+                self._process.wait(END_SECONDS)  # it ends its children
+            except subprocess.TimeoutExpired:  # it is still importing, and has none
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+
+def _start(control: socket.socket) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", process.__file__],
+        stdin=control.fileno(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+
+
+WORKER = DocumentWorker()
+"""That of this process."""
+atexit.register(WORKER.close)
 
 
 def _reason(code: int) -> str:

@@ -30,6 +30,7 @@ LISTED = "others' code or pages: environment_for_code()"
 STARTS = {
     "adapters/terminal/desktop.py": OWN,
     "gateway/app/service.py": OWN,
+    "teams/_base/document_process.py": "others' bytes: a fork of itself, with its variables",
     "teams/_base/documents.py": "others' bytes: three fixed variables",
     "teams/agents/web_surfer/_session.py": LISTED,
     "teams/code_executors/_process.py": "what its caller has made: environment_for_code()",

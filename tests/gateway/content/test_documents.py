@@ -2,9 +2,13 @@
 
 import asyncio
 import io
+import os
+import signal
+import socket
 import sys
 import zipfile
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +17,7 @@ from gateway.content import documents
 from gateway.content.documents import Documents
 from gateway.conversation import Attachment, MissingFile
 from teams._base import document_process
+from teams._base.documents import WORKER
 from teams.documents import can_read_documents, document_kind
 from tests.gateway.content.made_documents import (
     DOCX,
@@ -126,6 +131,7 @@ async def test_a_document_that_takes_too_long_is_given_up_and_may_be_tried_again
 
 async def test_a_process_that_can_not_begin_leaves_the_file_missing_for_now(monkeypatch):
     found, sent = Documents(), file("a.pdf", "application/pdf", pdf("Buy bread"))
+    WORKER.close()
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", "/nowhere/python")
         (_, (missing,)) = await found.as_text([sent], LIMITS)
@@ -150,6 +156,47 @@ async def test_the_loop_goes_on_and_who_leaves_ends_the_process():
         await asyncio.sleep(0)
         reading.cancel()
     assert reading.cancelled()
+
+
+async def test_documents_are_forked_from_one_process_that_is_started_anew_after_its_end():
+    sent = [file(f"{n}.html", "text/html", b"<p>%d</p>" % n) for n in range(3)]
+    assert [each.data for each in (await read(*sent[:2]))[0]] == [b"0", b"1"]
+    first = worker()
+    assert (await read(sent[2]))[0][0].data == b"2"
+    assert worker() == first
+    os.kill(first, signal.SIGKILL)
+    assert (await read(sent[0]))[0][0].data == b"0"
+    assert worker() != first
+
+
+def worker() -> int:
+    assert WORKER._process is not None
+    return WORKER._process.pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+async def test_whoever_leaves_a_document_ends_what_reads_it():
+    await read(file("a.html", "text/html", b"<p>x</p>"))  # it has imported
+    with WORKER.begin("html", 20):
+        while not is_reading():  # noqa: ASYNC110 (another process's doing)
+            await asyncio.sleep(0)
+    while is_reading():  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
+def is_reading() -> bool:
+    return bool(Path(f"/proc/{worker()}/task/{worker()}/children").read_text())
+
+
+async def test_without_documents_the_process_ends():
+    program = "import runpy, socket, sys; m = runpy.run_path(sys.argv[1])"
+    serving = f"{program}; m['serve'](socket.socket(fileno=0), 0.001)"
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        child = await asyncio.create_subprocess_exec(
+            *[sys.executable, "-I", "-c", serving, document_process.__file__], stdin=theirs.fileno()
+        )
+        assert await child.wait() == 0
 
 
 async def test_html_that_nobody_converts_is_read_as_it_stands(monkeypatch):
