@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from adapters.slack.outbound.blocks import metadata, speech_blocks
 from adapters.slack.outbound.messages import MessageRef, Messages
 from adapters.slack.outbound.notification import summary
 from adapters.slack.outbound.rate_limits import APPEND, START, STOP, PacedCalls
+from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.stream import Chunk, Stream, closing, fence_chunks
 from adapters.slack.outbound.text import fence_end, name_of, needs_block, opening
 from adapters.slack.outbound.thread_status import ThreadStatuses
@@ -52,19 +52,6 @@ ENDED = "message_not_in_streaming_state"
 LEFT = "stopped_by_user"
 CONFLICT = "streaming_state_conflict"
 _TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long", "msg_blocks_too_many"})
-_REFUSED_HERE = frozenset(
-    {
-        "channel_type_not_supported",
-        "invalid_arguments",
-        "missing_recipient_team_id",
-        "missing_recipient_user_id",
-        "user_not_found",
-    }
-)
-_REFUSED_ALL_OVER = frozenset(
-    {"feature_disabled", "feature_not_enabled", "not_authorized", "unknown_method"}
-)
-
 
 LONGEST = 11_500
 """Characters of a text that is not streamed while it grows: dead links take two more each."""
@@ -78,7 +65,7 @@ class MessageStreams:
         self._messages = messages
         self._statuses = statuses
         self._streams: dict[MessageRef, Stream] = {}
-        self._refused: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._refusals = Refusals(calls)
 
     def open_stream_at(self, place: Place) -> Stream | None:
         """A message that grows in the place's thread, the newest."""
@@ -103,8 +90,7 @@ class MessageStreams:
 
     async def try_reserve(self, place: Place) -> bool:
         """Reserve a stream for the next message; False if not possible."""
-        key = place.key
-        if not key.root or {(key.workspace, ""), (key.workspace, key.channel)} & set(self._refused):
+        if not place.key.root or self._refusals.hold(place):
             return False
         return await self._calls.try_reserve(place, START, above=ENOUGH)
 
@@ -141,8 +127,12 @@ class MessageStreams:
         except RateLimited:
             return None
         except Refusal as error:
-            if not self._remember(place, error):
+            if (owner := self._refusals.note(place, error)) is None:
                 raise
+            LOG.warning(
+                "Slack does not stream in %s/%s for this %s (%s): it is posted and updated",
+                *(key.workspace, key.channel, owner, error.code),
+            )
             return None
         stream.ts, stream.channel = str(answer["ts"]), str(answer.get("channel") or key.channel)
         stream.mark_sent(speech, text, self._calls.clock.time(), hosts=hosts)
@@ -407,17 +397,3 @@ class MessageStreams:
     def _forget(self, stream: Stream) -> None:
         self._streams.pop(stream.ref, None)
         self._messages.add(stream.ref)
-
-    def _remember(self, place: Place, error: Refusal) -> bool:
-        """Remember where Slack does not stream; False for other errors."""
-        key = place.key
-        where = "" if error.code in _REFUSED_ALL_OVER else key.channel
-        if where and error.code not in _REFUSED_HERE:
-            return False
-        LOG.warning(
-            "Slack does not stream in %s (%s): messages are posted and updated there",
-            f"{key.workspace}/{where}".rstrip("/"),
-            error.code,
-        )
-        self._refused[key.workspace, where] = error.code
-        return True

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from adapters.slack.connection.web_api import Refusal
 from adapters.slack.outbound.rate_limits import PacedCalls
+from adapters.slack.outbound.refusals import Refusals
 from adapters.slack.outbound.session_titles import DesiredTitle, SessionTitles
 from gateway.adapter import AuthError
 from gateway.base.describe import describe
@@ -66,8 +67,8 @@ class ThreadStatuses:
     def __init__(self, calls: PacedCalls, remark: Callable[[str], None]) -> None:
         self._calls = calls
         self._remark = remark
-        self._plain: set[str] = set()
-        """Workspaces in which the app has no sessions."""
+        self._refusals = Refusals(calls)
+        """Those of sessions: threads there have the line of a status."""
         self._unstoppable: set[str] = set()
         """Workspaces that were said to have no Stop button."""
         self._titles = SessionTitles()
@@ -92,7 +93,7 @@ class ThreadStatuses:
 
     async def open(self, place: Place) -> None:
         """Make the session before a stream makes it without a title."""
-        if place.key.workspace not in self._plain and not self._titles.knows(place):
+        if not self._refusals.hold(place) and not self._titles.knows(place):
             await self.busy(place, "working")
 
     async def _show(self, place: Place, state: BusyState) -> None:
@@ -111,7 +112,7 @@ class ThreadStatuses:
 
     def _is_current(self, place: Place, state: BusyState, now: float) -> bool:
         """True while Slack keeps showing this status."""
-        if place.key.workspace in self._plain:
+        if self._refusals.hold(place):
             return False
         _, shown, since = self._shown.get(str(place.key), (place, "idle", 0.0))
         return shown == state and now - since < LASTS
@@ -121,7 +122,7 @@ class ThreadStatuses:
         text = label(title, TITLE)
         if not (place.key.root and text):
             return
-        if self._titles.desire(place, text, given=given) or place.key.workspace in self._plain:
+        if self._titles.desire(place, text, given=given) or self._refusals.hold(place):
             self._wake.set()
 
     def note_title(self, key: ConversationKey, title: str) -> None:
@@ -155,14 +156,15 @@ class ThreadStatuses:
 
     async def _set(self, place: Place, state: BusyState) -> None:
         key = place.key
-        if key.workspace not in self._plain:
+        if not self._refusals.hold(place):
             try:
                 await self._set_session(place, state)
             except CallRejected as error:
                 if error.gone:
                     raise
-                LOG.info("workspace %s: no sessions of agents (%s)", key.workspace, error)
-                self._plain.add(key.workspace)
+                LOG.info("%s/%s: no session of agents (%s)", key.workspace, key.channel, error)
+                if isinstance(error, Refusal):
+                    self._refusals.note(place, error)
             else:
                 return
         await self._write(place, SET_NOTE, status=_NOTE[state])
@@ -194,11 +196,11 @@ class ThreadStatuses:
 
     async def _set_title(self, title: DesiredTitle) -> None:
         place = title.place
-        if place.key.workspace not in self._plain and not self._titles.is_due(title):
+        if not self._refusals.hold(place) and not self._titles.is_due(title):
             async with self._locks.setdefault(str(place.key), asyncio.Lock()):
                 _, state, _ = self._shown.get(str(place.key), (place, "idle", 0.0))
                 await self._set(place, state)
-        if place.key.workspace in self._plain:
+        if self._refusals.hold(place):
             where = {"channel_id": place.key.channel, "thread_ts": place.key.root}
             await self._calls.write_form(place, SET_TITLE, patience=0.0, title=title.text, **where)
         elif self._titles.is_due(title):

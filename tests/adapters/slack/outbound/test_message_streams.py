@@ -269,7 +269,6 @@ async def test_after_stop_nothing_is_added_until_the_text_is_final(desk: Desk) -
         "missing_recipient_user_id",
         "channel_type_not_supported",
         "not_authorized",
-        "invalid_arguments",
     ],
 )
 async def test_where_slack_does_not_stream_messages_are_posted_and_updated(
