@@ -160,7 +160,8 @@ class ToolStarted(_Event):
 class ToolFinished(_Event):
     """A tool call ended.
 
-    `unknown` says that a crash hid its outcome; `duration` is in seconds.
+    `unknown` says that a crash hid its outcome, `stopped` that the turn was stopped; `duration` is
+    in seconds, 0 for a call that did not run.
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -170,9 +171,17 @@ class ToolFinished(_Event):
     result: str
     failed: bool = False
     unknown: bool = False
+    stopped: bool = False
     duration: float = 0.0
     asks: bool = False
     """As in ToolStarted."""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in a word or two."""
+        if self.stopped:
+            return f"stopped after {self.duration:.3g} s" if self.duration else "stopped"
+        return "failed" if self.failed else "done"
 
 
 @value

@@ -24,7 +24,7 @@ from gateway.values import value
 Use: TypeAlias = Literal["post", "edit", "final", "card"]
 """Purpose of a call: a new message, a further piece of it, its last state, a question to people."""
 
-ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown"]
+ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown", "stopped"]
 BusyState: TypeAlias = Literal["working", "waiting", "idle"]
 
 

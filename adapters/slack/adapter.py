@@ -88,6 +88,7 @@ class SlackAdapter:
             remark=partial(host.remark, PLATFORM),
             dead_ends=dead_ends,
             shared=host.shared_rate,
+            commands=[info.name for info in host.commands()],
         )
         await stack.enter_async_context(surface.maintained())
         await stack.enter_async_context(host.delivering(surface))

@@ -420,8 +420,8 @@ def _replaced(event: InputRequested, shown: Collection[Argument]) -> tuple[Argum
 
 def _final_state(event: ToolFinished, before: ToolItem) -> ToolState:
     """The outcome of a call; a denied one did not fail."""
-    if event.unknown:
-        return "unknown"
+    if event.unknown or event.stopped:
+        return "unknown" if event.unknown else "stopped"
     if not event.failed:
         return "done"
     return "denied" if before.decision.startswith("denied") else "failed"

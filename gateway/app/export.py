@@ -60,7 +60,7 @@ def _parts(event: SessionEvent) -> list[str]:
         case MessageFinished() if event.text:
             return [f"## {event.agent}", event.text]
         case ToolFinished():
-            ending = "failed" if event.failed else "answered"
+            ending = event.ending if event.failed else "answered"
             return [_quote(f"{event.tool} {ending}:"), _fenced(event.result)]
         case _:
             line = _line(event)

@@ -173,10 +173,8 @@ class _Remarks:
             case ToolStarted():
                 said = f"{event.agent}: {event.tool} {event.arguments}"
             case ToolFinished():
-                how = "failed" if event.failed else "done"
-                said = (
-                    f"{event.agent}: {event.tool} {how} in {event.duration:.1f} s: {event.result}"
-                )
+                how = event.ending if event.stopped else f"{event.ending} in {event.duration:.1f} s"
+                said = f"{event.agent}: {event.tool} {how}: {event.result}"
         self._line(said)
 
     def _tell_usage(self) -> None:

@@ -82,9 +82,9 @@ class SpeechItem:
         """Tell nothing of calls that have not ended."""
         self.acts = {id: act for id, act in self.acts.items() if act.status != "running"}
 
-    def act(self, id: str, title: str, status: ActivityStatus) -> None:
+    def act(self, id: str, title: str, status: ActivityStatus, detail: str = "") -> None:
         """Tell of a tool call."""
-        self.acts[id] = Activity(id=id, kind="tool", title=title, status=status)
+        self.acts[id] = Activity(id=id, kind="tool", title=title, status=status, detail=detail)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

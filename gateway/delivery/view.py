@@ -354,6 +354,9 @@ class ThreadView:
     def _finish_call(self, event: ToolFinished) -> None:
         # A call that was asked about is told anew: its card stands between.
         item = self._of_call.get(event.call) or self._acting(event.agent, f"r:{event.call}")
+        if event.stopped:
+            item.act(event.call, event.tool, "stopped", event.ending)
+            return
         status = "unknown" if event.unknown else "failed" if event.failed else "done"
         item.act(event.call, event.tool, status)
 

@@ -58,6 +58,8 @@ class ToolGate:
         self._calls = {call.key: call for call in calls}
         self._unshown: set[str] = set()
         """Calls that ask a person: their cards show them."""
+        self._begun: dict[str, float] = {}
+        """When calls began to run, of this process."""
         self.handoffs: set[str] = set()
         """Ids of the calls, as the models gave them, that hand off."""
 
@@ -128,7 +130,7 @@ class ToolGate:
         row = replace(self._row(call, "started"), outcome=why)
         await self._log.write(TurnUpdate(calls=(row,), events=tuple(events)))
         await self._log.until_speaking()
-        begun = time.monotonic()
+        begun = self._begun[call.key] = time.monotonic()
         # One that was cut off is here because it may be repeated.
         allowed = replace(call, idempotent=True) if call.begun else call
         try:
@@ -223,8 +225,12 @@ class ToolGate:
             ended = replace(row, status="unknown", result=result.model_dump_json(), outcome=word)
             self._calls[row.key] = ended
             rows.append(ended)
-            unknown = self._lost(ended)
-            events.append(replace(unknown, unknown=False) if stopped else unknown)
+            lost = self._lost(ended)
+            if stopped:
+                begun = self._begun.get(row.key)
+                took = 0.0 if begun is None else time.monotonic() - begun
+                lost = replace(lost, unknown=False, stopped=True, duration=took)
+            events.append(lost)
         return rows, events
 
     def _lost(self, row: CallRow) -> ToolFinished:

@@ -22,7 +22,7 @@ from gateway.events import InputRequested
 from gateway.render.arguments import read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
-from gateway.surface import Activity, Card, Document, Line, Part, Speech
+from gateway.surface import Activity, ActivityStatus, Card, Document, Line, Part, Speech
 
 MESSAGE = 1600
 """Those of them that an agent's text may have; the others are for its name and its tools."""
@@ -45,7 +45,13 @@ RESUMING = "-# \u2026 interrupted; the answer starts again"
 REST = "-# The rest is in {name} below."
 WRITING = "-# \u2026 still writing, {count:,} characters"
 ARROW = "\u2192"
-MARKS = {"running": "\u23f3", "done": "\u2713", "failed": "\u2717", "unknown": "?"}
+MARKS: dict[ActivityStatus, str] = {
+    "running": "\u23f3",
+    "done": "\u2713",
+    "failed": "\u2717",
+    "unknown": "?",
+    "stopped": "\u25a0",
+}
 LEVELS = {"info": "", "warning": "\u26a0\ufe0f ", "error": "\u274c "}
 
 _MARKDOWN = re.compile(r"([\\*_~`|>\[\]()#-])")

@@ -6,11 +6,12 @@ Anybody may have shaped a payload: a field is what it should be, or empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias, cast
 
 from adapters.slack.config import PLATFORM
 from gateway.conversation import ConversationKey
+from gateway.render.markdown import mrkdwn
 
 Payload: TypeAlias = Mapping[str, Any]
 
@@ -167,6 +168,13 @@ def as_command(text: str, commands: Collection[str]) -> str:
     """
     found = _BANG.match(text)
     return f"/{text[1:]}" if found and found[1].lower() in commands else text
+
+
+def gateway_text(commands: Collection[str]) -> Callable[[str], str]:
+    """A writer of the gateway's own texts as mrkdwn, with commands as `!stop`."""
+    names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True)) or "(?!)"
+    command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})(?![\w/-]))")
+    return lambda text: mrkdwn(command.sub("!", text))
 
 
 def asks_for_help(text: str, *, alone: bool) -> bool:

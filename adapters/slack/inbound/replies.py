@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Collection
 
 import aiohttp
 
 from adapters.dead_ends import DeadEnds
 from adapters.slack.config import Config
+from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parsed import Draft
 from gateway.base.describe import describe
 from gateway.errors import GatewayError
-from gateway.render.markdown import mrkdwn
 from gateway.surface import CallRejected, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -34,13 +33,8 @@ class Replies:
     ) -> None:
         self._calls = calls
         self._config = config
-        names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
-        self._command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})\b)")
+        self.to_mrkdwn = gateway_text(commands)
         self._dead_ends = dead_ends
-
-    def to_mrkdwn(self, text: str) -> str:
-        """The gateway's text as mrkdwn, with commands as `!stop`."""
-        return mrkdwn(self._command.sub("!", text))
 
     async def send(self, draft: Draft, text: str) -> None:
         """Send a text to a draft's author alone.

@@ -50,6 +50,7 @@ _STATUS: dict[ActivityStatus, str] = {
     "done": ":white_check_mark:",
     "failed": ":x:",
     "unknown": ":grey_question:",
+    "stopped": ":black_square_for_stop:",
 }
 
 

@@ -19,7 +19,6 @@ from adapters.slack.outbound.shared_tokens import SharedTokens
 from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
 from gateway.base.clock import Clock, sleep
 from gateway.rates import RateLimit, SharedRate
-from gateway.render.markdown import mrkdwn
 from gateway.surface import Place, RateLimited
 
 FLUSH = 0.7
@@ -136,21 +135,24 @@ class _Permit:
 class PacedCalls:
     """Makes the calls of all places.
 
-    `live_links` gives the hosts whose links are links while a text grows.
+    `live_links` gives the hosts whose links are links while a text grows, `own` writes a line of
+    the gateway's own as mrkdwn.
     """
 
     def __init__(
-        self, calls: Calls, pacer: Pacer, clock: Clock, live_links: Callable[[], Collection[str]]
+        self,
+        calls: Calls,
+        pacer: Pacer,
+        clock: Clock,
+        live_links: Callable[[], Collection[str]],
+        own: Callable[[str], str],
     ) -> None:
         self.calls = calls
         self.pacer = pacer
         self.clock = clock
         self.live_links = live_links
+        self.own = own
         self._permits: dict[str, _Permit] = {}
-
-    def own(self, text: str) -> str:
-        """A line of the gateway's own, as mrkdwn."""
-        return mrkdwn(text)
 
     def workspace(self, place: Place) -> Workspace:
         """The place's workspace."""

@@ -25,7 +25,7 @@ from adapters.slack.outbound.messages import MessageRef
 from adapters.slack.outbound.text import cut, fence_end, settled
 from gateway.render.links import dead_links
 from gateway.render.sanitize import label
-from gateway.surface import Activity, Part, Speech
+from gateway.surface import Activity, ActivityStatus, Part, Speech
 
 Chunk: TypeAlias = dict[str, Any]
 Phase: TypeAlias = Literal["open", "stopped", "user_stopped", "broken"]
@@ -40,7 +40,13 @@ IDLE = 60.0
 TASKS = 40
 """Task cards of one stream: a message holds 50 blocks."""
 
-_STATUS = {"running": "in_progress", "done": "complete", "failed": "error", "unknown": "error"}
+_STATUS: dict[ActivityStatus, str] = {
+    "running": "in_progress",
+    "done": "complete",
+    "failed": "error",
+    "unknown": "error",
+    "stopped": "error",
+}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from adapters.dead_ends import DeadEnds
+from adapters.slack.connection.payload import gateway_text
 from adapters.slack.connection.web_api import CALL_SECONDS, Calls, SlackClients
 from adapters.slack.outbound.blocks import (
     UNSURE,
@@ -72,7 +73,8 @@ class SlackSurface:
 
     `live_links` gives the hosts whose links are links while a text grows. `remark` tells the
     operator what Slack warns of. Without `dead_ends` nobody is told directly that a place can't be
-    written to. `shared` gives rates that all nodes keep together.
+    written to. `shared` gives rates that all nodes keep together. `commands` are those that people
+    type here with a `!`.
     """
 
     def __init__(
@@ -85,12 +87,14 @@ class SlackSurface:
         call_seconds: float = CALL_SECONDS,
         dead_ends: DeadEnds | None = None,
         shared: Callable[[RateLimit], SharedRate] | None = None,
+        commands: Collection[str] = (),
     ) -> None:
         self._clock = clock or WallClock()
         self._dead_ends = dead_ends
         self._pacer = Pacer(self._clock, shared=shared)
         calls = Calls(clients, seconds=call_seconds)
-        self._calls = PacedCalls(calls, self._pacer, self._clock, live_links)
+        own = gateway_text(commands)
+        self._calls = PacedCalls(calls, self._pacer, self._clock, live_links, own)
         self._messages = Messages(self._calls)
         self._statuses = ThreadStatuses(self._calls, remark)
         self._streams = MessageStreams(self._calls, self._messages, self._statuses)

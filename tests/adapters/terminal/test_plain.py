@@ -107,6 +107,8 @@ async def test_a_turn_is_printed_as_lines_with_roles():
             returned("coder", "c", "shell", "a\nb", duration=0.42),
             called("coder", "d", "shell", '{"command": "rm"}'),
             returned("coder", "d", "shell", "no", failed=True, duration=3),
+            called("coder", "e", "shell"),
+            returned("coder", "e", "shell", "cut", failed=True, stopped=True, duration=5),
             events.Notice(thread="", text="Careful.", level="warning", incident="ab"),
             ended(),
         ]
@@ -124,6 +126,8 @@ async def test_a_turn_is_printed_as_lines_with_roles():
         "tool: coder shell done in 0.4s",
         "tool: coder runs shell rm",
         "tool: coder shell failed after 3.0s: no",
+        "tool: coder runs shell",
+        "tool: coder shell stopped after 5.0s",
         "warning: Careful. (parley log ab)",
     ]
     assert client.closed

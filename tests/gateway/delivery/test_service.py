@@ -218,6 +218,18 @@ async def test_a_tool_call_is_told_before_its_agent_says_anything(tmp_path: Path
     assert board.texts == ["a: [look: failed]No."]
 
 
+async def test_a_stopped_call_is_told_with_its_time(tmp_path: Path) -> None:
+    board = await shown(
+        *(tmp_path, BEGIN, started("a"), calling("a", "c1", "look")),
+        called("a", "c1", "look", failed=True, stopped=True, duration=5.0),
+        TurnFinished(thread="", outcome="stopped"),
+    )
+    content = board.posted[0].content
+    assert isinstance(content, Speech)
+    [act] = content.activity
+    assert (act.status, act.detail) == ("stopped", "stopped after 5 s")
+
+
 async def test_nothing_is_posted_for_an_empty_message_or_a_thought(tmp_path: Path) -> None:
     thought = Thought(thread="", agent="a", text="Hmm.")
     board = await shown(tmp_path, BEGIN, thought, said("a", "m", " \n"), DONE)

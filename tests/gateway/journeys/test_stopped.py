@@ -92,6 +92,24 @@ async def test_whoever_had_the_work_when_a_swarm_was_stopped_goes_on_with_it(tmp
     assert [text for text in ("one", "two") if text in heard] == ["one", "two"]
 
 
+async def test_a_tool_that_is_stopped_says_so_with_its_time(tmp_path):
+    door = Door()
+
+    async def wait() -> str:
+        """Wait."""
+        await door.pass_through()
+        return "never"
+
+    async with opened(tmp_path, ScriptedTeams(lambda: solo(calls("wait"), tools=[wait]))) as client:
+        thread = (await client.create_thread()).id
+        await client.send(thread, "go")
+        await door.reached.wait()
+        [ended] = of(ToolFinished, await stop(client, thread))
+    assert ended.stopped
+    assert not ended.unknown
+    assert ended.ending == f"stopped after {ended.duration:.3g} s"
+
+
 @pytest.mark.parametrize("restart", [False, True], ids=["same-process", "next-process"])
 async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, restart):
     expert = model(calls("delete"), "Then not.")
@@ -101,6 +119,7 @@ async def test_what_is_stopped_while_an_approval_is_open_is_over(tmp_path, resta
         [_] = of(InputRequested, await turn(client, thread, "one"))
         events = await stop(client, thread)
         assert [event.result for event in of(ToolFinished, events)] == ["Not run."]
+        assert [event.ending for event in of(ToolFinished, events)] == ["stopped"]
         if not restart:
             events = await turn(client, thread, "two")
     if restart:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.slack.action_ids import ASK_TEAM
-from adapters.slack.connection.payload import as_command, escaped, plain
+from adapters.slack.connection.payload import as_command, escaped, gateway_text, plain
 from adapters.slack.connection.workspace import Workspace
 from adapters.slack.inbound.modals import BLOCK, CALLBACK, INPUT, ModalPlace
 from adapters.slack.inbound.parse_events import parse_event
@@ -358,6 +358,22 @@ def test_text_is_what_people_see(text: str, shown: str) -> None:
 )
 def test_only_a_command_that_there_is_is_one(text: str, command: str) -> None:
     assert as_command(text, {"stop"}) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Start a new one with /new.", "Start a new one with !new."),
+        ("/new starts another one", "!new starts another one"),
+        ("`/queue drop 2` or /new-fangled", "`!queue drop 2` or /new-fangled"),
+        ("the file /new/notes and a/new thing", "the file /new/notes and a/new thing"),
+        ("https://a.example/new", "https://a.example/new"),
+        ("/newer", "/newer"),
+    ],
+)
+def test_commands_in_texts_of_the_gateways_own_are_those_that_people_type(text: str, shown: str):
+    assert gateway_text({"new", "queue"})(text) == shown
+    assert gateway_text(())("/new starts another one") == "/new starts another one"
 
 
 def test_escaped_text_mentions_nobody() -> None:
