@@ -1,4 +1,4 @@
-"""Program that turns documents into text, each in a fork with limits of its own.
+"""Program that turns documents into text, in forks with limits.
 
 It is started as a file, without Parley's modules, settings or environment, and imports what takes
 seconds once. Its input is a Unix socket: each `REQUEST` brings a document's own socket, on which
@@ -44,7 +44,7 @@ IDLE = 300.0
 
 
 def serve(control: socket.socket, idle: float = IDLE) -> None:
-    """Fork for each document that comes with its socket, until nobody needs it."""
+    """Fork for each document, until nobody needs it."""
     woken = _wake_on_children()
     reading: dict[int, socket.socket] = {}
     while True:

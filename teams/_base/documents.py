@@ -96,9 +96,9 @@ async def read_document(kind: str, data: bytes, seconds: float = SECONDS) -> str
 
 
 async def _exchange(kind: str, data: bytes, seconds: float) -> tuple[bytes, int]:
-    """The text of a document and the end of its process, which ends if this is left.
+    """The text of a document, and how its process ended.
 
-    Raises OSError; ConnectionError if the process that forks has ended.
+    It ends if this is left. Raises OSError; ConnectionError if the process that forks has ended.
     """
     ours = WORKER.begin(kind, max(1, int(seconds)))
     reader, writer = await asyncio.open_unix_connection(sock=ours)
@@ -117,7 +117,7 @@ async def _exchange(kind: str, data: bytes, seconds: float) -> tuple[bytes, int]
 
 
 class DocumentWorker:
-    """The process that forks for each document. It ends with this one, or when it is idle."""
+    """The process that forks for each document, until it is idle."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from ctypes import CDLL
 from functools import cache
 
 _USUAL = """
@@ -50,11 +51,9 @@ def environment_for_code() -> dict[str, str]:
 
 @cache
 def _close_process() -> None:
-    """Close /proc/PID/environ and the memory of this process to others of its user.
+    """Close this process's environment and memory to others of its user.
 
     Linux alone has both. Not closed to root with all its powers.
     """
     if sys.platform == "linux":
-        from ctypes import CDLL  # few processes need it
-
         CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

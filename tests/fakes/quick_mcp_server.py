@@ -189,7 +189,7 @@ def further(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def flood(tool: str, times: int) -> str:
-    """How many of so many requests are answered, and why the last is not."""
+    """Count the requests that are answered; why the last is not."""
     answered, why = 0, ""
     for _ in range(times):
         try:

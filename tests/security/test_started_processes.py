@@ -1,4 +1,4 @@
-"""Each start of a process has a row here that says which environment it gets."""
+"""Each start of a process has a row with its environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CALLS = {
     "subprocess_shell",
 }
 MAYBE = re.compile("|".join([*MODULES, *CALLS, OF_OS.pattern]))
-"""What stands in each file with a start: the others are not parsed."""
+"""A text of each file with a start: the others are not parsed."""
 
 OWN = "the person's own program, asked for by them: this process's environment"
 LISTED = "others' code or pages: environment_for_code()"

@@ -249,7 +249,7 @@ class WithoutCards(Surface):
 
 
 async def order() -> str:
-    """Order, as a server does that asks in the midst of the call."""
+    """Order, and ask back in the midst of the call."""
     call, elicit = current_tool_call(), current_hooks().elicit
     assert call is not None
     assert elicit is not None
