@@ -178,7 +178,7 @@ class ToolFinished(_Event):
 
     @property
     def ending(self) -> str:
-        """How it ended, in a word or two."""
+        """The way it ended, in a word or two."""
         if self.stopped:
             return f"stopped after {self.duration:.3g} s" if self.duration else "stopped"
         return "failed" if self.failed else "done"

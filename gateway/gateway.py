@@ -575,7 +575,7 @@ class Gateway:
         self.vitals.ignored[reason] += 1
 
     async def close_unshown(self, thread: str, request: str = "") -> None:
-        """Close what a call waits for where it can't be shown: one request, or all."""
+        """Close requests within calls that can't be shown: one, or all."""
         self._bus.publish(thread, await self._store.close_unshown(thread, request))
 
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:

@@ -163,7 +163,7 @@ class DeliveryHost(Protocol):
         ...
 
     async def close_unshown(self, thread: str, request: str = "") -> None:
-        """Close what a call waits for where it can't be shown: one request, or all."""
+        """Close requests within calls that can't be shown: one, or all."""
         ...
 
     def count_part(self, platform: str, result: PartResult, seconds: float) -> None:

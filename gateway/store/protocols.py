@@ -474,7 +474,7 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def close_unshown(self, thread: str, request: str = "") -> tuple[SessionEvent, ...]:
-        """Close what a call waits for where it can't be shown: one request, or all.
+        """Close requests within calls that can't be shown: one, or all.
 
         Returns the events this adds.
         """

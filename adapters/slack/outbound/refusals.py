@@ -24,7 +24,7 @@ OWNERS: Mapping[str, Owner] = {
     "not_allowed_token_type": "workspace",
     "unknown_method": "workspace",
 }
-"""Of what a refusal is a property. The codes are those of the pages of chat.startStream and
+"""Owners of refusals, by the code. The codes are those of the pages of chat.startStream and
 agents.sessions.setStatus at https://docs.slack.dev/reference/methods."""
 
 _REMEMBERED: tuple[Owner, ...] = ("asker", "channel", "workspace")
@@ -40,13 +40,13 @@ class Refusals:
         self._noted: dict[tuple[str, ...], float] = {}
 
     def hold(self, place: Place) -> bool:
-        """True if a call for this place was refused lately, and would be again."""
+        """True if a call for this place would be refused again."""
         oldest = self._calls.clock.time() - REFUSED_SECONDS
         self._noted = {owner: at for owner, at in self._noted.items() if at > oldest}
         return any(self._owner(place, each) in self._noted for each in _REMEMBERED)
 
     def note(self, place: Place, error: Refusal) -> Owner | None:
-        """Remember a refusal for its owner; None if nothing is known of such ones."""
+        """Remember a refusal for its owner; None for an unknown one."""
         owner = OWNERS.get(error.code)
         if owner in _REMEMBERED:
             self._noted[self._owner(place, owner)] = self._calls.clock.time()

@@ -137,7 +137,7 @@ def withdraw(
 def close_unshown(
     connection: Connection, now: float, thread: str, request: str = ""
 ) -> tuple[SessionEvent, ...]:
-    """Close what a call waits for in a thread where it can't be shown.
+    """Close requests within calls of a thread that can't be shown.
 
     All such requests without one's id; the events this adds.
     """
