@@ -171,7 +171,7 @@ def as_command(text: str, commands: Collection[str]) -> str:
 
 
 def gateway_text(commands: Collection[str]) -> Callable[[str], str]:
-    """A writer of the gateway's own texts as mrkdwn, with commands as `!stop`."""
+    """A writer of the gateway's texts as mrkdwn, with commands as `!stop`."""
     names = "|".join(sorted(map(re.escape, commands), key=len, reverse=True)) or "(?!)"
     command = re.compile(rf"(?<![\w/.:<])/(?=(?:{names})(?![\w/-]))")
     return lambda text: mrkdwn(command.sub("!", text))

@@ -1,4 +1,4 @@
-"""Refusals that hold for more than one call: for whom, and for how long."""
+"""Refusals that hold for more than one call, by their owner."""
 
 from __future__ import annotations
 
