@@ -291,6 +291,22 @@ class InputResolved(_Event):
 
 
 @value
+class ModelSilent(_Event):
+    """A model has said nothing for some `seconds`, till it did (`over`)."""
+
+    kind: Literal["model_silent"] = "model_silent"
+    seconds: float
+    over: bool = False
+
+    @property
+    def text(self) -> str:
+        """The event in words."""
+        minutes = round(self.seconds / 60)
+        span = f"{minutes} minutes" if minutes > 1 else f"{self.seconds:.0f} s"
+        return f"The model {'said' if self.over else 'has said'} nothing for {span}."
+
+
+@value
 class Notice(_Event):
     """A line from the gateway itself.
 
@@ -374,6 +390,7 @@ SessionEvent: TypeAlias = (
     | InputSupported
     | InputReminded
     | InputResolved
+    | ModelSilent
     | Notice
     | FileMade
     | Usage

@@ -25,7 +25,9 @@ Use: TypeAlias = Literal["post", "edit", "final", "card"]
 """Purpose of a call: a new message, a further piece of it, its last state, a question to people."""
 
 ActivityStatus: TypeAlias = Literal["running", "done", "failed", "unknown", "stopped"]
-BusyState: TypeAlias = Literal["working", "waiting", "idle"]
+BusyState: TypeAlias = Literal["working", "silent", "waiting", "idle"]
+"""State of a team: at work, at work with a model that says nothing, waiting for people, at rest."""
+AT_WORK: tuple[BusyState, ...] = ("working", "silent")
 
 
 Obstacle: TypeAlias = Literal["archived", "absent", "locked", "forbidden"]

@@ -39,6 +39,7 @@ from gateway.events import (
     MessageJoined,
     MessageQueued,
     MessageWithdrawn,
+    ModelSilent,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -61,7 +62,7 @@ USUAL_HANDOFF = "Transferred to {target}, adopting the role of {target} immediat
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
 ThreadEvent: TypeAlias = (
     MessageQueued | MessageWithdrawn | MessageJoined | ThreadRenamed | Notice | FileMade | Usage
-    | InputSupported | InputReminded
+    | InputSupported | InputReminded | ModelSilent
 )  # fmt: skip
 
 
@@ -189,6 +190,8 @@ class ThreadModel:
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
                 text = f"{event.for_operator or event.text}{what_to_do}"
                 self._seal_notice(event, text, level, incident)
+            case ModelSilent(over=over) if self.speaker:
+                self._add_agent(self.speaker).doing = "working" if over else event.text
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion

@@ -10,6 +10,7 @@ from gateway.base.redaction import REDACTION
 from gateway.events import (
     InputRequested,
     MessageFinished,
+    ModelSilent,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -139,6 +140,10 @@ class _Remarks:
 
     def show(self, event: SessionEvent, *, mid_message: bool) -> None:
         match event:
+            case ModelSilent(over=True):
+                self.clear()
+            case ModelSilent():
+                self._progress.show(event.text)
             case Notice(level="info") if not self._verbose:
                 self._progress.note(event.text)
             case Notice():

@@ -259,6 +259,11 @@ class Meter:
         return self._ledger.vitals
 
     @property
+    def asked_at(self) -> float | None:
+        """When the oldest request that is open was made; None without one."""
+        return min(self._asked.values(), default=None)
+
+    @property
     def seconds(self) -> float | None:
         """Seconds that the turn may run; None for any time."""
         limits = [held.budget.seconds for held in self._held if held.budget.seconds is not None]

@@ -112,7 +112,7 @@ class LineItem:
     """A line of the gateway's own.
 
     `place` is where it stands if not in its thread, and then only below the card of the id `below`.
-    `outdated`: its command was used, or can do nothing any more.
+    `outdated`: its command was used, or can do nothing any more. `changed`: it said something else.
     """
 
     id: str
@@ -122,6 +122,7 @@ class LineItem:
     place: ConversationKey | None = None
     below: str = ""
     outdated: bool = False
+    changed: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -244,7 +245,7 @@ def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
         label=line.label if command else "",
         mentions=line.mentions,
     )
-    use: Use = "final" if item.outdated else "post"
+    use: Use = "final" if item.outdated or item.changed else "post"
     return DesiredMessage(
         n=0, content=neutral, use=use, open=bool(command), needed=not item.outdated
     )

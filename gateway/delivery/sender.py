@@ -19,6 +19,7 @@ from gateway.base.redaction import REDACTION
 from gateway.delivery.items import DesiredMessage
 from gateway.outbox import Outbox, OutboxRow
 from gateway.surface import (
+    AT_WORK,
     BusyState,
     BusySurface,
     CallRejected,
@@ -285,8 +286,8 @@ class BusyIndicator:
         while self._surface is not None:
             await self._wanted.wait()
             self._wanted.clear()
-            while self._shown == "working" and self._place is not None:
-                await self._surface.busy(self._place, "working")
+            while (shown := self._shown) in AT_WORK and self._place is not None:
+                await self._surface.busy(self._place, shown)
                 await comes_first(self._wanted.wait(), sleep(self._clock, REFRESH))
 
     async def rest(self, place: Place, state: BusyState) -> None:
@@ -298,7 +299,7 @@ class BusyIndicator:
 
     async def end(self) -> None:
         """Take back that it works: nobody would do it later."""
-        if self._surface is None or self._shown != "working" or self._place is None:
+        if self._surface is None or self._shown not in AT_WORK or self._place is None:
             return
         self._shown = "idle"
         try:

@@ -20,6 +20,7 @@ from gateway.events import (
     InputSupported,
     MessageFinished,
     MessageJoined,
+    ModelSilent,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -36,6 +37,8 @@ from gateway.surface import Activity, BusyState, Line
 
 MOST_FILES = 10
 """Files of one message: Discord takes no more."""
+SILENCE_TOLD = 120.0
+"""Seconds after which a model's silence is a line, and not only the status."""
 LONG = 120.0
 """Seconds after which somebody who asked is told that there is an answer."""
 
@@ -76,6 +79,8 @@ class ThreadView:
         self._failure_told = False
         self._told = ""
         """The newest notice of the turn."""
+        self._silence: LineItem | None = None
+        """The line about a model that says nothing."""
         self._rests: list[int] = []
         self._current: dict[str, SpeechItem] = {}
         self._of_message: dict[str, SpeechItem] = {}
@@ -153,6 +158,7 @@ class ThreadView:
         self.muted = True
         self.items.clear()
         self._forget_turn()
+        self._silence = None
         self._cards.clear()
         self._offers.clear()
 
@@ -200,6 +206,7 @@ class ThreadView:
                 if event.outcome == "waiting":
                     item.forget_running()  # who is asked sees a card, and what came of it later
         self._forget_turn()
+        self._silence = None
         if self.muted:
             return
         self.busy = "waiting" if event.outcome == "waiting" else "idle"
@@ -265,8 +272,27 @@ class ThreadView:
                     self._offers += [each for each in self.items[-1:] if isinstance(each, LineItem)]
             case FileMade():
                 self._add_file(event)
+            case ModelSilent():
+                self._note_silence(event)
             case _:
                 pass
+
+    def _note_silence(self, event: ModelSilent) -> None:
+        """Change the status, and later a line with a way out."""
+        self.busy = "working" if event.over else "silent"
+        if event.seconds < SILENCE_TOLD:
+            return
+        way_out = Line(text=event.text, command="/stop", label="Stop")
+        line = Line(text=event.text) if event.over else way_out
+        if self._silence is None:
+            self._add_line(f"n:{event.seq}", line)
+            self._silence = next(each for each in self.items[-1:] if isinstance(each, LineItem))
+            self._offers.append(self._silence)
+        if self._silence.line != line:
+            self._silence.line, self._silence.changed = line, True
+        if event.over:
+            self._offers.remove(self._silence)
+            self._silence = None
 
     def _add_file(self, event: FileMade) -> None:
         """Add a file to those before it, if they fit together."""

@@ -44,6 +44,7 @@ from gateway.outbox import Delivery, DeliveryHost, OutboxRow, PartResult
 from gateway.render.sanitize import label
 from gateway.sessions.tracing import TRACES, DeliveryTrace
 from gateway.surface import (
+    AT_WORK,
     CallRejected,
     Card,
     Content,
@@ -172,8 +173,8 @@ class Writer:
             self._changed.clear()
             self._urgent.clear()
             await self._show_title()
-            if self._view.busy == "working":
-                self._busy.show(self._place(None, self._view.asker), "working")
+            if (busy := self._view.busy) in AT_WORK:
+                self._busy.show(self._place(None, self._view.asker), busy)
             if (step := await self._next()) is not None:
                 await self._perform(step)
             elif await self._rest():
@@ -455,6 +456,6 @@ def _stamp(item: Item) -> object:
         case CardItem():
             return (item.outcome, item.by)
         case LineItem():
-            return (item.outdated,)
+            return (item.outdated, item.line)
         case FileItem():
             return (item.growing,)

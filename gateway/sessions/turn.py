@@ -30,6 +30,7 @@ from gateway.sessions.last_word import failed_notice
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.output_files import OutputFiles
 from gateway.sessions.server_questions import elicit, judge_within
+from gateway.sessions.silence import Silence
 from gateway.sessions.steering import Steering, SteeringWatch
 from gateway.sessions.tool_gate import ToolGate
 from gateway.sessions.tracing import TRACES
@@ -96,6 +97,7 @@ class Turn:
         self._token = CancellationToken()
         log.unwritable = self._token.cancel
         self._leaving = False
+        self._silence = Silence(log)
         self._files: OutputFiles | None = None
         self._folder: Path | None = None
         self._steering = Steering(
@@ -164,6 +166,9 @@ class Turn:
             self._folder = live.folder
             self._files = self._files_of(live)
             timer = self._timer()
+            watching = asyncio.get_running_loop().create_task(
+                self._silence.watch(), name=f"turn {self.id} waits for a model"
+            )
             try:
                 # Code that wants to run is a tool call like any other: it is not approved twice.
                 with (
@@ -180,6 +185,8 @@ class Turn:
             finally:
                 if timer is not None:
                     timer.cancel()
+                watching.cancel()
+                await asyncio.wait([watching])
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():
                 await self._end_cut_short()
@@ -269,6 +276,7 @@ class Turn:
         return None
 
     async def _handle_item(self, live: LiveTeam, item: BaseAgentEvent | BaseChatMessage) -> None:
+        self._silence.hear()
         message = item if isinstance(item, BaseChatMessage) else None
         to_people = False
         if message is not None and live.hands_off:

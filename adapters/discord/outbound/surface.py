@@ -32,6 +32,7 @@ from gateway.errors import GatewayError
 from gateway.render.links import dead_links
 from gateway.render.sanitize import label
 from gateway.surface import (
+    AT_WORK,
     BusyState,
     Card,
     Document,
@@ -261,7 +262,7 @@ class DiscordSurface:
     async def busy(self, place: Place, state: BusyState) -> None:
         """Type while the team works."""
         key = str(place.key)
-        if state != "working":
+        if state not in AT_WORK:
             self._busy.pop(key, None)
             if task := self._typing.pop(key, None):
                 task.cancel()

@@ -27,6 +27,7 @@ from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
 from gateway.render.sanitize import label
 from gateway.surface import (
+    AT_WORK,
     BusyState,
     CallRejected,
     OutcomeUnknown,
@@ -53,9 +54,15 @@ NO_STOP = (
     "people in {team} see no Stop button: subscribe the app to the bot event agent_session_stopped "
     "(Event Subscriptions; `parley slack manifest` prints all events)"
 )
-_STATUS: dict[BusyState, str] = {"working": "processing", "waiting": "suspended", "idle": "active"}
+_STATUS: dict[BusyState, str] = {
+    "working": "processing",
+    "silent": "processing",
+    "waiting": "suspended",
+    "idle": "active",
+}
 _NOTE: dict[BusyState, str] = {
     "working": "is working\u2026",
+    "silent": "is waiting for the model\u2026",
     "waiting": "is waiting for an answer\u2026",
     "idle": "",
 }
@@ -149,7 +156,7 @@ class ThreadStatuses:
 
     async def clear_all(self) -> None:
         """Clear every status: nobody works any more."""
-        working = [place for place, state, _ in self._shown.values() if state == "working"]
+        working = [place for place, state, _ in self._shown.values() if state in AT_WORK]
         for place in [*working, *self._to_clear.values()]:
             await self._try_call(self._set(place, "idle"))
         self._shown.clear()

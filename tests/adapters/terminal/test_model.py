@@ -210,6 +210,13 @@ def test_a_turn_that_waits_is_settled_and_goes_on_after_the_answer():
     assert item.outcome == "Lisbon"
 
 
+def test_an_agent_whose_model_says_nothing_shows_it_until_it_does():
+    begun = (began("go"), speaker("coder"), events.ModelSilent(thread="", seconds=30))
+    assert model_of(*begun).agents["coder"].doing == "The model has said nothing for 30 s."
+    over = events.ModelSilent(thread="", seconds=30, over=True)
+    assert model_of(*begun, over).agents["coder"].doing == "working"
+
+
 def test_who_asks_twice_still_asks_after_the_first_answer():
     model = model_of(
         began("go"),

@@ -21,6 +21,7 @@ from gateway.events import (
     InputResolved,
     MessageFinished,
     MessageJoined,
+    ModelSilent,
     Notice,
     SessionEvent,
     SpeakerStarted,
@@ -198,6 +199,14 @@ async def test_progress_is_shown_on_a_terminal_and_goes_away(monkeypatch):
     done = await run(client, err=err)
     assert done.out == "Hello\n"
     assert done.err == ("\r\x1b[Kfront (gpt-4o) ...\r\x1b[Kfront: clock ...\r\x1b[Kby the way\n")
+
+
+async def test_a_silent_model_is_told_as_progress(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    silent = ModelSilent(thread="", seconds=30.0)
+    script = [silent, replace(silent, over=True), said("Hello"), ended()]
+    done = await run(Answering(script), err=Terminal())
+    assert done.err == "\r\x1b[KThe model has said nothing for 30 s.\r\x1b[K"
 
 
 async def test_a_simple_terminal_gets_no_progress(monkeypatch):
