@@ -95,6 +95,13 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def nothing_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget which variables an earlier test's config has named."""
+    if (environment := sys.modules.get("teams._base.environment")) is not None:
+        monkeypatch.setattr(environment, "_withheld", set[str]())
+
+
+@pytest.fixture(autouse=True)
 def quiet_log() -> Iterator[None]:
     """Undo a test's log settings: other tests count on silence."""
     loggers = [logging.getLogger(name) for name in (None, "teams", "teams.events", "teams.trace")]

@@ -9,13 +9,7 @@ import pytest
 
 from gateway.app.load import load_config
 from gateway.config.problems import ConfigError
-from teams._base import environment
 from teams.environment import environment_for_code, withhold_variables
-
-
-@pytest.fixture(autouse=True)
-def withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "_withheld", set[str]())
 
 
 @pytest.mark.parametrize(
