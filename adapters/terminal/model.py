@@ -190,8 +190,9 @@ class ThreadModel:
                 what_to_do = f" ({event.label or 'type'}: {command})" if command else ""
                 text = f"{event.for_operator or event.text}{what_to_do}"
                 self._seal_notice(event, text, level, incident)
-            case ModelSilent(over=over) if self.speaker:
-                self._add_agent(self.speaker).doing = "working" if over else event.text
+            case ModelSilent(over=over):
+                if self.speaker:
+                    self._add_agent(self.speaker).doing = "working" if over else event.text
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
