@@ -186,7 +186,6 @@ class Turn:
                 if timer is not None:
                     timer.cancel()
                 watching.cancel()
-                await asyncio.wait([watching])
         except asyncio.CancelledError:
             if live is None or not self._token.is_cancelled() or _being_cancelled():
                 await self._end_cut_short()
