@@ -208,6 +208,7 @@ def limits_of(config: Config) -> Limits:
         ),
         requests_expire=config.policies.expires_hours * HOUR or None,
         attachments=config.attachments,
+        largest_result=config.policies.result_kb * 1000,
         budgets=tuple(config.budgets),
         prices=PriceList(config),
         timezone=config.policies.timezone,

@@ -274,6 +274,12 @@ class Policies(Section):
     An approval is then denied; after a question, the team goes on without an answer.
     """
 
+    result_kb: int = Field(default=100, ge=1, le=10_000)
+    """Text of one tool result that a model is given, in kB.
+
+    All of a larger one becomes a file of the thread, which the result names.
+    """
+
     answer_missed_minutes: float = Field(default=15.0, ge=0, allow_inf_nan=False)
     """Minutes for which a message that came while Parley was away is answered by itself.
 

@@ -45,6 +45,8 @@ class Limits:
     """Seconds in which turns must reach a safe point at shutdown."""
     attachments: Attachments = field(default_factory=Attachments)
     """Which files are taken with messages."""
+    largest_result: int = 100_000
+    """Bytes of a tool result's text that a model is given."""
     budgets: Sequence[Budget] = ()
     """Budgets over time."""
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
@@ -75,6 +77,7 @@ class ActiveSettings:
             quiet=limits.collect,
             expire=limits.requests_expire,
             largest_file=limits.attachments.file_mb * MB,
+            largest_result=limits.largest_result,
             may_answer=self.access.operators.who_may_answer,
             is_operator=self.access.operators.include,
             has_others=has_others,

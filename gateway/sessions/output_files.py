@@ -18,6 +18,7 @@ from pathlib import Path
 from gateway.base.describe import describe
 from gateway.events import FileMade, Notice, SessionEvent
 from teams.safe_files import FileFacts, walk_files
+from teams.utils import whole_text
 
 LOG = logging.getLogger("gateway")
 
@@ -66,15 +67,18 @@ class OutputFiles:
         return sorted(changed, key=lambda file: (file.changed, file.path))
 
     def _events(self, thread: str, turn: str, files: list[FileFacts]) -> Iterator[SessionEvent]:
-        usual = [file for file in files if file.size <= self._largest]
+        named = [file for file in files if whole_text(file.path) == file.path]
+        usual = [file for file in named if file.size <= self._largest]
         for file in usual[:MOST_TOLD]:
             yield FileMade(thread=thread, turn=turn, path=file.path, size=file.size)
-        left = len(files) - len(usual)
+        left = len(named) - len(usual)
         said: list[str] = []
         if (more := len(usual) - MOST_TOLD) > 0:
             said.append(f"{more} more")
         if left:
             said.append(f"{left} of more than {self._largest / 1_000_000:g} MB")
+        if unnamed := len(files) - len(named):
+            said.append(f"{unnamed} whose name is no text")
         if said:
             text = f"Files in the thread's folder that are not shown: {', '.join(said)}."
             yield Notice(thread=thread, turn=turn, text=text)

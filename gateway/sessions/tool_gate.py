@@ -6,6 +6,7 @@ is ever run twice, and one whose outcome a crash hid is repeated only if it may 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -20,6 +21,7 @@ from gateway.registry import ToolRule
 from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.event_mapper import bounded
 from gateway.sessions.human_requests import HumanRequests
+from gateway.sessions.large_results import LargeResults
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, CallStatus
 from gateway.store.turn_records import TurnUpdate
@@ -49,12 +51,14 @@ class ToolGate:
         humans: HumanRequests,
         marks: ContextMarks,
         calls: Iterable[CallRow],
+        results: LargeResults,
         folder: Path | None = None,
     ) -> None:
         self._log = log
         self._humans = humans
         self._marks = marks
         self._folder = folder
+        self._results = results
         self._calls = {call.key: call for call in calls}
         self._unshown: set[str] = set()
         """Calls that ask a person: their cards show them."""
@@ -148,7 +152,12 @@ class ToolGate:
             if any(isinstance(cause, ModelError | ToolFailed) for cause in causes(error)):
                 raise  # of an agent that is the tool: what went wrong is known already
             raise ToolFailed(call.name) from error
-        return await self._bring(call, _without_secrets(result), time.monotonic() - begun)
+        duration = time.monotonic() - begun
+        if self._results.is_large(result):
+            result = await asyncio.to_thread(_without_secrets, result)
+        else:
+            result = _without_secrets(result)
+        return await self._bring(call, result, duration)
 
     async def _bring(self, call: ToolCall, result: ToolResult, duration: float) -> ToolResult:
         """End a call that ran: its result may have been written outside."""
@@ -156,6 +165,7 @@ class ToolGate:
         # What the policy trusts today may be foreign tomorrow; the tool's own promise holds.
         own = not call.known or (call.own_output and not outside)
         outcome = "failed" if result.is_error else "done"
+        result = await self._results.fit(call, result)
         return await self._end(call, "settled" if own else "finished", outcome, result, duration)
 
     async def _settle(self, call: ToolCall, result: ToolResult) -> ToolResult:

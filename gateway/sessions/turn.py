@@ -26,6 +26,7 @@ from gateway.sessions.addressing import call_addressee
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
+from gateway.sessions.large_results import LargeResults
 from gateway.sessions.last_word import failed_notice
 from gateway.sessions.live_team import LiveTeam
 from gateway.sessions.output_files import OutputFiles
@@ -99,6 +100,7 @@ class Turn:
         self._leaving = False
         self._silence = Silence(log)
         self._files: OutputFiles | None = None
+        self._acts = False
         self._folder: Path | None = None
         self._steering = Steering(
             work,
@@ -124,7 +126,14 @@ class Turn:
     @cached_property
     def _gate(self) -> ToolGate:
         """Gate of the tool calls; most turns need none."""
-        return ToolGate(self._log, self._requests, self._marks, self._work.calls, self._folder)
+        return ToolGate(
+            self._log, self._requests, self._marks, self._work.calls, self._results, self._folder
+        )
+
+    @cached_property
+    def _results(self) -> LargeResults:
+        """Results of tools that are too large for a model."""
+        return LargeResults(self._folder, self._terms.largest_result)
 
     @cached_property
     def _marks(self) -> ContextMarks:
@@ -164,7 +173,7 @@ class Turn:
         try:
             live = await build()
             self._folder = live.folder
-            self._files = self._files_of(live)
+            self._files, self._acts = self._files_of(live), live.acts
             timer = self._timer()
             watching = asyncio.get_running_loop().create_task(
                 self._silence.watch(), name=f"turn {self.id} waits for a model"
@@ -179,6 +188,7 @@ class Turn:
                         model=SteeringWatch(self._log.meter, self._steering),
                         between=self._steering.waiting_messages,
                         elicit=self._elicit,
+                        largest_result=self._terms.largest_result,
                     ),
                 ):
                     return await self._drive(live)
@@ -220,8 +230,8 @@ class Turn:
         return await self._requests.ask(prompt, token)
 
     def _files_of(self, live: LiveTeam) -> OutputFiles | None:
-        """Finder of the team's files; None if it only asks models."""
-        if live.folder is None or not live.acts:
+        """Finder of the team's files; None without a folder."""
+        if live.folder is None:
             return None
         told = max(self._work.thread.files_at, live.loaded_at)
         return OutputFiles(live.folder, told, largest=self._terms.largest_file)
@@ -357,7 +367,8 @@ class Turn:
     ) -> bool:
         """Write the end of this attempt; True for more to do."""
         files_at: int | None = None
-        if self._files is not None and end.status != "paused":
+        acts = self._acts or ("_results" in self.__dict__ and self._results.kept)
+        if self._files is not None and acts and end.status != "paused":
             made, files_at = await self._files.look(self._log.thread, self._log.turn)
             self._unwritten += made
         shown = self._mapper.open_messages()

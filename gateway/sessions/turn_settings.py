@@ -40,6 +40,8 @@ class TurnSettings:
     quiet: float = 3.0
     expire: float | None = DAY
     largest_file: float = 20_000_000
+    largest_result: int = 100_000
+    """Bytes of a tool result's text that a model is given."""
     may_answer: Callable[[Request], tuple[str, ...]] = _nobody
     is_operator: Callable[[Author], bool] = _not
     """True for those who can be told which setting to change."""

@@ -7,7 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, cast
+
+from teams._base.whole_text import whole_texts
 
 InputKind = Literal["text", "choice", "approval"]
 
@@ -121,18 +124,48 @@ class ToolCall:
 def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call, as a model wrote them.
 
-    Raises ValueError, with a sentence for the model, for anything but an object, and for one that
-    is nested deeper than `DEEPEST`: copying and checking it would go as deep.
+    Raises ValueError, with a sentence for the model, for anything but an object within the bounds
+    of `check_arguments`.
     """
-    if is_deeper(text, DEEPEST):
-        raise ValueError(f"the arguments are nested deeper than {DEEPEST} levels.")
+    check_arguments(text)
     try:
         parsed: object = json.loads(text or "{}")
     except ValueError as error:  # also of a number that is too long
         raise ValueError(f"the arguments are not valid JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise ValueError("the arguments must be a JSON object.")
-    return cast("dict[str, Any]", parsed)
+    arguments = cast("dict[str, Any]", parsed)
+    return whole_texts(arguments) if "\\u" in text or not text.isascii() else arguments
+
+
+def check_arguments(text: str) -> None:
+    """Raise ValueError for arguments that are too much, unparsed.
+
+    Copying and checking what is nested deeper than `DEEPEST` would go as deep.
+    """
+    if is_too_large(text):
+        raise ValueError(f"the arguments have more than {LARGEST_ARGUMENTS:,} bytes.")
+    if is_deeper(text, DEEPEST):
+        raise ValueError(f"the arguments are nested deeper than {DEEPEST} levels.")
+    if _has_more_values(text, MOST_VALUES):
+        raise ValueError(f"the arguments have more than {MOST_VALUES:,} values.")
+
+
+def is_too_large(text: str) -> bool:
+    """True for arguments of too many bytes."""
+    # Most are far below it, and need not be encoded to see that.
+    return len(text) > LARGEST_ARGUMENTS or (
+        len(text) > LARGEST_ARGUMENTS // 4 and len(text.encode()) > LARGEST_ARGUMENTS
+    )
+
+
+def _has_more_values(text: str, most: int) -> bool:
+    """True if JSON holds more values, without parsing it."""
+    if text.count(",") + text.count("[") + text.count("{") < most:
+        return False
+    # A list or object holds one more than its commas, or none.
+    marks = (found for found in _VALUES.finditer(text) if found[0] in ",[{")
+    return next(islice(marks, most - 1, None), None) is not None
 
 
 def is_deeper(text: str, levels: int) -> bool:
@@ -150,7 +183,13 @@ def is_deeper(text: str, levels: int) -> bool:
 DEEPEST = 100
 """Levels of lists and objects in a call's arguments."""
 
+LARGEST_ARGUMENTS = 1_000_000
+"""Bytes of a call's arguments."""
+MOST_VALUES = 10_000
+"""Values in a call's arguments, at any depth."""
+
 _NESTING = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[][{}]', re.DOTALL)
+_VALUES = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|[,[{]', re.DOTALL)
 
 
 CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("teams_tool_call", default=None)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
+from pydantic import BaseModel
+
 T = TypeVar("T")
 
 
@@ -38,13 +40,18 @@ def whole_texts(value: T) -> T:
             make = cast("Callable[[Iterable[Any]], Any]", type(members))
             made = make(whole_texts(each) for each in members)
             return value if made == members else made
+        case BaseModel():
+            values = {name: getattr(given, name) for name in type(given).model_fields}
+            changed = _changed(values)
+            return cast("T", given.model_copy(update=changed) if changed else given)
         case _ if is_dataclass(given) and not isinstance(given, type):
             values = {field.name: getattr(given, field.name) for field in fields(given)}
-            changed = {
-                name: new
-                for name, old in values.items()
-                if (new := whole_texts(old)) is not old and new != old
-            }
+            changed = _changed(values)
             return cast("T", replace(given, **changed) if changed else given)
         case _:
             return value
+
+
+def _changed(values: Mapping[str, Any]) -> dict[str, Any]:
+    whole = {name: whole_texts(old) for name, old in values.items()}
+    return {name: new for name, new in whole.items() if new != values[name]}

@@ -24,6 +24,8 @@ Item = BaseAgentEvent | BaseChatMessage
 MESSAGE_TYPES: ContextVar[MessageFactory | None] = ContextVar("teams_message_types", default=None)
 """The types the team knows, while it loads the state of its participants."""
 
+LEFT_OUT = "({left_out:,} more calls of this answer were left out: at most {calls} are made.)"
+
 Phase = Literal["model", "tools", "reflect", "done"]
 
 
@@ -60,6 +62,8 @@ class TurnRecord:
     """Id of the open ToolCallRequestEvent; with a position it makes the key of a call."""
     calls: list[FunctionCall] = field(default_factory=list[FunctionCall])
     thought: str | None = None
+    left_out: int = 0
+    """Number of the answer's calls that were too many."""
     results: dict[str, FunctionExecutionResult] = field(
         default_factory=dict[str, FunctionExecutionResult]
     )
@@ -77,7 +81,12 @@ class TurnRecord:
 
     def round_results(self) -> list[FunctionExecutionResult]:
         """The results of the complete batch, in the order of its calls."""
-        return [self.results[self.key(position)] for position in range(len(self.calls))]
+        results = [self.results[self.key(position)] for position in range(len(self.calls))]
+        if self.left_out:
+            said = LEFT_OUT.format(left_out=self.left_out, calls=len(self.calls))
+            last = f"{results[-1].content}\n\n{said}"
+            results[-1] = results[-1].model_copy(update={"content": last})
+        return results
 
     def round_pictures(self) -> list[Image]:
         """The images of the batch, in the order of its calls."""
@@ -110,6 +119,8 @@ class TurnRecord:
             },
             "final": None if self.final is None else encode(self.final),
         }
+        if self.left_out:
+            record["left_out"] = self.left_out
         if self.pictures:
             pictures = self.pictures.items()
             record["pictures"] = {key: [each.to_base64() for each in of] for key, of in pictures}
@@ -129,6 +140,7 @@ class TurnRecord:
             batch=data["batch"],
             calls=[FunctionCall(**call) for call in data["calls"]],
             thought=data["thought"],
+            left_out=data.get("left_out", 0),
             results={
                 key: FunctionExecutionResult.model_validate(value)
                 for key, value in data["results"].items()

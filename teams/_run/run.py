@@ -23,6 +23,7 @@ from teams._base.tool_call import AGENT_PATH, ToolCall
 from teams._contract.team import TaskResult, TeamError
 from teams._messages.base import BaseChatMessage
 from teams._run.merge import is_being_cancelled
+from teams._tools.result_size import LARGEST_RESULT, fit_result
 from teams._tools.workbench import ToolResult
 from teams.models._client import MODEL_WATCH, ModelWatch
 from teams.models._types import LLMMessage
@@ -67,6 +68,7 @@ class RunHooks:
     model: ModelWatch | None = None
     between: SteeringSource | None = None
     elicit: ElicitHuman | None = None
+    largest_result: int | None = None
 
 
 _NO_HOOKS = RunHooks()
@@ -76,6 +78,18 @@ _HOOKS: ContextVar[RunHooks] = ContextVar("teams_run_hooks", default=_NO_HOOKS)
 def current_hooks() -> RunHooks:
     """The hooks of the run this code is part of."""
     return _HOOKS.get()
+
+
+async def run_call(call: ToolCall, proceed: NextCall) -> ToolResult:
+    """The call's result through the run's interceptor, if any, as a model is given it."""
+    hooks = current_hooks()
+    result = await (hooks.intercept(call, proceed) if hooks.intercept else proceed(call))
+    return fit_result(result, largest_result())
+
+
+def largest_result() -> int:
+    """Most bytes of a result's text that a model is given in this run."""
+    return current_hooks().largest_result or LARGEST_RESULT
 
 
 class _HookScope:
@@ -117,6 +131,7 @@ def run_hooks(
     model: ModelWatch | None = None,
     between: SteeringSource | None = None,
     elicit: ElicitHuman | None = None,
+    largest_result: int | None = None,
 ) -> AbstractContextManager[None]:
     """Set the hooks for everything run inside.
 
@@ -130,6 +145,7 @@ def run_hooks(
     not given is inherited. `between` is asked by the outermost team, whenever it goes on to another
     turn of its participants, for messages to be added first. `elicit(call, params)` asks a person
     for a tool server, in the midst of a call: with the protocol's question, for its answer.
+    `largest_result` is how many bytes of a result's text a model is given, 100,000 by default.
     """
     return _HookScope(
         RunHooks(
@@ -139,6 +155,7 @@ def run_hooks(
             model=model,
             between=between,
             elicit=elicit,
+            largest_result=largest_result,
         )
     )
 

@@ -370,7 +370,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
         request = ToolCallRequestEvent(content=calls, source=self.name, models_usage=answer.usage)
         turn.produced.append(request)
         turn.batch, turn.calls, turn.thought = request.id, calls, answer.thought
-        turn.results, turn.pictures = {}, {}
+        turn.results, turn.pictures, turn.left_out = {}, {}, answer.left_out
         turn.phase = "tools"
 
     async def _finish_calls(self, turn: TurnRecord) -> None:

@@ -27,6 +27,7 @@ from teams._run.run import (
     ApprovalResponse,
     SyncApprovalFunc,
     current_hooks,
+    run_call,
 )
 from teams._tools.workbench import TextResultContent, ToolResult, text_result
 from teams.code_executors._base import EXECUTE_CODE, CodeExecutor
@@ -36,6 +37,7 @@ from teams.models._conversation import OUTCOME_UNKNOWN
 
 CodePhase = Literal["write", "run", "consider", "reflect", "done"]
 
+TOO_MUCH = "Not run: there is too much code."
 CONSIDER = """\
 The code failed, see the result above. You have {left} left. Is another one worth it? Answer with \
 a JSON object: `retry`, true or false, and `reason`, what went wrong and what has to be done \
@@ -151,7 +153,8 @@ class CodeRun:
             nonlocal ran
             if call.begun and not allowed.idempotent:
                 return text_result(EXECUTE_CODE, OUTCOME_UNKNOWN, is_error=True)
-            blocks = _blocks(allowed)
+            if (blocks := _blocks(allowed)) is None:
+                return text_result(EXECUTE_CODE, TOO_MUCH, is_error=True)
             if (refusal := await self._refusal(blocks)) is not None:
                 return refusal
             ran = await self._execute(blocks, token)
@@ -164,8 +167,7 @@ class CodeRun:
         # Nobody else sees these: the execution is a task of its own.
         CURRENT_CALL.set(call)
         AGENT_PATH.set(self.agent)
-        intercept = current_hooks().intercept
-        result = await (intercept(call, traced) if intercept else traced(call))
+        result = await run_call(call, traced)
         self.turn.pictures = result.pictures()
         text = "\n".join(
             part.content for part in result.result if isinstance(part, TextResultContent)
@@ -226,8 +228,11 @@ async def _ask_approval(approve: ApprovalFuncType, request: ApprovalRequest) -> 
     return await in_daemon_thread(lambda: function(request), name="approval of code")
 
 
-def _blocks(call: ToolCall) -> list[CodeBlock]:
-    arguments = call.parsed_arguments() or {}
+def _blocks(call: ToolCall) -> list[CodeBlock] | None:
+    """The call's blocks; None if they are more than a call may hold."""
+    arguments = call.parsed_arguments()
+    if arguments is None:
+        return None
     return [CodeBlock(**block) for block in arguments["code_blocks"]]
 
 

@@ -14,7 +14,7 @@ from teams._base.tool_call import AGENT_PATH, CURRENT_CALL, InputRequired, Pendi
 from teams._contract.turn_record import Item, TurnRecord
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._run.merge import Emit, Job, is_being_cancelled, merge, while_left
-from teams._run.run import current_hooks
+from teams._run.run import current_hooks, run_call
 from teams._tools.workbench import ToolResult, text_result
 from teams.agents._assistant_tools import AgentTools
 from teams.models._conversation import OUTCOME_UNKNOWN
@@ -200,8 +200,7 @@ async def intercept_call(
         await gate.wait()
         return await execute(allowed)
 
-    intercept = current_hooks().intercept
     try:
-        return await (intercept(call, proceed) if intercept else proceed(call))
+        return await run_call(call, proceed)
     finally:
         decide()

@@ -21,7 +21,7 @@ def make_answer(result: CreateResult, *, model: str, cost: float, legacy_call: b
     """The answer for a result; `legacy_call`: with a function call."""
     message = Answer(content=result.content, role="assistant", function_call=None, tool_calls=None)
     if not isinstance(result.content, str):
-        message.content = result.thought
+        message.content, message.left_out = result.thought, result.left_out or None
         calls = [
             Answer(
                 id=call.id,

@@ -15,6 +15,8 @@ from typing import Any, Literal
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock
 from teams._base.threads import in_daemon_thread
+from teams._run.run import largest_result
+from teams._tools.result_size import fit_text
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._command_line import CommandLineCodeExecutor
 from teams.code_executors.local import LocalCommandLineCodeExecutor
@@ -245,6 +247,7 @@ def _extractor(executor: Executor | None) -> Any:
 
 def _reply(exit_code: int, output: str) -> str:
     outcome = "succeeded" if exit_code == 0 else "failed"
+    output = fit_text(output, largest_result())
     return f"exitcode: {exit_code} (execution {outcome})\nCode output: {output}"
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 from teams._base.threads import in_daemon_thread
+from teams._contract.turn_record import LEFT_OUT
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
@@ -15,6 +16,7 @@ from teams.conversable._protocols import Message
 from teams.conversable._state import AgentState
 from teams.conversable._usage import Summary
 from teams.conversable._wrapper import OpenAIWrapper
+from teams.models._edge import MOST_CALLS
 
 Messages = list[Message] | None
 Reply = tuple[bool, str | dict[str, Any] | None]
@@ -116,5 +118,9 @@ def _clean(message: Any) -> dict[str, Any]:
         if called := clean.get(key):
             clean[key] = {**called, "name": clean_call_name(called["name"])}
     if calls := clean.get("tool_calls"):
-        clean["tool_calls"] = [_clean(call) for call in calls]
+        clean["tool_calls"] = kept = [_clean(call) for call in calls[:MOST_CALLS]]
+        left_out: int = (clean.pop("left_out", None) or 0) + len(calls) - len(kept)
+        if left_out:
+            said = LEFT_OUT.format(left_out=left_out, calls=MOST_CALLS)
+            clean["content"] = f"{clean.get('content') or ''}\n\n{said}".lstrip()
     return clean

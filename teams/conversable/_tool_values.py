@@ -12,24 +12,24 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from teams._base.threads import is_async
-from teams._base.tool_call import DEEPEST, is_deeper
+from teams._base.tool_call import check_arguments
+from teams._base.whole_text import whole_texts
 from teams._tools.signature import type_hints, unwrap
 
 
 def read_arguments(given: Any) -> dict[str, Any]:
     """Parse a call's arguments; its strings may contain raw newlines and tabs.
 
-    ValueError for anything but a JSON object, and for one that is nested too deeply.
+    ValueError for anything but a JSON object of a moderate size.
     """
     text = given or "{}"
     if isinstance(text, Mapping):  # of a custom model client
         return {**text}
-    if is_deeper(text, DEEPEST):
-        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    check_arguments(text)
     arguments = json.loads(text, strict=False)
     if not isinstance(arguments, dict):
         raise ValueError("not an object")
-    return {**arguments}
+    return whole_texts({**arguments})
 
 
 def for_execution(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
+from teams._run.run import largest_result
+from teams._tools.result_size import fit_text
 from teams._tools.signature import function_name, unwrap
 from teams.conversable._facade import run_to_end
 from teams.conversable._gate import check_ungated, run_calls
@@ -206,4 +208,5 @@ def _tool_reply(asked: Sequence[Message], results: Sequence[Message]) -> Message
 
 def _text(result: Message) -> Any:
     """The content of a result: a message without content can't be sent."""
-    return "" if result.get("content") is None else result["content"]
+    content = result.get("content")
+    return fit_text(content, largest_result()) if isinstance(content, str) else content or ""

@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, field_validator, model_validator
 
 from teams._base.cancellation import CancellationToken
 from teams._base.image import Image
+from teams._base.whole_text import whole_texts
 from teams._components.component import ComponentBase
 from teams.model_context._contexts import ChatCompletionContext
 from teams.models._types import LLMMessage, SystemMessage, UserMessage
@@ -35,7 +36,7 @@ class MemoryContent(BaseModel, defer_build=True):
 
     model_config = ConfigDict(ser_json_bytes="base64")
 
-    content: str | bytes | dict[str, Any] | Image
+    content: Annotated[str | bytes | dict[str, Any] | Image, AfterValidator(whole_texts)]
     mime_type: MemoryMimeType | str
     metadata: dict[str, Any] | None = None
 

@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+import json
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import cast
 
+from teams._base.tool_call import LARGEST_ARGUMENTS, FunctionCall, is_too_large
+from teams._base.whole_text import whole_text, whole_texts
+from teams.models._hosted import HostedResult
 from teams.models._types import CreateResult, RequestUsage
 
 MOST_TOKENS = 1 << 40
 """The largest count that is believed."""
 
 
+MOST_CALLS = 64
+"""Calls of one answer that are made."""
+
+
 def incoming(answer: CreateResult) -> CreateResult:
     """The answer with what can be believed; itself, if it all can."""
-    read, written = answer.usage.prompt_tokens, answer.usage.completion_tokens
-    usage = RequestUsage(token_count(read), token_count(written))
-    if (usage.prompt_tokens, usage.completion_tokens) == (read, written):
+    usage = RequestUsage(
+        token_count(answer.usage.prompt_tokens), token_count(answer.usage.completion_tokens)
+    )
+    content = answer.content
+    given: dict[str, object] = {
+        "usage": usage,
+        "content": whole_text(content) if isinstance(content, str) else _calls(content),
+        "thought": answer.thought and whole_text(answer.thought),
+    }
+    if isinstance(answer, HostedResult):
+        given |= {"used": whole_texts(answer.used), "citations": whole_texts(answer.citations)}
+    changed = {name: value for name, value in given.items() if value != getattr(answer, name)}
+    if not changed:
         return answer
-    return answer.model_copy(update={"usage": usage})
+    honest = answer.model_copy(update=changed)
+    if isinstance(content, list) and len(content) > MOST_CALLS:
+        honest.leave_out(len(content) - MOST_CALLS)
+    return honest
+
+
+def _calls(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
+    return [_call(call) for call in calls[:MOST_CALLS]]
+
+
+def _call(call: FunctionCall) -> FunctionCall:
+    call = whole_texts(call)
+    if not is_too_large(call.arguments):
+        return call
+    # No object, so no tool takes it; a model that reads it sees why.
+    size = f"{len(call.arguments.encode()):,} bytes, of at most {LARGEST_ARGUMENTS:,}"
+    return replace(call, arguments=json.dumps(f"Left out: arguments of {size}."))
 
 
 async def incoming_pieces(
     stream: AsyncGenerator[str | CreateResult, None],
 ) -> AsyncGenerator[str | CreateResult, None]:
     """The pieces of an answer, and it with what can be believed."""
+    half = ""
     async with aclosing(stream):
         async for piece in stream:
-            yield incoming(piece) if isinstance(piece, CreateResult) else piece
+            if isinstance(piece, CreateResult):
+                if half:
+                    yield whole_text(half)
+                    half = ""
+                yield incoming(piece)
+                continue
+            if half or not piece.isascii():
+                piece = half + piece
+                half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+                piece = whole_text(piece.removesuffix(half))
+                if half and not piece:
+                    continue
+            yield piece
 
 
 def reported_usage(usage: object, prompt: Iterable[str], completion: str) -> RequestUsage:

@@ -116,6 +116,18 @@ class CreateResult(BaseModel, defer_build=True):
     logprobs: list[ChatCompletionTokenLogprob] | None = None
     thought: str | None = None
 
+    # A slot is no part of the model: the calls that were left out are neither dumped nor compared.
+    __slots__ = ("_left_out",)
+
+    @property
+    def left_out(self) -> int:
+        """Number of calls that were too many, and are not among the content."""
+        return getattr(self, "_left_out", 0)
+
+    def leave_out(self, calls: int) -> None:
+        """Note how many calls were too many."""
+        object.__setattr__(self, "_left_out", calls)
+
 
 class ModelFamily:
     """Names of known model families; other names are allowed."""

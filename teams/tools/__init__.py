@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ToolTraits,
     )
     from teams._tools.function import FunctionTool
+    from teams._tools.result_size import fit_result, text_bytes
     from teams._tools.schema import ParametersSchema, ToolSchema
     from teams._tools.static_workbench import StaticStreamWorkbench, StaticWorkbench
     from teams._tools.workbench import (
@@ -49,6 +50,8 @@ __all__ = [
     "ToolSchema",
     "ToolTraits",
     "Workbench",
+    "fit_result",
+    "text_bytes",
 ]
 
 if not TYPE_CHECKING:
@@ -65,6 +68,7 @@ if not TYPE_CHECKING:
                 "ToolTraits",
             ),
             "teams._tools.function": ("FunctionTool",),
+            "teams._tools.result_size": ("fit_result", "text_bytes"),
             "teams._tools.schema": ("ParametersSchema", "ToolSchema"),
             "teams._tools.static_workbench": ("StaticStreamWorkbench", "StaticWorkbench"),
             "teams._team_tools.team_tool": ("TeamTool",),

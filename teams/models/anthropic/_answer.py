@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
-from teams._base.tool_call import FunctionCall
+from teams._base.tool_call import FunctionCall, is_too_large
 from teams.models._edge import reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._types import CreateResult, FinishReasons
@@ -166,6 +166,8 @@ def _arguments(block: Json, pieces: Mapping[str, list[str]]) -> str:
 
 
 def _object(text: str) -> Any:
+    if is_too_large(text):
+        return {}
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

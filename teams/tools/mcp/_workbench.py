@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.whole_text import whole_texts
 from teams._components.component import Component, ComponentModel
 from teams._tools.base import ToolTraits
 from teams._tools.schema import ParametersSchema, ToolSchema
@@ -228,4 +229,6 @@ def schema_of(tool: Tool) -> ToolSchema:
     for key in ("required", "additionalProperties", "$defs"):
         if key in given:
             parameters[key] = given[key]  # type: ignore[literal-required]
-    return ToolSchema(name=tool.name, description=tool.description or "", parameters=parameters)
+    return whole_texts(
+        ToolSchema(name=tool.name, description=tool.description or "", parameters=parameters)
+    )

@@ -113,6 +113,20 @@ async def test_ten_files_of_a_turn_are_told_of_and_the_rest_is_counted(tmp_path)
     ]
 
 
+async def test_a_name_that_is_no_text_is_counted_and_ends_no_turn(tmp_path):
+    scribe = Scribe(*[calls("write"), "one"] * 2)
+    scribe.to_write = {"good.txt": b"1", "bad\udcff.txt": b"1", "deep\udcfe/good.txt": b"1"}
+    async with opened(tmp_path, scribe.teams) as client:
+        thread = (await client.create_thread()).id
+        events = await turn(client, thread, "go")
+        assert made(events) == {"good.txt": 1}
+        assert [notice.text for notice in of(Notice, events)][-1] == (
+            "Files in the thread's folder that are not shown: 2 whose name is no text."
+        )
+        assert of(TurnFinished, events)[-1].outcome == "done"
+        assert of(TurnFinished, await turn(client, thread, "go"))[-1].outcome == "done"
+
+
 async def test_they_are_told_of_before_the_team_waits_and_not_again_after_it(tmp_path):
     scribe = Scribe(calls("write"), calls("confirm"), "ready", ask=True)
     scribe.to_write = {"draft.md": b"draft"}
@@ -164,7 +178,7 @@ async def test_files_that_were_loaded_from_the_database_are_not_told_of_again(
     tmp_path, monkeypatch, new_database
 ):
     monkeypatch.setenv(STORE, "postgres")
-    scribe = Scribe(*[calls("write"), "one"] * 2, messages=3)
+    scribe = Scribe(*[calls("write"), "one"] * 2)
     async with opened(tmp_path, scribe.teams) as client:
         thread = (await client.create_thread()).id
         scribe.to_write = {"report.md": b"12345"}

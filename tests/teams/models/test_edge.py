@@ -1,15 +1,21 @@
 """Claims of answers are made honest, whichever client has them."""
 
 import ast
+import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from teams._base.tool_call import parse_arguments
+from teams.agents import AssistantAgent
+from teams.core import FunctionCall
+from teams.messages import ToolCallExecutionEvent
 from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
+from teams.models._hosted import ABLE
 from teams.models.anthropic._answer import Answer as Anthropic
 from teams.models.ollama._answer import Answer as Ollama
 from teams.models.openai._answer import read_completion
@@ -105,6 +111,120 @@ def test_a_usage_of_another_shape_is_missing(usage: Any):
     said = [{"type": "text", "text": "fine"}]
     whole.take({"content": said, "stop_reason": "end_turn", "usage": usage})
     assert whole.result(structured=False).usage == RequestUsage(0, 0)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(
+    ("said", "whole"),
+    [
+        ("a \ud83c\udf55", "a 🍕"),
+        ("a \ud83c", "a \ufffd"),
+        ("\udf55 b", "\ufffd b"),
+        ("\ud83c \udf55", "\ufffd \ufffd"),
+        ("ü \udfff\ud800", "ü \ufffd\ufffd"),
+        ("🍕", "🍕"),
+    ],
+    ids=ascii,
+)
+async def test_text_and_thought_can_be_encoded(said: str, whole: str, streamed: bool):
+    answer = claimed(RequestUsage(1, 2)).model_copy(update={"content": said, "thought": said})
+    found = await ask(Claiming([answer]), streamed=streamed)
+    assert (found.content, found.thought) == (whole, whole)
+
+
+class Streaming(Claiming):
+    """Says these pieces, and then their whole."""
+
+    def __init__(self, *pieces: str) -> None:
+        super().__init__(["unused"])
+        self.pieces = pieces
+
+    async def create_stream(self, *_: Any, **__: Any) -> AsyncGenerator[str | CreateResult, None]:
+        for piece in self.pieces:
+            yield piece
+        yield claimed(RequestUsage(1, 2)).model_copy(update={"content": "".join(self.pieces)})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a\ud83c", "\udf55b"], ["a", "🍕b"]),
+        (["\ud83c", "\udf55"], ["🍕"]),
+        (["\ud83c", "", "\udf55"], ["🍕"]),
+        (["a\ud83c", "b"], ["a", "\ufffdb"]),
+        (["a\ud83c"], ["a", "\ufffd"]),
+        (["\udf55", "ü"], ["\ufffd", "ü"]),
+        (["\ud83c", "\ud83c", "\udf55"], ["\ufffd", "🍕"]),
+        (["", "é"], ["", "é"]),
+    ],
+    ids=ascii,
+)
+async def test_halves_of_a_character_that_come_apart_are_joined(
+    pieces: list[str], shown: list[str]
+):
+    *found, last = [piece async for piece in Streaming(*pieces).create_stream([])]
+    assert found == shown
+    assert isinstance(last, CreateResult)
+    assert last.content == "".join(shown)
+
+
+def calling(*calls: FunctionCall) -> Claiming:
+    return Claiming([claimed(RequestUsage(1, 2)).model_copy(update={"content": [*calls]})])
+
+
+async def test_ids_names_and_arguments_can_be_encoded():
+    found = await calling(FunctionCall("\ud83c", "\udf55", "a\ud83c")).create([])
+    assert found.content == [FunctionCall("\ufffd", "\ufffd", "a\ufffd")]
+
+
+@pytest.mark.parametrize("size", [1_000_001, 4_000_000])
+@pytest.mark.parametrize("letter", ["x", "ü"])
+async def test_arguments_of_too_many_bytes_are_left_out(size: int, letter: str):
+    arguments = '{"a": "' + letter * size + '"}'
+    [call] = (await calling(FunctionCall("1", arguments, "f")).create([])).content
+    assert isinstance(call, FunctionCall)
+    assert len(call.arguments) < 200
+    assert f"{len(arguments.encode()):,} bytes" in call.arguments
+    with pytest.raises(ValueError, match="must be a JSON object"):
+        parse_arguments(call.arguments)
+
+
+async def test_of_one_answer_the_first_64_calls_are_kept():
+    made = [FunctionCall(str(number), "{}", "f") for number in range(3000)]
+    found = await calling(*made).create([])
+    assert found.content == made[:64]
+    assert found.left_out == 3000 - 64
+    assert (await calling(*made[:64]).create([])).left_out == 0
+
+
+async def test_a_result_says_how_many_calls_were_left_out():
+    asked = list[str]()
+
+    async def note(n: str) -> str:
+        """Note."""
+        asked.append(n)
+        return "noted"
+
+    calls = [FunctionCall(str(n), json.dumps({"n": str(n)}), "note") for n in range(70)]
+    answers = [
+        CreateResult(
+            finish_reason="function_calls", content=calls, usage=RequestUsage(1, 2), cached=False
+        ),
+        "done",
+    ]
+    info: Any = {**ABLE, "vision": False}
+    client = ReplayChatCompletionClient(answers, info)
+    agent = AssistantAgent("ann", client, tools=[note], reflect_on_tool_use=True)
+    result = await agent.run(task="go")
+    assert len(asked) == 64
+    [done] = [each for each in result.messages if isinstance(each, ToolCallExecutionEvent)]
+    assert len(done.content) == 64
+    assert done.content[0].content == "noted"
+    assert done.content[-1].content.endswith(
+        "(6 more calls of this answer were left out: at most 64 are made.)"
+    )
+    assert client.create_calls[-1]["messages"][-1].content == done.content
 
 
 PRODUCT = [path for top in ("teams", "gateway", "adapters") for path in Path(top).rglob("*.py")]
