@@ -1,4 +1,4 @@
-"""Tool results too large for a model: the whole is kept as a file."""
+"""Tool results too large for a model are kept as files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _UNNAMED = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class LargeResults:
-    """Results of one turn, of whose text a model is given `largest` bytes.
+    """Results of one turn.
 
-    `folder` is the thread's own.
+    Of each text a model is given `largest` bytes. `folder` is the thread's own.
     """
 
     def __init__(self, folder: Path | None, largest: int) -> None:
@@ -34,11 +34,11 @@ class LargeResults:
         """A file was written."""
 
     def is_large(self, result: ToolResult) -> bool:
-        """True if a part of the result is too much for a model."""
+        """True if the result is too much for a model."""
         return text_bytes(result) > self._largest
 
     async def fit(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result for a model, with the name of the file that has all of it."""
+        """The result for a model; it names the file with the whole."""
         more = await self._keep(call, result) if self.is_large(result) else ""
         return fit_result(result, self._largest, more)
 

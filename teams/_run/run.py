@@ -81,14 +81,14 @@ def current_hooks() -> RunHooks:
 
 
 async def run_call(call: ToolCall, proceed: NextCall) -> ToolResult:
-    """The call's result through the run's interceptor, if any, as a model is given it."""
+    """Run a call through the interceptor; the result fits a model."""
     hooks = current_hooks()
     result = await (hooks.intercept(call, proceed) if hooks.intercept else proceed(call))
     return fit_result(result, largest_result())
 
 
 def largest_result() -> int:
-    """Most bytes of a result's text that a model is given in this run."""
+    """Most bytes of a result's text for a model in this run."""
     return current_hooks().largest_result or LARGEST_RESULT
 
 

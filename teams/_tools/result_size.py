@@ -26,9 +26,9 @@ def _texts(result: ToolResult) -> dict[int, bytes]:
 
 
 def fit_result(result: ToolResult, most: int, more: str = "") -> ToolResult:
-    """The result with whole text of at most `most` bytes; itself, if it is.
+    """The result with whole text of at most `most` bytes.
 
-    `more` is said where it is cut.
+    That is itself, if it is such. `more` is said where it is cut.
     """
     parts, texts, said = list(result.result), _texts(result), ""
     if (size := sum(map(len, texts.values()))) > most:

@@ -229,7 +229,7 @@ async def _ask_approval(approve: ApprovalFuncType, request: ApprovalRequest) -> 
 
 
 def _blocks(call: ToolCall) -> list[CodeBlock] | None:
-    """The call's blocks; None if they are more than a call may hold."""
+    """The call's blocks; None if they are too much."""
     arguments = call.parsed_arguments()
     if arguments is None:
         return None

@@ -121,7 +121,7 @@ class CreateResult(BaseModel, defer_build=True):
 
     @property
     def left_out(self) -> int:
-        """Number of calls that were too many, and are not among the content."""
+        """Number of calls that were too many."""
         return getattr(self, "_left_out", 0)
 
     def leave_out(self, calls: int) -> None:

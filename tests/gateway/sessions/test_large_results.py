@@ -1,4 +1,4 @@
-"""A result too large for a model is a file of the thread."""
+"""Results too large for a model are files of the thread."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ KEY = ConversationKey(platform="chat", channel="C", root="1")
 
 
 async def run(tmp_path, found: str, **limits: Any):
-    """The events of a turn whose tool returns this, and what its model was given."""
+    """Events of a turn whose tool returns this, and its model's part."""
 
     async def search() -> str:
         """Search."""

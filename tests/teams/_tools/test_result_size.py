@@ -125,7 +125,7 @@ async def test_too_much_code_is_not_run():
 
 
 def test_results_reach_a_model_by_roads_that_have_a_row():
-    """A new place that makes results for models has a row, and its bound."""
+    """A new place that makes results has a row."""
     rows = {
         "teams/agents/_tool_batch.py": "of run_call",
         "teams/conversable/_items.py": "of _tool_reply, which cuts",
