@@ -23,6 +23,8 @@ MOST_CALLS = 64
 
 def incoming(answer: CreateResult) -> CreateResult:
     """The answer with what can be believed; itself, if it all can."""
+    if not isinstance(answer, CreateResult):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return answer  # of a client of somebody's own, for who asks to judge
     usage = RequestUsage(
         token_count(answer.usage.prompt_tokens), token_count(answer.usage.completion_tokens)
     )
@@ -63,19 +65,19 @@ async def incoming_pieces(
     half = ""
     async with aclosing(stream):
         async for piece in stream:
-            if isinstance(piece, CreateResult):
-                if half:
-                    yield whole_text(half)
+            match piece:
+                case CreateResult():
+                    if half:
+                        yield whole_text(half)
                     half = ""
-                yield incoming(piece)
-                continue
-            if half or not piece.isascii():
-                piece = half + piece
-                half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
-                piece = whole_text(piece.removesuffix(half))
-                if half and not piece:
-                    continue
-            yield piece
+                    yield incoming(piece)
+                case str() if half or not piece.isascii():
+                    text = half + piece
+                    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+                    if text := text.removesuffix(half):
+                        yield whole_text(text)
+                case _:  # of a client of somebody's own, for who asks to judge
+                    yield piece
 
 
 def reported_usage(usage: object, prompt: Iterable[str], completion: str) -> RequestUsage:
