@@ -22,6 +22,8 @@ START_SECONDS = 60
 """Seconds until a kernel has to be ready."""
 INTERRUPT_SECONDS = 3.0
 """Seconds in which interrupted code has to end; else its kernel is killed, with all variables."""
+CANCEL_SECONDS = 0.8
+"""The same where somebody waits for the end: a cancellation is over within a second."""
 LARGEST_MESSAGE = 64 * 1024 * 1024
 """Bytes of one message of a kernel."""
 ANEW = "The kernel was started anew: variables and imports of earlier code are gone.\n"
@@ -122,14 +124,14 @@ class KernelCodeExecutor(CodeExecutor, ABC):
                 )
                 await until_idle(kernel, output)
         except TimeoutError:
-            await self._interrupt(kernel, output.request)
+            await self._interrupt(kernel, output.request, within=INTERRUPT_SECONDS)
             exit_code = TIMED_OUT
             ended = f"Stopped after {self._timeout} s: it took too long."
         except KernelDied as error:
             await self._drop_kernel()
             exit_code, ended = 1, f"The kernel ended: {error}"
         except asyncio.CancelledError:
-            await self._interrupt(kernel, output.request)
+            await self._interrupt(kernel, output.request, within=CANCEL_SECONDS)
             raise
         self._save(output, done)
         if ended:
@@ -138,11 +140,11 @@ class KernelCodeExecutor(CodeExecutor, ABC):
             exit_code or int(output.failed), (ANEW if is_anew else "") + output.text()
         )
 
-    async def _interrupt(self, kernel: Kernel, request: str) -> None:
+    async def _interrupt(self, kernel: Kernel, request: str, *, within: float) -> None:
         """Stop the code; a kernel that does not obey is killed."""
         has_ended = False
         try:
-            async with asyncio.timeout(INTERRUPT_SECONDS):
+            async with asyncio.timeout(within):
                 await kernel.interrupt()
                 await until_idle(kernel, CellOutput(request))
                 has_ended = True

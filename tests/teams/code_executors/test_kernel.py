@@ -78,7 +78,7 @@ async def test_code_may_take_a_moment_to_end_as_on_a_busy_machine(tmp_path: Path
 async def test_a_kernel_whose_code_does_not_end_is_replaced_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teams.code_executors._kernel.INTERRUPT_SECONDS", 0.01)
+    monkeypatch.setattr("teams.code_executors._kernel.CANCEL_SECONDS", 0.01)
     executor = SlowExecutor(tmp_path, seconds=None)
     assert await interrupted(executor) == ANEW
     assert len(executor.kernels) == 2
