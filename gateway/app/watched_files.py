@@ -84,6 +84,8 @@ def _remove(table: dict[str, Any], path: Sequence[str]) -> None:
             table.pop(name, None)
         elif isinstance(found, dict):
             _remove(cast("dict[str, Any]", found), rest)
+            if not found:
+                del table[name]
 
 
 def _digest(path: Path) -> str:

@@ -1,6 +1,9 @@
 """Two configs at one database: their products, their schemas, and their lanes."""
 
+import asyncio
 import base64
+import os
+import sys
 
 import psycopg
 import pytest
@@ -28,8 +31,8 @@ type = "round_robin"
 max_turns = 1
 agents.one = {{ model = "m" }}
 [adapters.slack]
-bot_token = "xoxb-{team}-2-secret"
-app_token = "xapp-1-{app}-3-secret"
+bot_token = "xoxb-{team}-2-s3cret"
+app_token = "xapp-1-{app}-3-s3cret"
 [[routes]]
 adapter = "slack"
 channels = "C1"
@@ -67,6 +70,22 @@ async def test_another_app_at_the_same_database_is_refused(opens, tmp_path):
     assert len(faults) == 1
     assert "belongs to another product" in faults[0]
     assert await opens("A1", team="8") == {"slack: app A1", "slack: bot 1-2", "slack: bot 8-2"}
+
+
+@pytest.mark.chaos
+async def test_serve_refuses_it_before_it_connects(opens, tmp_path):
+    await opens("A1")
+    with pytest.raises(OtherProduct):
+        await opens("A2", team="9")
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "gateway.cli", "serve"),
+        env={**os.environ, "PARLEY_CONFIG": str(tmp_path / "2.toml")},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await process.communicate()
+    assert process.returncode == 2
+    assert "belongs to another product (slack: app A1, slack: bot 1-2)" in said.decode()
+    assert "s3cret" not in said.decode()
 
 
 async def test_a_name_lets_the_app_change_and_keeps_others_out(opens):

@@ -14,6 +14,7 @@ from gateway.app.serve import open_service
 from gateway.app.shared_reload import OTHER_TEXT
 from gateway.app.watched_files import shared_digest
 from gateway.errors import GatewayError
+from gateway.runtime.shared_nodes import OTHER_CONFIG
 from gateway.store.nodes import Node
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
@@ -109,6 +110,36 @@ async def test_all_nodes_use_what_one_of_them_reloads(tmp_path, postgres_url):
             await node.until("new")
         lines = [json.loads(line) async for line in audit_lines(all_nodes[0].store)]
     assert [line["action"] for line in lines].count("config.reloaded") == 1
+
+
+async def test_a_node_with_another_config_takes_no_threads_until_all_have_one(
+    tmp_path, postgres_url
+):
+    write(tmp_path / "1", "other")
+    async with nodes(postgres_url, tmp_path, 2) as (first, second):
+
+        async def until(takes: bool) -> None:
+            async with asyncio.timeout(10):
+                while (OTHER_CONFIG not in await second.gateway.troubles()) != takes:  # noqa: ASYNC110 (the healing's doing)
+                    await asyncio.sleep(0.02)
+
+        await until(False)
+        assert [each.takes_lanes for each in await first.store.nodes()] == [True, False]
+        assert OTHER_CONFIG not in await first.gateway.troubles()
+        write(first.folder, "other")
+        await reload(first.store, dry_run=False)
+        await until(True)
+        assert [each.takes_lanes for each in await first.store.nodes()] == [True, True]
+
+
+async def test_what_each_node_sets_for_itself_is_no_other_config(tmp_path, postgres_url):
+    write(tmp_path / "0", "old")
+    own = "[logging]\nlevel = 'debug'\n[limits]\nparallel_turns = 2\n# here\n"
+    path = tmp_path / "1" / "config.toml"
+    write(path.parent, "old")
+    path.write_text(path.read_text() + own)
+    async with nodes(postgres_url, tmp_path, 2) as (first, _):
+        assert [each.takes_lanes for each in await first.store.nodes()] == [True, True]
 
 
 @pytest.mark.parametrize(("written", "why"), [("other", OTHER_TEXT), ('"', "config.toml")])
