@@ -35,6 +35,7 @@ QUIET_OPERATIONS = {
     "accept": "is accept_all with one message",
     "add_gaps": "what is still to be read after a pause: nobody decides it",
     "add_memo": "an agent's tool, which has its rows",
+    "add_notice": "tells people what has failed: nobody decides it",
     "begin": "work that somebody's message has asked for",
     "bring": "files of a message that was let in",
     "clear": "removes from the disk what an audited operation has deleted",
