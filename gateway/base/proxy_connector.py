@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 from yarl import URL
 
 from gateway.base.proxy import Proxies
+from teams.bounded import http_session
 
 if TYPE_CHECKING:
     from aiohttp.client_reqrep import ClientRequest
@@ -20,6 +21,11 @@ NOT_SENT = (
     aiohttp.ClientHttpProxyError,
 )
 """Errors of a request that surely did not arrive."""
+
+
+def platform_session(**settings: Any) -> aiohttp.ClientSession:
+    """A session for a platform: through the proxy, with bounds on answers."""
+    return http_session(connector=ProxyConnector(), **settings)
 
 
 class ProxyConnector(aiohttp.TCPConnector):

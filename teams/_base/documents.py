@@ -42,6 +42,8 @@ _TYPES = {
 }
 _UNTOLD = frozenset({"", "application/octet-stream", "application/zip"})
 """Media types that say nothing of a document: its name decides."""
+_MOST_BYTES = 4 * process.LONGEST + process.STATUS.size
+"""Bytes that a document's process may answer."""
 _WHY = {
     process.BROKEN: "it is broken",
     process.ENCRYPTED: "it is encrypted, or of an old format",
@@ -107,13 +109,17 @@ async def _exchange(kind: str, data: bytes, seconds: float) -> tuple[bytes, int]
         with suppress(ConnectionError):  # it may have ended without reading all
             await writer.drain()
             writer.write_eof()
-        answer = await reader.read()
+        answer = bytearray()
+        while len(answer) <= _MOST_BYTES and (part := await reader.read(65_536)):
+            answer += part
     finally:
         writer.transport.abort()
     size = process.STATUS.size
     if len(answer) < size:
         raise ConnectionError
-    return answer[:-size], process.STATUS.unpack(answer[-size:])[0]
+    if len(answer) > _MOST_BYTES:  # not our program's own words
+        return b"", process.TOO_LARGE
+    return bytes(answer[:-size]), process.STATUS.unpack(answer[-size:])[0]
 
 
 class DocumentWorker:

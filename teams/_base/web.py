@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import aclosing
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from teams._base.addresses import NAT64, is_public
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 MAX_REDIRECTS = 5
@@ -79,22 +78,23 @@ def _transport_class() -> type[httpx.AsyncHTTPTransport]:
     return PublicTransport
 
 
-async def exchange(
-    client: httpx.AsyncClient, request: httpx.Request, *, longest: int
-) -> tuple[httpx.Response, bytes]:
-    """The answer and its body, after redirects on the same server.
+async def exchange(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    """The whole answer, after redirects on the same server.
 
-    Raises ValueError for a redirect to another one, and for more than `longest` bytes.
+    Raises ValueError for a redirect to another one, and for what breaks the client's bounds.
     """
+    import httpx  # for a quick start
+
     address = _shown(request.url)
     for _ in range(MAX_REDIRECTS + 1):
-        response = await client.send(request, stream=True)
         try:
-            following = response.next_request
-            if following is None:
-                return response, await _body(response, longest)
-        finally:
-            await response.aclose()
+            response = await client.send(request, stream=True)
+            async with aclosing(response):
+                if (following := response.next_request) is None:
+                    await response.aread()
+                    return response
+        except httpx.DecodingError as error:
+            raise ValueError(str(error)) from error
         if _server(following.url) != _server(request.url):
             raise ValueError(f"{address} redirects to another server, which is not followed.")
         request = following
@@ -108,22 +108,3 @@ def _shown(url: httpx.URL) -> str:
 
 def _server(url: httpx.URL) -> tuple[str, bytes, int | None]:
     return url.scheme, url.raw_host, url.port
-
-
-async def _body(response: httpx.Response, longest: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > longest:
-            raise ValueError(f"The answer has more than {longest:,} bytes.")
-        parts.append(part)
-    return b"".join(parts)
-
-
-@cache
-def tls() -> ssl.SSLContext:
-    """Made once: it takes longer than a request."""
-    import httpx  # for a quick start
-
-    return httpx.create_ssl_context()

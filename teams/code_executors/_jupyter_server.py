@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import aiohttp
 
+from teams._base.bounded.sessions import http_session
 from teams.code_executors._cell import CellOutput, DataItem
 from teams.code_executors._kernel import (
     INTERRUPT_SECONDS,
@@ -111,7 +112,7 @@ class JupyterClient:
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             token = self._info.token
-            self._session = aiohttp.ClientSession(
+            self._session = http_session(
                 headers={"Authorization": f"token {token}"} if token else None,
                 timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
             )

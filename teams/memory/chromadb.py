@@ -12,6 +12,7 @@ from uuid import uuid4
 from pydantic import BaseModel, Discriminator, Field, RootModel, SecretStr, Tag
 from typing_extensions import override
 
+from teams._base.bounded.clients import http_client
 from teams._components.component import Component
 from teams.memory._base import MemoryContent, MemoryMimeType
 from teams.memory._store import StoreMemory, model_error
@@ -271,10 +272,11 @@ def _embedding(config: EmbeddingFunctionConfig) -> Embed:
 
 
 def _openai_vectors(config: OpenAIEmbeddingFunctionConfig, texts: list[str]) -> list[list[float]]:
-    from openai import OpenAI  # slow to import
+    import openai  # slow to import
 
     key = config.given_key or os.environ.get("OPENAI_API_KEY")
-    with OpenAI(api_key=key, timeout=30.0) as client:
+    web = http_client(openai.DefaultHttpxClient)
+    with openai.OpenAI(api_key=key, timeout=30.0, http_client=web) as client:
         answer = client.embeddings.create(model=config.model_name, input=texts)
     return [each.embedding for each in answer.data]
 

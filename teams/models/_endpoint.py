@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
+from teams._base.bounded.gate import AnswerRefused
 from teams.models._errors import (
     BadAnswer,
     BadCredentials,
@@ -91,6 +92,8 @@ class ModelEndpoint:
             if not isinstance(error, (*known, OSError, ValueError)):
                 raise
             # An original that repeats the key must not get into a traceback.
+            if (refused := _refused_answer(error)) is not None:
+                raise self.failure(BadAnswer, str(refused)) from error
             raise self._translate_error(error) from (None if self._is_secret(error) else error)
 
     def sdk_errors(self) -> tuple[type[Exception], ...]:
@@ -234,6 +237,13 @@ def _kind_by_text(status: int | None, message: str) -> Kind:
     if status is not None and status < 500:  # noqa: PLR2004
         return BadRequest, "The provider refused the request"
     return ModelUnavailable, "The provider failed"
+
+
+def _refused_answer(error: BaseException | None) -> AnswerRefused | None:
+    """The refusal of an answer below whatever was made of it."""
+    while error is not None and not isinstance(error, AnswerRefused):
+        error = error.__cause__
+    return error
 
 
 def http_errors(*names: str) -> tuple[type[Exception], ...]:

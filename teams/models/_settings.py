@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from teams._base.bounded.gate import Bounds
 from teams.models._types import ModelCapabilities, ModelFamily, ModelInfo, validate_model_info
 
 TimeoutT = TypeVar("TimeoutT")
@@ -51,6 +52,12 @@ def http_timeout(timeout: Callable[..., TimeoutT], seconds: float | None) -> Tim
 def whole_deadline(seconds: float | None) -> float:
     """The time for a whole answer, for a client with that `timeout`."""
     return max(DEADLINE_SECONDS, seconds or 0.0)
+
+
+def answer_bounds(seconds: float | None) -> Bounds:
+    """Bounds of an answer, for a client with that `timeout`."""
+    longest = whole_deadline(seconds)
+    return Bounds(seconds=longest, stream_seconds=longest)
 
 
 def choose_model_info(

@@ -22,8 +22,9 @@ from pydantic import SecretStr
 from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
-from gateway.base.proxy_connector import NOT_SENT, ProxyConnector, failure
+from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
 from gateway.surface import CallRejected, Obstacle, OutcomeUnknown, PlatformUnreachable, RateLimited
+from teams.bounded import read_most
 
 LOG = logging.getLogger("adapters.discord")
 
@@ -180,9 +181,7 @@ class Rest:
             async with self.session.get(url, allow_redirects=False, timeout=reading) as answer:
                 if answer.status != HTTPStatus.OK:
                     raise CallRejected(f"The file could not be read ({answer.status}).")
-                data = await answer.content.read(longest + 1)
-                while len(data) <= longest and (more := await answer.content.read(longest)):
-                    data += more
+                data = await read_most(answer, longest)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise PlatformUnreachable("Discord's file host could not be reached.") from error
         return data
@@ -268,9 +267,7 @@ class Rest:
 
 
 def _pool() -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        timeout=aiohttp.ClientTimeout(total=CALL_SECONDS), connector=ProxyConnector()
-    )
+    return platform_session(timeout=aiohttp.ClientTimeout(total=CALL_SECONDS))
 
 
 def _entered(session: aiohttp.ClientSession | None) -> aiohttp.ClientSession:

@@ -27,7 +27,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack.connection.web_api import SDK_LOG
 from adapters.slack.connection.workspace import UNREACHABLE, code_of, unreachable
 from gateway.adapter import AuthError
-from gateway.base.proxy_connector import ProxyConnector, failure
+from gateway.base.proxy_connector import failure, platform_session
 from gateway.surface import PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -88,7 +88,7 @@ class _Socket(SocketModeClient):
         """Heed the proxy, and NO_PROXY, which the SDK does not."""
         self.proxy = None
         await self.aiohttp_client_session.close()
-        self.aiohttp_client_session = aiohttp.ClientSession(connector=ProxyConnector())
+        self.aiohttp_client_session = platform_session()
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Where the SDK would renew the connection: it is over."""

@@ -29,7 +29,7 @@ from adapters.slack.connection.workspace import (
 )
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
-from gateway.base.proxy_connector import NOT_SENT, ProxyConnector, failure
+from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
 from gateway.errors import GatewayError
 from gateway.surface import (
     CallRejected,
@@ -137,9 +137,7 @@ class SlackClients:
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS)
-        self._session = aiohttp.ClientSession(
-            timeout=timeout, connector=ProxyConnector(), trace_configs=[self._times()]
-        )
+        self._session = platform_session(timeout=timeout, trace_configs=[self._times()])
         try:
             await self._sign_in()
         except BaseException:

@@ -25,6 +25,7 @@ from adapters.slack.connection.web_api import Calls
 from adapters.slack.inbound.parse_events import remote_file
 from adapters.slack.inbound.parsed import RemoteFile
 from gateway.conversation import Attachment, AwaitedFile, MessageAwaitingFiles
+from teams.bounded import read_most
 
 _HTTP_OK = 200
 
@@ -91,20 +92,10 @@ class Files:
                     "Slack asked for a sign-in; the bot may lack the scope files:read",
                     file.name,
                 )
-            data = await _read(answer, most)
-        if data is None:
+            data = await read_most(answer, most)
+        if len(data) > most:
             return too_large(file, most + 1)
         return Attachment(name=file.name, media_type=file.media_type, data=data)
-
-
-async def _read(answer: aiohttp.ClientResponse, most: int) -> bytes | None:
-    """The body; None if it is larger, whatever its declared length."""
-    data = bytearray()
-    async for chunk in answer.content.iter_chunked(65_536):
-        data += chunk
-        if len(data) > most:
-            return None
-    return bytes(data)
 
 
 def awaited(file: RemoteFile) -> AwaitedFile:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
+from teams._base.bounded.clients import http_client
 from teams._components.component import Component, ComponentLoader, ComponentModel
 from teams._contract.state import BaseState
 from teams._tools.base import BaseTool
@@ -148,11 +149,11 @@ class OpenAIAgent(HostedAgent, Component[OpenAIAgentConfig]):  # pyright: ignore
 
 def environment_client() -> AsyncOpenAI:
     """A client of the `openai` package for the environment's key and address."""
-    from openai import AsyncOpenAI, OpenAIError  # for start-up
+    import openai  # for start-up
 
     try:
-        return AsyncOpenAI()
-    except OpenAIError as error:
+        return openai.AsyncOpenAI(http_client=http_client(openai.DefaultAsyncHttpxClient))
+    except openai.OpenAIError as error:
         raise BadCredentials("There is no API key: set OPENAI_API_KEY.") from error
 
 

@@ -11,6 +11,7 @@ from math import hypot
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from teams._base.bounded.clients import http_client
 from teams._base.threads import in_daemon_thread
 from teams.models._settings import given_secret
 
@@ -57,7 +58,10 @@ class EmbeddingEndpoint(BaseModel):
 
         key = self.given_key or os.environ.get("OPENAI_API_KEY") or "none"
         try:
-            with openai.OpenAI(api_key=key, base_url=self.base_url, timeout=seconds) as client:
+            web = http_client(openai.DefaultHttpxClient)
+            with openai.OpenAI(
+                api_key=key, base_url=self.base_url, timeout=seconds, http_client=web
+            ) as client:
                 answer = client.embeddings.create(
                     model=self.model, input=texts, encoding_format="float"
                 )

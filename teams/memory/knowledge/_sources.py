@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from teams._base import documents, web
+from teams._base.bounded.clients import http_client, tls
+from teams._base.bounded.gate import Bounds
 from teams._base.safe_files import FileFacts, read_file, walk_files
 from teams.memory.knowledge._key_files import LEFT_OUT, is_key_file
 
@@ -84,7 +86,8 @@ async def fetch_page(address: str, stamp: str, *, longest: int, private: bool) -
     Raises FileNotFoundError for a page that is gone, and other OSErrors and ValueErrors.
     """
     httpx = await asyncio.to_thread(__import__, "httpx")
-    certificates = await asyncio.to_thread(web.tls)
+    certificates = await asyncio.to_thread(tls, "httpx")
+    bounds = Bounds(body=longest, stream=longest)
     header, _, version = stamp.partition(":")
     try:
         url = httpx.URL(address)
@@ -95,11 +98,11 @@ async def fetch_page(address: str, stamp: str, *, longest: int, private: bool) -
             transport = web.public_transport(certificates)
         async with (
             asyncio.timeout(PAGE_SECONDS),
-            httpx.AsyncClient(verify=certificates, timeout=None, transport=transport) as client,
+            http_client(httpx.AsyncClient, bounds, timeout=None, transport=transport) as client,
         ):
             headers = {_VERSIONS[header]: version} if version else {}
             request = client.build_request("GET", url, headers=headers)
-            response, data = await web.exchange(client, request, longest=longest)
+            response = await web.exchange(client, request)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ConnectionError(f"{type(error).__name__}: {error}") from error
     if response.status_code == HTTPStatus.NOT_MODIFIED:
@@ -110,4 +113,4 @@ async def fetch_page(address: str, stamp: str, *, longest: int, private: bool) -
         raise ConnectionError(f"the server answered {response.status_code}")
     found = ((each, response.headers.get(each)) for each in _VERSIONS)
     stamp = next((f"{each}:{version}" for each, version in found if version), "")
-    return Loaded(stamp, data, response.headers.get("content-type", ""))
+    return Loaded(stamp, response.content, response.headers.get("content-type", ""))

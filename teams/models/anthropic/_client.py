@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
+from teams._base.bounded.clients import http_client
 from teams._base.extras import needs_extra
 from teams._components.component import Component
 from teams.models._errors import BadCredentials
-from teams.models._settings import http_timeout, whole_deadline
+from teams.models._settings import answer_bounds, http_timeout, whole_deadline
 from teams.models.anthropic._base import BaseAnthropicChatCompletionClient, Decode
 from teams.models.anthropic._config import (
     AnthropicBedrockClientConfiguration,
@@ -22,7 +22,6 @@ from teams.models.anthropic._event_stream import EventStreamDecoder
 from teams.models.anthropic._failures import NO_KEY
 
 if TYPE_CHECKING:
-    import ssl
     from types import ModuleType
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -121,16 +120,8 @@ def _connection(sdk: Any, config: AnthropicClientConfigurationConfigModel) -> di
         "timeout": http_timeout(sdk.Timeout, config.timeout),
         "max_retries": sdk.DEFAULT_MAX_RETRIES if retries is None else retries,
         "default_headers": config.default_headers,
-        "http_client": sdk.DefaultAsyncHttpxClient(verify=_tls()),
+        "http_client": http_client(sdk.DefaultAsyncHttpxClient, answer_bounds(config.timeout)),
     }
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Made once: it takes longer than a request."""
-    import httpx2  # on which the SDK stands
-
-    return httpx2.create_ssl_context()
 
 
 def _arguments(config: AnthropicClientConfigurationConfigModel) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from typing_extensions import TypedDict
 
-from teams.models._settings import http_timeout, whole_deadline
+from teams._base.bounded.clients import http_client
+from teams.models._settings import answer_bounds, http_timeout, whole_deadline
 from teams.models._types import ModelInfo
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._entra import entra_token
@@ -73,7 +74,7 @@ class AzureAIChatCompletionClient(BaseOpenAIChatCompletionClient):
     """
 
     def __init__(self, **settings: Unpack[AzureAIChatCompletionClientConfig]) -> None:
-        from openai import DEFAULT_MAX_RETRIES, AsyncOpenAI, Timeout  # as for the OpenAI clients
+        import openai  # as for the OpenAI clients
 
         _check(settings)
         endpoint, credential = settings["endpoint"], settings["credential"]
@@ -82,13 +83,14 @@ class AzureAIChatCompletionClient(BaseOpenAIChatCompletionClient):
         key = credential.key if _gives_key(credential) else None
         scope = _RESOURCE_SCOPE if at_resource else _OTHER_SCOPE
         retries, seconds = settings.get("max_retries"), settings.get("timeout")
-        client = AsyncOpenAI(
+        client = openai.AsyncOpenAI(
             api_key=key
             or partial(entra_token, partial(credential.get_token, scope), model, address),
             base_url=address,
             default_headers={"api-key": key} if key else None,  # Azure has both ways
-            timeout=http_timeout(Timeout, seconds),
-            max_retries=DEFAULT_MAX_RETRIES if retries is None else retries,
+            timeout=http_timeout(openai.Timeout, seconds),
+            max_retries=openai.DEFAULT_MAX_RETRIES if retries is None else retries,
+            http_client=http_client(openai.DefaultAsyncHttpxClient, answer_bounds(seconds)),
         )
         names = _CreateArguments.__annotations__.keys()
         given = {name: value for name, value in settings.items() if name in names}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ssl
 import warnings
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from pydantic import BaseModel
 
+from teams._base.bounded.clients import http_client
 from teams._base.cancellation import CancellableStream, CancellationToken, run_cancellable
 from teams._base.telemetry import trace_model, trace_model_stream
 from teams._components.component import Component
@@ -29,6 +28,7 @@ from teams.models._exchange import (
 )
 from teams.models._lines import split_lines
 from teams.models._settings import (
+    answer_bounds,
     choose_model_info,
     http_timeout,
     long_secrets,
@@ -99,12 +99,13 @@ class OllamaChatCompletionClient(
         self._must_ask = known is None and given is None
         self._take(known or told_model(config.model))
         self._usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
-        self._http = httpx.AsyncClient(
+        self._http = http_client(
+            httpx.AsyncClient,
+            answer_bounds(config.timeout),
             base_url=config.address,
             headers=headers,
             timeout=http_timeout(httpx.Timeout, config.timeout),
             follow_redirects=config.follow_redirects,
-            verify=_tls(),
         )
 
     @property
@@ -313,11 +314,3 @@ def _with_format(settings: OllamaClientConfiguration) -> dict[str, Any]:
         plain["format"] = form.model_json_schema()
     plain.pop("response_format", None)
     return plain
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Made once: it takes longer than a request."""
-    import httpx  # for start-up
-
-    return httpx.create_ssl_context()

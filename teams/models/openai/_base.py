@@ -247,7 +247,7 @@ class BaseOpenAIChatCompletionClient(ChatCompletionClient):
         manager = streaming.create(**self._arguments(body), stream=True)
         async with deadline.limit():
             response = await manager.__aenter__()
-        body_lines = split_lines(response.iter_bytes())
+        body_lines = split_lines(response.iter_bytes(), b"data:")
         async with closing_response(response.http_response, body_lines) as lines:
             yield lines
 

@@ -6,6 +6,7 @@ import os
 from functools import partial
 from typing import Any, Unpack, cast
 
+from teams._base.bounded.clients import http_client
 from teams._components.component import (
     Component,
     ComponentLoader,
@@ -13,7 +14,7 @@ from teams._components.component import (
     is_component_instance,
 )
 from teams.models._errors import BadCredentials
-from teams.models._settings import http_timeout, whole_deadline
+from teams.models._settings import answer_bounds, http_timeout, whole_deadline
 from teams.models.openai._base import BaseOpenAIChatCompletionClient
 from teams.models.openai._config import (
     AzureOpenAIClientConfiguration,
@@ -149,7 +150,7 @@ def _connection(
     config: BaseOpenAIClientConfigurationConfigModel, user_agent: str = ""
 ) -> dict[str, Any]:
     """The SDK client's arguments from the settings; its own defaults otherwise."""
-    from openai import DEFAULT_MAX_RETRIES, Timeout  # as above
+    from openai import DEFAULT_MAX_RETRIES, DefaultAsyncHttpxClient, Timeout  # as above
 
     retries, headers = config.max_retries, config.default_headers or {}
     if user_agent:
@@ -160,6 +161,7 @@ def _connection(
         "timeout": http_timeout(Timeout, config.timeout),
         "max_retries": DEFAULT_MAX_RETRIES if retries is None else retries,
         "default_headers": headers,
+        "http_client": http_client(DefaultAsyncHttpxClient, answer_bounds(config.timeout)),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
+from teams._base.bounded.clients import http_client
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._tools.base import BaseTool, ToolTraits
@@ -126,8 +127,17 @@ class BaseAzureAISearchTool(
             elif isinstance(credential, dict):
                 identity = sdk("azure.identity.aio").DefaultAzureCredential()
                 credential = await stack.enter_async_context(identity)
+            from teams._base.bounded.sessions import http_session  # for start-up
+
+            transport = sdk("azure.core.pipeline.transport").AioHttpTransport(
+                session=http_session(trust_env=True)
+            )
             client = sdk("azure.search.documents.aio").SearchClient(
-                config.endpoint, config.index_name, credential, api_version=config.api_version
+                config.endpoint,
+                config.index_name,
+                credential,
+                api_version=config.api_version,
+                transport=transport,
             )
             await stack.enter_async_context(client)
             return [_result(document) async for document in await client.search(**asked)]
@@ -226,13 +236,15 @@ class AzureAISearchTool(BaseAzureAISearchTool):
 
         key = None if (own := config.openai_api_key) is None else own.get_secret_value()
         try:
+            web = http_client(openai.DefaultAsyncHttpxClient)
             client = (
-                openai.AsyncOpenAI(api_key=key, base_url=config.openai_endpoint)
+                openai.AsyncOpenAI(api_key=key, base_url=config.openai_endpoint, http_client=web)
                 if config.embedding_provider == "openai"
                 else openai.AsyncAzureOpenAI(
                     api_key=key,
                     api_version=config.openai_api_version or "2024-10-21",
                     azure_endpoint=config.openai_endpoint or "",
+                    http_client=web,
                 )
             )
             async with client:

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import override
 
 from teams._base import web
+from teams._base.bounded.clients import http_client, tls
+from teams._base.bounded.encodings import decode_text
+from teams._base.bounded.gate import Bounds
 from teams._base.cancellation import CancellationToken, run_cancellable
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_ANSWER = 1_000_000
-"""Bytes of an answer, after decompression."""
+"""Bytes of an answer, unpacked."""
+BOUNDS = Bounds(body=MAX_ANSWER, stream=MAX_ANSWER, error=None)
 
 Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH"]
 
@@ -161,12 +165,12 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
         try:
             async with (
                 asyncio.timeout(self._config.timeout),
-                httpx.AsyncClient(
-                    verify=web.tls(), timeout=None, transport=self._transport()
+                http_client(
+                    httpx.AsyncClient, BOUNDS, timeout=None, transport=self._transport()
                 ) as client,
             ):
                 request = client.build_request(self._method, url, json=body, headers=self._headers)
-                response, data = await web.exchange(client, request, longest=MAX_ANSWER)
+                response = await web.exchange(client, request)
         except TimeoutError as error:
             seconds = self._config.timeout
             raise TimeoutError(f"{self._address} did not answer within {seconds:g} s.") from error
@@ -174,13 +178,14 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
             raise ConnectionError(
                 f"{self._address} gave no answer: {type(error).__name__}: {error}"
             ) from error
-        return self._result(response.status_code, _text(response, data))
+        text = await decode_text(response.content, response.encoding)
+        return self._result(response.status_code, text)
 
     def _transport(self) -> httpx.AsyncBaseTransport | None:
         host, scheme = self._config.host, self._config.scheme
         if not self.public_only or web.is_named(host) or web.has_proxy(scheme, host):
             return None
-        return web.public_transport(web.tls())
+        return web.public_transport(tls("httpx"))
 
     def _result(self, status: int, text: str) -> Any:
         is_json = self._config.return_type == "json"
@@ -201,11 +206,3 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
     @override
     def _from_config(cls, config: HttpToolConfig) -> Self:
         return cls(**dict(config))
-
-
-def _text(response: httpx.Response, body: bytes) -> str:
-    """The body, in its own character set."""
-    try:
-        return body.decode(response.encoding or "utf-8", errors="replace")
-    except (LookupError, UnicodeError):  # a codec that is not for texts
-        return body.decode("utf-8", errors="replace")

@@ -7,11 +7,11 @@ cancelled, by many.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from teams.code_executors._output import BoundedOutput
 from teams.tools.mcp._host import McpSessionHost
 from teams.tools.mcp._params import McpServerParams, StdioServerParams
 from teams.tools.mcp._sdk import (
@@ -75,7 +75,7 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._peer: Peer | None = None
         self._closing = asyncio.Event()
-        self._complaints: TextIO | None = None
+        self._complaints = BoundedOutput()
         self._starting = asyncio.Lock()
 
     @property
@@ -190,8 +190,7 @@ class Connection:
         peer: Peer | None = None
         try:
             async with AsyncExitStack() as stack:
-                complaints = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (the stack closes it)
-                self._complaints = stack.enter_context(complaints)
+                self._complaints = BoundedOutput()
                 try:
                     peer = await open_peer(stack, self._params, self._callbacks, self._complaints)
                 except Exception as error:
@@ -216,11 +215,8 @@ class Connection:
 
     def _failure(self, what: str) -> McpError:
         text = f"The MCP server {name_of(self._params)} {what}."
-        with suppress(OSError, ValueError, AttributeError):
-            complaints = cast("TextIO", self._complaints)
-            complaints.seek(0)
-            if said := complaints.read().strip()[-COMPLAINT:]:
-                text += f" It wrote: {said}"
+        if said := self._complaints.text().strip()[-COMPLAINT:]:
+            text += f" It wrote: {said}"
         return McpError(text)
 
 

@@ -12,17 +12,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Literal, TextIO, cast
+from typing import Any, Literal, cast
 
 from pydantic import AnyUrl, BaseModel
 
+from teams._base.bounded.clients import http_client
+from teams._base.bounded.gate import Bounds
 from teams._base.extras import require_packages
+from teams.code_executors._output import BoundedOutput
 from teams.tools.mcp._params import (
     McpServerParams,
     SseServerParams,
     StdioServerParams,
     StreamableHttpServerParams,
 )
+from teams.tools.mcp._stdio import stdio_streams
 
 Listed = Literal["tools", "prompts", "resources", "resource_templates"]
 Callback = Callable[[Any, Any], Awaitable[Any]]
@@ -169,7 +173,7 @@ class Peer:
 
 
 async def open_peer(
-    stack: AsyncExitStack, params: McpServerParams, callbacks: Callbacks, complaints: TextIO
+    stack: AsyncExitStack, params: McpServerParams, callbacks: Callbacks, complaints: BoundedOutput
 ) -> Peer:
     """The server, connected until the stack is closed."""
     if not _has_client():
@@ -202,7 +206,7 @@ def _greeting(client: Any) -> Any:
 
 
 async def _open_first(
-    stack: AsyncExitStack, params: McpServerParams, callbacks: Callbacks, complaints: TextIO
+    stack: AsyncExitStack, params: McpServerParams, callbacks: Callbacks, complaints: BoundedOutput
 ) -> Peer:
     from mcp import ClientSession
 
@@ -219,25 +223,61 @@ async def _open_first(
     return Peer(session, None, await session.initialize())
 
 
-async def _transport(stack: AsyncExitStack, params: McpServerParams, complaints: TextIO) -> Any:
+async def _transport(
+    stack: AsyncExitStack, params: McpServerParams, complaints: BoundedOutput
+) -> Any:
     match params:
         case StdioServerParams():
-            from mcp import StdioServerParameters, stdio_client
-
-            fields = params.model_dump(exclude={"type", "read_timeout_seconds"})
-            return stdio_client(StdioServerParameters(**fields), errlog=complaints)
+            return stdio_streams(params, complaints, _parsed, _dumped)
         case SseServerParams():
             from mcp.client.sse import sse_client
 
-            return sse_client(params.url, params.headers, params.timeout, params.sse_read_timeout)
+            timeouts = params.timeout, params.sse_read_timeout
+            return sse_client(
+                params.url, params.headers, *timeouts, httpx_client_factory=_http_client
+            )
         case StreamableHttpServerParams():
             from mcp.client.streamable_http import streamable_http_client
 
-            http = importlib.import_module("httpx2" if _has_client() else "httpx")
-            timeout = http.Timeout(params.timeout, read=params.sse_read_timeout)
-            client = http.AsyncClient(headers=params.headers, timeout=timeout)
+            timeout = _http().Timeout(params.timeout, read=params.sse_read_timeout)
+            client = _http_client(params.headers, timeout)
             return streamable_http_client(
                 params.url,
                 http_client=await stack.enter_async_context(client),
                 terminate_on_close=params.terminate_on_close,
             )
+
+
+@cache
+def _http() -> Any:
+    """The HTTP library below the protocol's."""
+    return importlib.import_module("httpx2" if _has_client() else "httpx")
+
+
+def _http_client(
+    headers: Mapping[str, Any] | None = None, timeout: Any = None, auth: Any = None
+) -> Any:
+    """A client whose streams may last, and whose messages have bounds."""
+    bounds = Bounds(stream=None, stream_seconds=None)
+    return http_client(_http().AsyncClient, bounds, headers=headers, timeout=timeout, auth=auth)
+
+
+def _parsed(line: str) -> Any:
+    """The message in a line; for one that is none, its error."""
+    from mcp.shared.message import SessionMessage
+
+    try:
+        if _has_client():
+            adapter: Any = importlib.import_module("mcp_types").jsonrpc_message_adapter
+            return SessionMessage(adapter.validate_json(line, by_name=False))
+        from mcp import types
+
+        kind: Any = types.JSONRPCMessage
+        return SessionMessage(kind.model_validate_json(line))
+    except ValueError as error:
+        return error
+
+
+def _dumped(said: Any) -> str:
+    fields = {"exclude_unset": True} if _has_client() else {"exclude_none": True}
+    return said.message.model_dump_json(by_alias=True, **fields)

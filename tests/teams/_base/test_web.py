@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import teams._base.web as web_module
+import teams.tools.http._tool as http_tool
 from teams._base.addresses import Nat64
 from teams._base.web import is_named, public_addresses
 from teams.core import CancellationToken
@@ -84,7 +85,7 @@ def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     server, client = certificate(tmp_path)
-    monkeypatch.setattr(web_module, "tls", lambda: client)
+    monkeypatch.setattr(http_tool, "tls", {"httpx": client}.__getitem__)
 
     async def book(request: web.Request) -> web.Response:
         if request.path == "/old":

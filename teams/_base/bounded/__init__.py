@@ -1,0 +1,1 @@
+"""Answers of servers, bounded in bytes and time before anybody understands them."""
