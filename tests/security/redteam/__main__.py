@@ -1,9 +1,10 @@
 """`make redteam`: a served process between a hostile side and a victim.
 
 It starts `parley serve` on both simulated platforms, twice: with the victim alone, then with a
-hostile person, model, tool, file and code beside it. It prints what the hostile side has moved, and
-how long the victim waited. It ends with exit code 1 if anything moved; with `--long` also if the
-victim's p99 is more than twice that without the hostile side.
+hostile person, model, tool, file and code beside it, hostile servers, and another user of the
+machine. It prints what the hostile side has moved, and how long the victim waited. It ends with
+exit code 1 if anything moved; with `--long` also if the victim's p99 is more than twice that
+without the hostile side.
 
 The victim has a channel of its own, and the simulators let every request through: people who share
 a channel share its limits on the platform, and these would be all that is measured.
@@ -13,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import re
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.security.redteam import aftermath, code, file, model, person, tool
+from tests.security.redteam import aftermath, code, file, machines, model, neighbour, person, tool
 from tests.security.redteam.chats import Chat, until
 from tests.security.redteam.moved import Moved
 from tests.security.redteam.scene import VICTIMS, Scene, open_scene
@@ -30,6 +33,9 @@ SHORT, LONG = 10.0, 90.0
 """Seconds that the victim asks, without the hostile side and with it."""
 GOAL = 2.0
 """The victim waits at most this many times longer beside the hostile side."""
+MOST_MEMORY = 2_000
+"""Megabytes that the served process may have had at its peak."""
+PEAK = re.compile(r"VmHWM:\s+(\d+)")
 BURST, STEADY = 40, 5
 """Messages of the first flood, and of one in each second after it: more than a client can send."""
 
@@ -38,6 +44,7 @@ async def measure(seconds: float, moved: Moved, *, hostile: bool) -> dict[str, W
     """Let the victim ask for so long; look for what moved."""
     with tempfile.TemporaryDirectory(prefix="parley-redteam-") as name:
         folder = Path(name)
+        os.chmod(folder, 0o755)  # the store has to be closed by itself
         async with open_scene(folder, moved) as scene:
             for chat in scene.chats:
                 await ask_once(chat, Waits(), "first", VICTIMS[0])
@@ -57,6 +64,11 @@ async def _ask(scene: Scene, seconds: float, *, hostile: bool) -> dict[str, Wait
                 group.create_task(ask_until(chat, ends, waits[chat.name], who))
             if hostile:
                 group.create_task(_attack_until(scene, chat, ends))
+        if hostile:
+            store = scene.folder / "store"
+            group.create_task(
+                neighbour.trespass(scene.process.pid, store, scene.health, scene.moved)
+            )
     return waits
 
 
@@ -75,6 +87,7 @@ async def _attack_until(scene: Scene, chat: Chat, ends: float) -> None:
             file.send(chat, str(scene.outside)),
             code.run(chat),
             _play(chat, [*model.scripts(""), *tool.SCRIPTS]),
+            machines.attack(chat, scene.folder),
         ):
             group.create_task(attack)
     while time.monotonic() < ends:
@@ -91,16 +104,24 @@ async def _play(chat: Chat, scripts: list[str]) -> None:
 
 async def _look(scene: Scene) -> None:
     known = {*model.scripts(""), *tool.SCRIPTS, *file.SCRIPTS, *person.SCRIPTS, *code.NAMES}
+    known |= {*machines.SCRIPTS}
     await until(lambda: known <= scene.server.played)
     await scene.settled()
     for chat in scene.chats:
         chat.look(scene.moved)
     figures = await scene.figures()
     print(f"The event loop stood still {figures['parley_loop_stalls_total']:g} times.")
+    peak = _peak_megabytes(scene.process.pid)
+    scene.moved.check("memory", f"the process took {peak:,} MB", moved=peak > MOST_MEMORY)
     for script in sorted(known - scene.server.played):
         scene.moved.note("red team", f"the script {script!r} was not played: look why")
     if not scene.contained:
         print("No Docker runs here: the code ran under the tests' engine, which has no walls.")
+
+
+def _peak_megabytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status")
+    return int(PEAK.findall(status.read_text())[0]) // 1024 if status.exists() else 0
 
 
 def show(title: str, alone: list[float], beside: list[float]) -> float:

@@ -159,6 +159,7 @@ class DiscordChat:
     def __init__(self, discord: DiscordSimulator) -> None:
         self._discord = discord
         self._elsewhere = discord.guild("elsewhere")
+        self._unopened = 0
 
     def person(self, name: str) -> DiscordPerson:
         """Somebody; strangers are in a server of their own."""
@@ -175,7 +176,9 @@ class DiscordChat:
     async def reply(self, person: str, asked: Asked, text: str) -> None:
         """Write into the thread of what was asked."""
         assert isinstance(asked, DiscordMessage)
-        await until(lambda: asked.id in self._discord.world.channels)
+        if not await until(lambda: asked.id in self._discord.world.channels):
+            self._unopened += 1
+            return
         await self.person(person).says(self._discord.world.channels[asked.id], text)
 
     async def upload(self, person: str, file: Upload, text: str) -> None:
@@ -208,6 +211,8 @@ class DiscordChat:
 
     def look(self, moved: Moved) -> None:
         """Look for what moved on the platform."""
+        for _ in range(self._unopened):
+            moved.note("discord", f"within {PATIENCE:g} s no thread was opened for a message")
         for channel in self._discord.world.channels.values():
             for message in channel.messages.values():
                 if message.application:

@@ -11,8 +11,9 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from gateway.base.unseen import UNSEEN
 from tests.security.redteam.moved import Moved
-from tests.security.redteam.scripts import Say, Scripts, Step, Use
+from tests.security.redteam.scripts import Calls, Claim, Say, Scripts, Step, Use
 from tests.security.redteam.words import (
     FIRST_WORD,
     FORGED_NAME,
@@ -79,6 +80,21 @@ class ModelServer:
                 await _delta(response, {"tool_calls": [{**call, "function": function}]})
                 await _end(response, "tool_calls")
 
+            case Calls(tool, count):
+                calls = [
+                    {"index": n, "id": f"many_{n}", "type": "function"}
+                    | {"function": {"name": tool, "arguments": "{}"}}
+                    for n in range(count)
+                ]
+                await _delta(response, {"tool_calls": calls})
+                await _end(response, "tool_calls")
+            case Claim(count):
+                await _delta(response, {"content": f"{HOSTILE} counted"})
+                names = ("prompt_tokens", "completion_tokens", "total_tokens")
+                usage = ", ".join(f'"{name}": {count}' for name in names)
+                await _event(response, [], f', "usage": {{{usage}}}')
+                await _end(response, "stop")
+
     async def _words(self, response: web.StreamResponse, words: Any, pause: float) -> None:
         for word in words:
             await _delta(response, {"content": word})
@@ -100,10 +116,11 @@ class ModelServer:
     def _look(self, messages: list[dict[str, Any]]) -> None:
         texts = [_text(each) for each in messages]
         whole = "\n".join(texts)
+        seen = UNSEEN.sub("", whole)
         self._check("a hostile text in the victim's thread", VICTIM in whole and HOSTILE in whole)
         self._check("a stranger's text", STRANGER in whole)
         for form, secret in SECRET_FORMS.items():
-            self._check(f"a secret in {form}", secret in whole)
+            self._check(f"a secret in {form}", secret in seen)
         said = [_text(each) for each in messages if each["role"] == "user"]
         forged = any(FORGED.search(unicodedata.normalize("NFKC", each)) for each in said)
         self._check("a forged line that names the speaker", forged)
@@ -128,6 +145,9 @@ async def _end(response: web.StreamResponse, reason: str) -> None:
     await response.write(b"data: [DONE]\n\n")
 
 
-async def _event(response: web.StreamResponse, choices: list[dict[str, Any]]) -> None:
+async def _event(
+    response: web.StreamResponse, choices: list[dict[str, Any]], more: str = ""
+) -> None:
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o"}
-    await response.write(f"data: {json.dumps({**chunk, 'choices': choices})}\n\n".encode())
+    data = json.dumps({**chunk, "choices": choices})[:-1]
+    await response.write(f"data: {data}{more}}}\n\n".encode())

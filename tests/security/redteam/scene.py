@@ -17,7 +17,7 @@ import aiohttp
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import RealClock, SlackSimulator
-from tests.security.redteam import code, file, model, person, tool
+from tests.security.redteam import code, file, machines, model, person, tool
 from tests.security.redteam.chats import Chat, DiscordChat, SlackChat, until
 from tests.security.redteam.model_server import ModelServer
 from tests.security.redteam.moved import Moved
@@ -61,6 +61,7 @@ pay = "ask"
 book = {{ action = "ask", approvers = ["asker"] }}
 mail = {{ action = "ask", cases = [{{ roles = ["operators"], action = "allow" }}] }}
 execute_code = "allow"
+{rules}
 
 [adapters.slack]
 bot_token = "{bot_token}"
@@ -86,8 +87,8 @@ UNLIMITED = 100_000
 SETTLED = 15.0
 """Seconds that turns have to end before what moved is looked for."""
 VICTIMS = ("vera", "viktor")
-PLACES = ("quiet", "general", "lab")
-"""The victims' channel, the hostile people's, and that of the team that runs code."""
+PLACES = ("quiet", "general", "lab", *machines.PLACES)
+"""The victims' channel, the hostile people's, that of the team that runs code, the machines'."""
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,15 @@ async def open_scene(folder: Path, moved: Moved) -> AsyncGenerator[Scene]:
             **person.SCRIPTS,
             **tool.SCRIPTS,
             **file.SCRIPTS,
+            **machines.SCRIPTS,
             **model.scripts(mention),
             **code.scripts(str(outside), contained=contained),
         }
         server = await stack.enter_async_context(ModelServer(scripts, moved))
+        part = await stack.enter_async_context(machines.machines(folder, outside, moved))
         health = _free_port()
         config = folder / "config.toml"
-        config.write_text(_config(slack, discord, server.url, health))
+        config.write_text(_config(slack, discord, server.url, health) + part)
         environment = _environment(folder, docker)
         process = await stack.enter_async_context(_serve(folder, config, environment))
         ready = lambda: len(slack.sockets.live) >= 2 and discord.gateway.open_sessions  # noqa: E731
@@ -175,8 +178,9 @@ def _lift_limits(discord: DiscordSimulator) -> None:
 
 
 def _people(slack: SlackSimulator, discord: DiscordSimulator) -> tuple[Chat, Chat]:
-    slack.add_channel("quiet")
-    slack.add_channel("lab")
+    for name in PLACES:
+        if name != "general":
+            slack.add_channel(name)
     for name in PLACES:
         discord.channel(name)
     chats = SlackChat(slack), DiscordChat(discord)
@@ -192,6 +196,7 @@ def _config(slack: SlackSimulator, discord: DiscordSimulator, url: str, health: 
     base = CONFIG.format(
         health=health,
         work_mb=code.WORK_MB,
+        rules=machines.RULES,
         model_url=url,
         tools=", ".join(f'"{TOOLS}:{name}"' for name in tools),
         olga=discord.person("olga").id,
@@ -224,6 +229,7 @@ def _routes(slack: SlackSimulator, discord: DiscordSimulator) -> str:
             ("desk", "quiet", victims[adapter], f"limits = {{ turns = {UNLIMITED} }}"),
             ("desk", "general", ["members"], ""),
             ("lab", "lab", ["members"], ""),
+            *((place, place, ["members"], "") for place in machines.PLACES),
         ):
             text += ROUTE.format(
                 adapter=adapter,
@@ -261,6 +267,7 @@ async def _serve(
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
+            *("sh", "-c", 'ulimit -n 1024; exec "$@"', "sh"),  # a usual limit
             *(sys.executable, "-m", "gateway.cli", "serve", "--config", str(config)),
             cwd=folder,
             env=environment,

@@ -30,7 +30,22 @@ class Use:
         return given if isinstance(given, str) else json.dumps(given)
 
 
-Step: TypeAlias = Say | Use
+@dataclass(frozen=True)
+class Calls:
+    """Very many calls of a tool without arguments, in one answer."""
+
+    tool: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A short text said to have cost `count` tokens, as JSON."""
+
+    count: str
+
+
+Step: TypeAlias = Say | Use | Calls | Claim
 Scripts: TypeAlias = Mapping[str, Sequence[Step]]
 
 

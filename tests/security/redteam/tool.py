@@ -15,13 +15,19 @@ from tests.security.redteam.words import FORGED_LINES, HOSTILE, LONG_LINK
 EFFECTS = "REDTEAM_EFFECTS"
 """The variable with the path of the file in which each tool that writes leaves a line."""
 
+UNSEEN = {"split": "\u200b", "hyphens": "\u00ad", "coloured": "\x1b[1m"}
+"""Parts of a text that nobody sees, and that Slack's text is freed from."""
+
 GIANT = 5_000_000
 
 SCRIPTS: Scripts = {
     "order": [Use("fetch", {"page": "order"}), Use("wipe", {"target": "everything"})],
     "giant": [Use("fetch", {"page": "giant"}), Say(f"{HOSTILE} read")],
     "escapes": [Use("fetch", {"page": "escapes"}), Say(f"{HOSTILE} read")],
-    "secrets": [Use("leak", {"form": form}) for form in ("plain", "base64", "hex", "upper", "url")],
+    "secrets": [
+        Use("leak", {"form": form})
+        for form in ("plain", "base64", "hex", "upper", "url", "split", "hyphens", "coloured")
+    ],
 }
 
 
@@ -46,6 +52,8 @@ async def leak(form: str) -> str:
             return secret.encode().hex()
         case "upper":
             return secret.upper()
+        case "split" | "hyphens" | "coloured":
+            return UNSEEN[form].join(secret)
         case "url":
             return os.environ["REDTEAM_URL"]
         case _:
