@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,7 +53,8 @@ def language_of(language: str, code: str) -> str:
     if _SHELL.match(code):
         return "sh"
     try:
-        compile(code, "code", "exec")
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings(action="ignore"):  # remarks on a foreign text
+            compile(code, "code", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
         return UNKNOWN
     return "python"

@@ -72,7 +72,14 @@ def test_blocks_of_a_content(content: Any, codes: list[str]):
         ("", "python3 main.py", "sh"),
         ("", "once upon a time", "unknown"),
         ("", "\0", "unknown"),
+        ("", "\ud800", "unknown"),
+        ("", "print('\\d', 1 is 1)", "python"),
     ],
 )
 def test_the_language_is_inferred_where_none_is_given(given: str, code: str, language: str):
     assert language_of(given, code) == language
+
+
+@pytest.mark.parametrize("part", ["-", "a.", "lambda:", "(", "2**", "1+"])
+def test_a_text_that_python_finds_too_deep_has_no_language(part: str):
+    assert language_of("", part * 100_000 + "1") == "unknown"
