@@ -20,6 +20,9 @@ PillowImage = Any
 
 _DATA_URI = re.compile(r"data:image/[\w.+-]+;base64,(?P<data>.*)", re.DOTALL)
 
+_READABLE = ("AVIF", "BMP", "GIF", "ICO", "JPEG", "JPEG2000", "PNG", "PPM", "TGA", "TIFF", "WEBP")
+"""Formats that are pixels. Pillow has EPS, which is code, run by Ghostscript."""
+
 _PNG_MODES = frozenset({"1", "I", "I;16", "L", "LA", "P", "RGB", "RGBA"})
 """Pillow's modes of pixels that PNG knows; others become RGB."""
 
@@ -172,8 +175,8 @@ def _decode(data: bytes) -> PillowImage:
             "Not a PNG, JPEG, GIF or WebP image; other formats need Pillow (pip install pillow)."
         ) from error
     try:
-        image = pillow.open(io.BytesIO(data))
+        image = pillow.open(io.BytesIO(data), formats=_READABLE)
         image.load()
-    except OSError as error:
+    except Exception as error:  # each of its readers has its own, for damage and for size
         raise ValueError("Not an image in a known format.") from error
     return image

@@ -1,6 +1,7 @@
 """Images in messages."""
 
 import base64
+import os
 import sys
 import types
 from pathlib import Path
@@ -75,7 +76,8 @@ def test_what_is_no_image_is_refused(make):
 class Pillow(types.ModuleType):
     """A stand-in for PIL.Image that knows bitmaps only."""
 
-    def open(self, file):
+    def open(self, file, formats):
+        assert "EPS" not in formats
         if not file.read().startswith(b"BM"):
             raise OSError("cannot identify image file")
         return PillowImage()
@@ -154,3 +156,30 @@ def test_without_pillow_other_formats_say_what_to_install(monkeypatch: pytest.Mo
 def test_a_notebook_shows_the_image():
     image = Image.from_bytes(PNG)
     assert image._repr_html_() == f'<img src="{image.data_uri}"/>'
+
+
+EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
+%%BoundingBox: 0 0 1 1
+%%EndComments
+(PWNED) (w) file closefile
+%%EOF
+"""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [EPS, b"\xc5\xd0\xd3\xc6" + EPS, b"P6 99999 99999 255\n", b"BM" + b"\xff" * 60, b"II*\0" * 9],
+    ids=["eps", "eps in windows", "bomb", "bmp", "tiff"],
+)
+def test_an_image_runs_no_program_and_damage_is_a_value_error(
+    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("PIL")
+    for name in ("gs", "gswin32c", "gswin64c"):  # as Pillow looks for Ghostscript
+        (tmp_path / name).write_text(f"#!/bin/sh\necho 10; touch {tmp_path}/PWNED\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr("PIL.EpsImagePlugin.gs_binary", None)
+    with pytest.raises(ValueError, match="known format"):
+        Image.from_bytes(data)
+    assert not (tmp_path / "PWNED").exists()
