@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import CodeType
@@ -57,6 +58,9 @@ def hostile(mark: str) -> Iterator[Any]:
         {"module": f"{mark}_module", "imports": [run]},
         {"command": "touch", "args": [mark]},
     )
+    image = {"data": b64encode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n").decode()}
+    yield [{"type": "UserMessage", "content": ["x", image], "source": mark}]
+    yield [{"content": image, "mime_type": "image/*"}]
 
 
 def changed(example: Part, mark: str) -> Iterator[Part]:

@@ -23,6 +23,7 @@ CALLS = {
     *("ForwardRef", "__import__", "create_model", "create_subprocess_exec", "eval", "exec"),
     *("create_subprocess_shell", "get_type_hints", "import_attribute", "import_module"),
     *("spec_from_file_location", "subprocess_exec", "subprocess_shell", "vformat"),
+    *("add_init_script", "add_script_tag", "evaluate", "evaluate_handle", "from_markup"),
 }
 """Names that need a row, unless they are given a literal."""
 
@@ -48,7 +49,10 @@ WORD = "an import path of the operator's: a found config is asked about, a compo
 CODE = "code that a model or a person has written, as the policy of `execute_code` lets it run"
 
 ROWS = {
-    "teams/_base/documents.py": {"create_subprocess_exec": "our own reader of documents"},
+    "teams/_base/bounded/clients.py": {"import_module": "httpx, by the classes of an SDK's client"},
+    "teams/_base/document_process.py": {"fork": "a document is read in a fork that may do nothing"},
+    "teams/_base/documents.py": {"subprocess": "our own reader of documents"},
+    "teams/_base/environment.py": {"ctypes": "prctl of the C library"},
     "teams/_base/lazy_exports.py": {"import_module": LITERALS},
     "teams/_base/templates.py": {"vformat": "fields and keys alone; see test_templates.py"},
     "teams/_components/constructor_config.py": {"create_model": OURS, "eval_str": OURS},
@@ -66,6 +70,9 @@ ROWS = {
     "teams/code_executors/_container.py": {"shell": "in the container, around code"},
     "teams/code_executors/_process.py": {"subprocess_exec": CODE},
     "teams/code_executors/docker.py": {"shell": "in the container: `init_command`, a power"},
+    "teams/agents/web_surfer/_controller.py": {
+        "evaluate": "a script in a file of ours, in the page; the page's texts are its arguments"
+    },
     "teams/conversable/_code_blocks.py": {"compile": "is it Python? It is compiled, never run"},
     "teams/conversable/_providers.py": {
         "format": "a method of the class that the user gives as response_format",
@@ -73,6 +80,9 @@ ROWS = {
     },
     "teams/models/_endpoint.py": {"format": "advice that stands in our own code"},
     "teams/tools/azure/_config.py": {"import_module": LITERALS},
+    "teams/tools/mcp/_stdio.py": {
+        "create_subprocess_exec": "the command of `[mcp]`, or of a component file's `allow`"
+    },
     "teams/tools/mcp/_sdk.py": {"import_module": LITERALS},
     "teams/tools/langchain.py": {"create_model": "the fields of a pydantic class of LangChain's"},
     "gateway/app/find_adapters.py": {
