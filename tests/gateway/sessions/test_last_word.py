@@ -13,6 +13,7 @@ from gateway.gateway import Gateway
 from gateway.sessions import lanes
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
 from teams.base import Team
+from tests.databases import STORE
 from tests.fakes.tested_store import ChangedStore, rows_in
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 
@@ -130,6 +131,7 @@ class Unreadable(Refusing):
         return await super().begin(*args, **options)
 
 
+@pytest.mark.skipif(STORE == "postgres", reason="turns are begun by jobs there")
 async def test_a_turn_that_can_t_be_begun_is_told_of_and_tried_again(tmp_path, monkeypatch):
     monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
     store = Unreadable.of(tmp_path)
