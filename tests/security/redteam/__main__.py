@@ -2,9 +2,9 @@
 
 It starts `parley serve` on both simulated platforms, twice: with the victim alone, then with a
 hostile person, model, tool, file and code beside it, hostile servers, and another user of the
-machine. It prints what the hostile side has moved, and how long the victim waited. It ends with
-exit code 1 if anything moved; with `--long` also if the victim's p99 is more than twice that
-without the hostile side.
+machine. Afterwards the command line reads hostile component files. It prints what the hostile side
+has moved, and how long the victim waited. It ends with exit code 1 if anything moved; with `--long`
+also if the victim's p99 is more than twice that without the hostile side.
 
 The victim has a channel of its own, and the simulators let every request through: people who share
 a channel share its limits on the platform, and these would be all that is measured.
@@ -21,7 +21,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.security.redteam import aftermath, code, file, machines, model, neighbour, person, tool
+from tests.security.redteam import (
+    aftermath,
+    code,
+    component,
+    file,
+    machines,
+    model,
+    neighbour,
+    person,
+    tool,
+)
 from tests.security.redteam.chats import Chat, until
 from tests.security.redteam.moved import Moved
 from tests.security.redteam.scene import VICTIMS, Scene, open_scene
@@ -53,6 +63,7 @@ async def measure(seconds: float, moved: Moved, *, hostile: bool) -> dict[str, W
                 await _look(scene)
         if hostile:
             aftermath.look(folder, moved)
+            await component.read(folder / "components", moved)
     return waits
 
 
