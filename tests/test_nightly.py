@@ -13,8 +13,10 @@ import pytest
 from tests.test_house import git, write
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["seeds", "browser", "clients", "autogen", "extras", "redteam", "install"]
-PARTS += ["python3.12", "python3.13"]
+PARTS = [
+    *("seeds", "browser", "clients", "autogen", "extras", "redteam", "install"),
+    *("python3.12", "python3.13"),
+]
 
 
 @pytest.fixture

@@ -311,7 +311,7 @@ class Watch:
     async def before_request(self, request) -> None:
         self.open += 1
 
-    def after_answer(self, request, usage) -> None:
+    def after_answer(self, request, answer) -> None:
         self.open -= 1
         self.answered.append(type(request.client).__name__)
 
