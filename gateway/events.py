@@ -16,8 +16,8 @@ from gateway.render.arguments import folder_text
 from gateway.values import ArgumentDiff, Folders, value
 
 RequestKind: TypeAlias = Literal["text", "choice", "approval"]
-GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always"]
-"""Approvals for the rest of a thread: of these arguments, below folders, or of any."""
+GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always", "approve_new"]
+"""Approvals for the rest of a thread, or of the tool's new text."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
 
@@ -204,10 +204,10 @@ class InputRequested(_Event):
 
     `options` is for a choice; `tool` and `arguments` are for an approval, and `always`, which says
     whether it may be given for the rest of the thread, for arguments `below` these folders if there
-    are any. `diff` is what they change. `quorum` people have to approve.
-    `may_answer` are the people who may (Author.id), as far as they are known by name. It is open
-    until `expires_at`, in seconds since the epoch, if that is given. If `awaited`, a call waits for
-    it in its midst, and the turn goes on meanwhile.
+    are any. `diff` is what they change, or how the tool has, if that is `changed`. `quorum` people
+    have to approve. `may_answer` are the people who may (Author.id), as far as they are known by
+    name. It is open until `expires_at`, in seconds since the epoch, if that is given. If `awaited`,
+    a call waits for it in its midst, and the turn goes on meanwhile.
     """
 
     kind: Literal["input_requested"] = "input_requested"
@@ -222,6 +222,7 @@ class InputRequested(_Event):
     always: bool = True
     below: Folders = ()
     diff: ArgumentDiff | None = None
+    changed: bool = False
     quorum: int = 1
     may_answer: tuple[str, ...] = ()
     expires_at: float | None = None
@@ -229,7 +230,9 @@ class InputRequested(_Event):
 
     @property
     def grants(self) -> tuple[tuple[GrantKind, str], ...]:
-        """Approvals for the rest of the thread, with the arguments of each."""
+        """Approvals of more than the call, with the words for each."""
+        if self.changed:
+            return (("approve_new", "Approve, and its new description"),)
         if not self.always or self.request_kind != "approval":
             return ()
         below: tuple[tuple[GrantKind, str], ...] = ()
@@ -248,6 +251,11 @@ class InputRequested(_Event):
         """The prompt of an approval, without asker and tool."""
         said = not self.tool or f" wants to use {self.tool}." not in self.prompt
         return self.prompt if said else self.reason
+
+
+def grant_label(kind: GrantKind, told: str) -> str:
+    """The words on the button of such an approval."""
+    return told if kind == "approve_new" else f"For this thread: {told}"
 
 
 @value

@@ -72,7 +72,7 @@ from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, TurnStop
 from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes
-from gateway.store.records import PairedPerson, new_id
+from gateway.store.records import MetTool, PairedPerson, new_id
 from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.surface import TextSurface
 
@@ -455,6 +455,11 @@ class Gateway:
         """Shut out again somebody who was let in with a code."""
         self.check_open()
         return await self._store.unpair(person)
+
+    async def accept_tool(self, met: MetTool) -> bool:
+        """Let the policy judge a server's tool by this text."""
+        self.check_open()
+        return await self._store.accept_tool(met)
 
     async def threads(
         self, *, search: str = "", platform: str = "", limit: int = 50, offset: int = 0

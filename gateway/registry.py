@@ -65,7 +65,9 @@ class ToolRule:
     changes the asker's `own_memory` is not asked because of what memories told, but of others'
     words. `because`
     tells people why it is stricter than the policy is for the author of the message. `diff` are
-    the arguments of which people are shown the change.
+    the arguments of which people are shown the change. `pin` is the name under which the texts of
+    the tool's server are kept, "" for a tool whose text may change; `pinned` says whether it is
+    held to them. `mistake` says what is wrong with the tool's own rule, which then denies it.
     """
 
     action: ToolAction
@@ -81,6 +83,9 @@ class ToolRule:
     output: ToolOutput = "foreign"
     own_memory: bool = False
     because: str = ""
+    pin: str = ""
+    pinned: bool = True
+    mistake: str = ""
 
 
 @value

@@ -25,8 +25,8 @@ def value(kind: type[T]) -> type[T]:
 class ArgumentDiff:
     """The change that arguments make, as lines of a diff.
 
-    It stands in the place of these `arguments`. Without `lines` they are shown as they are, and
-    `note` says why.
+    It stands in the place of these `arguments`; without any, it is the change of the tool. Without
+    `lines` they are shown as they are, and `note` says why.
     """
 
     arguments: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.serve import check_servable
+from gateway.app.servable import check_servable
 
 ROOT = Path(__file__).parents[1]
 MARGIN = 10.0

@@ -13,6 +13,7 @@ ActionKind: TypeAlias = Literal[
     "approve",
     "same",
     "below",
+    "new",
     "always",
     "deny",
     "note",

@@ -14,6 +14,7 @@ ActionKind: TypeAlias = Literal[
     "approve",
     "same",
     "below",
+    "new",
     "always",
     "deny",
     "note",

@@ -27,8 +27,9 @@ WORDS: dict[GrantKind, str] = {
     "approve_same": "same",
     "approve_below": "below",
     "approve_always": "always",
+    "approve_new": "new",
 }
-"""Words after "approve", for the rest of the thread."""
+"""Words after "approve", for more than the call."""
 
 
 class LineTranscript:
@@ -136,8 +137,9 @@ def _verdicts(request: RequestItem) -> list[str]:
     how = "Type approve, deny, or deny and a reason."
     if not request.grants:
         return [how]
-    words = (f"approve {WORDS[kind]} ({told})" for kind, told in request.grants)
-    return [how, f"For the rest of this thread: {', '.join(words)}."]
+    words = ", ".join(f"approve {WORDS[kind]} ({told})" for kind, told in request.grants)
+    for_thread = request.grants[0][0] != "approve_new"
+    return [how, f"For the rest of this thread: {words}." if for_thread else f"Or {words}."]
 
 
 def _tool_lines(item: ToolItem, before: ToolItem | None) -> list[str]:

@@ -22,7 +22,9 @@ from teams.base import ToolCall
 
 SAME, BELOW = "same:", "below:"
 
-NARROWEST: Sequence[AnswerKind] = ("approve", "approve_same", "approve_below", "approve_always")
+NARROWEST: Sequence[AnswerKind] = (
+    *("approve", "approve_same", "approve_below", "approve_always", "approve_new"),
+)
 """Approvals; each covers all that those before it cover."""
 
 LONGEST_TOLD = 55

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from gateway.base.patterns import matches_whole
-from gateway.config.policies import OPERATORS, Policies, ToolCase
+from gateway.base.suggest import did_you_mean
+from gateway.config.policies import OPERATORS, Policies, ToolCase, ToolPolicy
+from gateway.config.problems import toml_path
+from gateway.config.toml import KeyPath
 from gateway.conversation import LOCAL_OPERATOR, Author
 from gateway.registry import DiffRule, ToolOutput, ToolRule
 from teams.base import ToolCall
@@ -15,7 +18,8 @@ from teams.code_executor import EXECUTE_CODE
 
 HOUR = 3600.0
 
-CODE_TOOLS = frozenset({EXECUTE_CODE, "CodeExecutor"})
+CODE_TOOL = "CodeExecutor"
+CODE_TOOLS = frozenset({EXECUTE_CODE, CODE_TOOL})
 """Tools that run a model's code: denied unless they have a policy."""
 
 MEMORY = "memory"
@@ -40,6 +44,8 @@ def tool_rule(
             reason="code is not executed here" if code else "policies.tools.default",
             output=_output_of(call),
         )
+    if mistake := _mistake(call, own):
+        return ToolRule(action="deny", reason=mistake, output=_output_of(call), mistake=mistake)
     roles = _roles(policies, asker)
     case = next((case for case in own.cases if _fits(case, team, call, roles)), None)
     return ToolRule(
@@ -54,6 +60,44 @@ def tool_rule(
         diff=None if own.diff is None else DiffRule(**own.diff.model_dump()),
         quorum=own.quorum,
         expires=None if own.expires_hours is None else own.expires_hours * HOUR,
+    )
+
+
+def _mistake(call: ToolCall, policy: ToolPolicy) -> str:
+    """A misnamed argument in the tool's rule, "" for none."""
+    known = None if call.schema is None else argument_names(call.schema)
+    if known is None:
+        return ""
+    for path, name in misnamed(policy, known):
+        place = toml_path(("policies", "tools", call.full_name, *path))
+        return f"{place}: {unknown_argument(name, call.full_name, known)}"
+    return ""
+
+
+def argument_names(schema: Mapping[str, object]) -> Collection[str] | None:
+    """The names of a tool's arguments; None if it takes any."""
+    parameters = cast("Mapping[str, Any]", schema.get("parameters") or {})
+    if parameters.get("additionalProperties"):
+        return None
+    return tuple(parameters.get("properties") or ())
+
+
+def misnamed(policy: ToolPolicy, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+    """Unknown arguments that a tool's rule names, with their places."""
+    places: list[tuple[KeyPath, Iterable[str]]] = [
+        *((("cases", at, "arguments"), case.arguments) for at, case in enumerate(policy.cases)),
+        (("paths",), policy.paths),
+        (("diff",), policy.diff.named() if policy.diff else ()),
+    ]
+    for path, names in places:
+        yield from ((path, name) for name in names if name not in known)
+
+
+def unknown_argument(name: str, tool: str, known: Collection[str]) -> str:
+    """The mistake of a rule that names an unknown argument."""
+    arguments = f"its arguments are {', '.join(known)}" if known else "it has none"
+    return (
+        f"found {name!r}, expected an argument of {tool}; {did_you_mean(name, known) or arguments}"
     )
 
 

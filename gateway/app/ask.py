@@ -8,7 +8,7 @@ from textwrap import indent
 from typing import Protocol, TextIO
 
 from gateway.client import Answer
-from gateway.events import GrantKind, InputRequested
+from gateway.events import GrantKind, InputRequested, grant_label
 from gateway.render.arguments import plain_text, read_call
 from gateway.render.sanitize import sanitize, visible
 
@@ -64,7 +64,8 @@ class AllowingAsker:
 
     async def ask(self, request: InputRequested) -> Answer:
         """Approve the call, or pass the question on."""
-        if request.request_kind == "approval" and request.tool in self._tools:
+        named = request.tool in self._tools and not request.changed
+        if request.request_kind == "approval" and named:
             return Answer(kind="approve")
         if self._other is None:
             raise EOFError
@@ -75,6 +76,7 @@ _LETTERS: Mapping[GrantKind, str] = {
     "approve_same": "e",
     "approve_below": "f",
     "approve_always": "a",
+    "approve_new": "d",
 }
 _PROMPTS = {
     "text": "> ",
@@ -117,9 +119,9 @@ def understand(request: InputRequested, line: str) -> Answer | None:
 
 
 def _grants(request: InputRequested) -> str:
-    """Approvals for the rest of the thread; each names its arguments."""
-    told = (f"[{_LETTERS[kind]}] {arguments}" for kind, arguments in request.grants)
-    return f"For this thread: {', '.join(told)}.\n" if request.grants else ""
+    """Approvals of more than the call, each with its words."""
+    told = ", ".join(f"[{_LETTERS[kind]}] {arguments}" for kind, arguments in request.grants)
+    return f"{grant_label(request.grants[0][0], told)}.\n" if request.grants else ""
 
 
 def _verdict(line: str, granted: Sequence[GrantKind]) -> Answer | None:

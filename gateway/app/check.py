@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from gateway.access.tool_policy import CODE_TOOLS
 from gateway.adapter import CheckResult, SettingsCheck
 from gateway.app.assemble import (
     all_addresses,
@@ -22,11 +19,21 @@ from gateway.app.config_names import unknown_team
 from gateway.app.database import check_database
 from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.foreign_output import asking_tools
+from gateway.app.known_tools import accept_tools, check_known_tools, met_tools, stored_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
 from gateway.app.places import unusable_places
-from gateway.app.servers import missing_programs, probe_servers
-from gateway.app.stores import folder_of, product_of
+from gateway.app.rules import check_people, check_rules
+from gateway.app.servable import (
+    ServeError,
+    build_once,
+    build_twice,
+    check_code,
+    check_servable,
+    served_teams,
+)
+from gateway.app.servers import ListedServer, findings_of, list_servers, missing_programs
+from gateway.app.stores import database_of, folder_of, product_of
 from gateway.app.threads import owner_at
 from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
@@ -39,9 +46,7 @@ from gateway.config.allowances import covers, toml_entry
 from gateway.config.knowledge import KnowledgeConfig
 from gateway.config.mcp import McpReference
 from gateway.config.nesting import teams_inside
-from gateway.config.policies import Policies
 from gateway.config.problems import toml_path
-from gateway.config.root import Config
 from gateway.config.table import Section
 from gateway.config.teams import ComponentTeam, GraphTeam, GroupTeam, SelectorTeam, TeamConfig
 from gateway.config.toml import KeyPath, locate
@@ -50,11 +55,10 @@ from gateway.content.documents import EXTRA
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
-from gateway.factory.ownership import tools_of
+from gateway.factory.ownership import TeamTools, tools_of
 from gateway.factory.parts import make_tool
 from gateway.factory.teams import TeamFactory
 from gateway.references.routes import hidden_routes
-from gateway.references.tools import unknown_tool
 from gateway.render.sanitize import sanitize
 from gateway.sessions.live_team import changed_threads
 from gateway.store.sqlite.backup_folder import folder_problem, folder_warning
@@ -64,10 +68,6 @@ from teams.documents import can_read_documents
 from teams.memory.knowledge import KnowledgeMemory
 from teams.tools import FunctionTool
 
-NO_ROUTE = (
-    "warning: no [[routes]] is for {name}, so that only operators may write there; add one with "
-    'adapter = "{name}"'
-)
 HIDDEN_ROUTE = (
     "warning: the route of line {here} never holds, because that of line {there} takes all that "
     "it would take; move it up, or remove it"
@@ -77,20 +77,22 @@ NO_DOCUMENTS = (
 )
 
 
-async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
+async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "") -> list[Finding]:
     """Build every team and, unless offline, ask each model and platform.
 
-    Each model answers once; each chat platform says what its settings lack.
+    Each model answers once; each chat platform says what its settings lack. The changed tools of
+    the server `accept` are accepted. Raises NotFound if that is unknown.
     """
     if not offline:
         require_network(loaded, all_addresses(loaded))
     teams = _factory(loaded)
     try:
         findings: list[Finding] = []
+        findings += _check_serving(loaded)
         for name in teams.names():
-            findings += await _check_tools(teams, loaded.config.policies, name)
+            findings += await _check_tools(teams, loaded, name)
         findings += _check_component_files(loaded.config.teams)
-        findings += await _check_rules(teams, loaded.config)
+        tools = await _tools(teams)
         findings += missing_programs(loaded.config)
         for name, table in loaded.config.knowledge.items():
             findings.append(await _check_knowledge(name, table, teams.knowledge.memory(name)))
@@ -111,13 +113,45 @@ async def check_config(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
         findings += await _check_tracing(loaded.config.tracing, offline=offline)
     if not offline:
         findings += await probe_models(loaded)
-        findings += await probe_servers(loaded.config)
+    listed = [] if offline else await list_servers(loaded.config)
+    findings += findings_of(listed)
+    findings += check_rules(loaded.config, tools, listed) if tools is not None else ()
+    findings += check_people(loaded.config)
+    findings += await _check_known_tools(loaded, listed, offline=offline, accept=accept)
+    if not offline:
         for settings in loaded.adapters.values():
             if settings.check is not None:
                 findings += await _check_adapter(
                     settings.name, settings.check, settings.config, loaded
                 )
     return findings
+
+
+async def _tools(teams: TeamFactory) -> list[TeamTools] | None:
+    """The tools of each team; None if one can't be built."""
+    try:
+        return [tools_of(await build_once(teams, name)) for name in teams.names()]
+    except GatewayError:
+        return None
+
+
+async def _check_known_tools(
+    loaded: LoadedConfig, listed: Sequence[ListedServer], *, offline: bool, accept: str
+) -> list[Finding]:
+    """Findings about tools that have changed."""
+    if offline and database_of(loaded.config) is not None and not accept:
+        return []
+    try:
+        store = store_of(loaded)
+        known = await stored_tools(store)
+    except GatewayError:
+        if accept:
+            raise
+        return []  # the store's own line says what is wrong
+    met = met_tools(known, listed)
+    if accept:
+        return [await accept_tools(store, accept, met)]
+    return await check_known_tools(known, met)
 
 
 def _check_backup(loaded: LoadedConfig) -> Iterator[Finding]:
@@ -170,12 +204,38 @@ async def _check_adapter(
     ]
 
 
-async def _check_tools(teams: TeamFactory, policies: Policies, name: str) -> list[Finding]:
-    """Findings about a team: its agents, and its tools that will ask."""
+def _check_serving(loaded: LoadedConfig) -> Iterator[Finding]:
+    """The reason why `parley serve` refuses the config, if any."""
+    try:
+        if loaded.adapters:
+            check_servable(loaded)
+    except ServeError as error:
+        yield _refusal(error)
+
+
+def _refusal(error: ServeError) -> Finding:
+    text, _, details = str(error).partition("\n\n")
+    code = error.exit_code
+    return Finding(
+        kind="serve", name="serve", good=False, text=text, details=details, exit_code=code
+    )
+
+
+async def _check_tools(teams: TeamFactory, loaded: LoadedConfig, name: str) -> list[Finding]:
+    """Findings about a team: its agents, its code, its tools."""
+    config = loaded.config
     finding, team = await _built_team(teams, name)
-    asks = asking_tools(teams, policies, name, team) if team is not None else ""
-    told = [Finding(kind="team", name=name, good=True, text=f"note: {asks}")] if asks else []
-    return [finding, *told]
+    if team is None:
+        return [finding]
+    found = [finding]
+    if asks := asking_tools(teams, config.policies, name, team):
+        found.append(Finding(kind="team", name=name, good=True, text=f"note: {asks}"))
+    try:
+        if loaded.adapters and name in served_teams(config):
+            check_code(config, name, team)
+    except ServeError as error:
+        found.append(_refusal(error))
+    return found
 
 
 async def _check_team(teams: TeamFactory, name: str) -> Finding:
@@ -191,29 +251,6 @@ async def _built_team(teams: TeamFactory, name: str) -> tuple[Finding, Team | No
     return Finding(kind="team", name=name, good=True, text=agents), team
 
 
-async def _check_rules(teams: TeamFactory, config: Config) -> list[Finding]:
-    """Rules that match no tool of the teams.
-
-    Tools of a workbench are known only once it runs: a rule may be for one of these.
-    """
-    try:
-        found = [tools_of(await _build(teams, name)) for name in teams.names()]
-    except GatewayError:  # the team's own line says what is wrong
-        return []
-    own = {*CODE_TOOLS}.union(*(each.own for each in found))
-    maybe = any(each.has_others for each in found)
-    return [
-        Finding(kind="rule", name=tool, good=maybe, text=_unknown_rule(tool, own, maybe=maybe))
-        for tool in config.policies.tools.named()
-        if "/" not in tool and tool not in own
-    ]
-
-
-def _unknown_rule(tool: str, own: set[str], *, maybe: bool) -> str:
-    text = unknown_tool(tool, own)
-    return f"warning: {text} (a workbench may have it)" if maybe else text
-
-
 async def _check_knowledge(name: str, table: KnowledgeConfig, memory: KnowledgeMemory) -> Finding:
     """Number of files and pages, or the reason against it."""
     try:
@@ -225,16 +262,12 @@ async def _check_knowledge(name: str, table: KnowledgeConfig, memory: KnowledgeM
 
 
 def _check_routes(loaded: LoadedConfig) -> Iterator[Finding]:
-    """Platforms without a route, and routes that never hold."""
+    """Routes that never hold."""
     lines = locate(loaded.text)
     for at, earlier in hidden_routes(loaded.config.routes):
         here, there = (lines.get(("routes", number), 0) for number in (at, earlier))
         text = HIDDEN_ROUTE.format(here=here, there=there)
         yield Finding(kind="route", name=f"routes[{at}]", good=True, text=text)
-    routed = {route.adapter for route in loaded.config.routes}
-    for name in loaded.adapters:
-        if name not in routed:
-            yield Finding(kind="chat", name=name, good=True, text=NO_ROUTE.format(name=name))
 
 
 def _check_component_files(teams: Mapping[str, TeamConfig]) -> Iterator[Finding]:
@@ -250,22 +283,6 @@ def _check_component_files(teams: Mapping[str, TeamConfig]) -> Iterator[Finding]
             good = covers(team.allow, need)
             text = f"{toml_entry(need)} is {'allowed' if good else 'not in `allow` of the team'}"
             yield Finding(kind="wants", name=name, good=good, text=text)
-
-
-async def build_twice(teams: TeamFactory, name: str) -> tuple[Team, Team]:
-    """The team for two threads.
-
-    Raises TeamBuildError, also for one that they would share some of.
-
-    A factory that gives out the same agents again must not get to the second thread.
-    """
-    return await _build(teams, name), await _build(teams, name)
-
-
-async def _build(teams: TeamFactory, name: str, *, portable: bool = False) -> Team:
-    with tempfile.TemporaryDirectory(prefix="parley-check-") as workdir:
-        built = await teams.build(name, workdir=Path(workdir), portable=portable)
-        return built.team
 
 
 async def affected_threads(loaded: LoadedConfig) -> str:
@@ -328,7 +345,7 @@ async def dump_team(loaded: LoadedConfig, name: str) -> Dump:
     if name not in teams.names():
         raise NotFound(unknown_team(name, teams.names()))
     try:
-        team = await _build(teams, name, portable=True)
+        team = await build_once(teams, name, portable=True)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             component = team.dump_component()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gateway.render.sanitize import sanitize
+from gateway.base.exit_codes import ExitCode
+from gateway.render.sanitize import sanitize, visible
 
 PROBE_SECONDS = 30.0
 """Seconds in which a model or a platform has to answer."""
@@ -19,6 +20,10 @@ class Finding:
     name: str
     good: bool
     text: str
+    details: str = ""
+    """Lines below it."""
+    exit_code: ExitCode = ExitCode.FAILED
+    """That of `parley check`, if it is not good."""
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -26,6 +31,10 @@ def table(findings: Sequence[Finding]) -> str:
     width = max(len(each.name) for each in findings)
     return "\n".join(
         f"{each.kind:6}  {each.name:{width}}  {'ok    ' if each.good else 'FAILED'}  "
-        f"{' '.join(sanitize(each.text).split())}"
+        f"{' '.join(sanitize(each.text).split())}{_details(each)}"
         for each in findings
     )
+
+
+def _details(finding: Finding) -> str:
+    return "".join(f"\n    {line}" for line in visible(finding.details).splitlines())

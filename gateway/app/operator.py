@@ -28,7 +28,7 @@ from gateway.store.sqlite.store import SqliteStore
 
 
 @asynccontextmanager
-async def _writable(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
+async def writing(store: AnyStore) -> AsyncGenerator[SocketClient | AnyStore]:
     """The gateway that owns the store; without one, the store, owned here."""
     if owner := await owner_of(store):
         yield owner
@@ -47,14 +47,14 @@ async def _tell_gone(writable: SocketClient | AnyStore, threads: Sequence[str]) 
 
 async def delete_thread(store: AnyStore, thread: str) -> None:
     """Remove the thread and everything it has."""
-    async with _writable(store) as writable:
+    async with writing(store) as writable:
         await writable.delete_thread(thread)
         await _tell_gone(writable, [thread])
 
 
 async def delete_person(store: AnyStore, person: str) -> list[str]:
     """Remove everything about a person, their threads included."""
-    async with _writable(store) as writable:
+    async with writing(store) as writable:
         deleted = await writable.delete_person(person)
         await _tell_gone(writable, deleted)
         return deleted
@@ -158,7 +158,7 @@ async def pair(store: AnyStore, code: str) -> PairedPerson | None:
 
 async def unpair(store: AnyStore, person: str) -> bool:
     """Shut out again somebody who was let in with a code."""
-    async with _writable(store) as writable:
+    async with writing(store) as writable:
         return await writable.unpair(person)
 
 

@@ -24,10 +24,10 @@ from gateway.app.assemble import (
     store_of,
     team_factory,
 )
-from gateway.app.check import build_twice
 from gateway.app.first_imports import import_later_modules
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.reload import Reloader
+from gateway.app.servable import check_servable, check_teams
 from gateway.app.shared_reload import SharedReloader
 from gateway.app.stores import AnyStore, files_of
 from gateway.app.watch import allow_all, tell_nobody, watching
@@ -35,11 +35,9 @@ from gateway.base.descriptors import raise_limit, tell_lack_calmly
 from gateway.base.exit_codes import ExitCode
 from gateway.base.logging import flush_log
 from gateway.config.root import Config
-from gateway.config.tracing import NEEDS_EXTRA, TracingConfig
 from gateway.control.health import PortTaken, serve_health
 from gateway.control.socket_server import FixedProcess, serve_control
 from gateway.errors import GatewayError, StoreTaken, causes
-from gateway.factory.ownership import local_executors
 from gateway.factory.teams import TeamFactory
 from gateway.gateway import Gateway
 from gateway.runtime.backups import Backups
@@ -59,12 +57,6 @@ NOW = 3.0
 """Seconds that a process has to end once it was told twice."""
 
 
-class ServeError(GatewayError):
-    """The config can't be served; the text says what to add."""
-
-    exit_code = ExitCode.USAGE
-
-
 def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     """Serve until a signal says to end.
 
@@ -78,7 +70,9 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     try:
         with ExitStack() as stack:
             if loaded.config.tracing is not None:
-                _trace(stack, loaded.config.tracing)
+                from gateway.app.tracing import exporting  # an extra
+
+                stack.enter_context(exporting(loaded.config.tracing))
             while (ended := _serve(loaded, watch=watch)) is None:
                 loaded = _reread(loaded)
     except ExceptionGroup as errors:
@@ -88,17 +82,6 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
         known = next(error for error in causes(errors) if isinstance(error, GatewayError))
         raise known from errors
     return ended
-
-
-def _trace(stack: ExitStack, config: TracingConfig) -> None:
-    try:
-        from gateway.app.tracing import exporting  # an extra
-    except ImportError as error:
-        raise ServeError(NEEDS_EXTRA) from error
-    try:
-        stack.enter_context(exporting(config))
-    except ValueError as error:
-        raise ServeError(f"[tracing], with OpenTelemetry's variables: {error}") from error
 
 
 def _serve(loaded: LoadedConfig, *, watch: bool) -> ExitCode | None:
@@ -122,53 +105,6 @@ def _reread(loaded: LoadedConfig) -> LoadedConfig:
         LOG.error("restarting with the earlier config, because the file can't be used: %s", error)  # noqa: TRY400 (the text says it all)
         return loaded
     return now
-
-
-def check_servable(loaded: LoadedConfig) -> None:
-    """Check that there is a platform and that somebody may reach it.
-
-    Raises ServeError.
-    """
-    config = loaded.config
-    if not loaded.adapters:
-        raise ServeError(
-            "The config names no chat platform, so there is nothing to serve. Add one as "
-            "[adapters.NAME]; `parley chat` opens the teams in the terminal."
-        )
-    routed = {route.adapter for route in config.routes}
-    for name in loaded.adapters:
-        if name not in routed:
-            raise ServeError(
-                f"No route leads to {name!r}, so nobody can write to the teams there. "
-                f"For example:\n\n{_example(name, config)}"
-            )
-
-
-def _example(adapter: str, config: Config) -> str:
-    return (
-        "[[routes]]\n"
-        f'adapter = "{adapter}"\n'
-        'channels = ["CHANNEL_ID"]   # or "*" for every channel that the bot is in\n'
-        "dm = true                   # and direct messages\n"
-        'users = ["USER_ID"]         # or "members" for every full member\n'
-        f'team = "{config.team_name()}"'
-    )
-
-
-async def check_teams(config: Config, teams: TeamFactory) -> None:
-    """Build every team that a route leads to.
-
-    Raises ServeError for one that threads would share something of, or that would run people's
-    code on this machine.
-    """
-    for name in dict.fromkeys(config.team_name(route.team) for route in config.routes):
-        team, _ = await build_twice(teams, name)
-        if not config.policies.local_code and (where := local_executors(team)):
-            raise ServeError(
-                f"The team {name!r} runs code on this machine itself ({', '.join(where)}), and "
-                "other people can reach it. Let it use a container, or set local_code = true in "
-                "[policies]."
-            )
 
 
 class Reload(Protocol):

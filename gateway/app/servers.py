@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.places import has_program
 from gateway.base.describe import describe
-from gateway.config.mcp import McpConfig, McpServer
-from gateway.config.nesting import servers_of
+from gateway.config.mcp import McpServer
 from gateway.config.root import Config
-from gateway.config.teams import GroupTeam
-from gateway.factory.servers import server_params
+from gateway.factory.servers import server_params, servers_by_pin
+from gateway.values import value
+from teams.tools import ToolSchema
 from teams.tools.mcp import McpWorkbench
 
 NO_PROGRAM = "there is no program {command!r}; install it, or give its path in command"
@@ -20,41 +20,54 @@ NO_PROGRAM = "there is no program {command!r}; install it, or give its path in c
 
 def missing_programs(config: Config) -> Iterator[Finding]:
     """Tool servers whose program is not on this machine."""
-    for name, server in _servers(config):
+    for pin, server in servers_by_pin(config):
         if server.command and not has_program(server):
             text = NO_PROGRAM.format(command=server.command)
-            yield Finding(kind="server", name=name, good=False, text=text)
+            yield Finding(kind="server", name=_name(pin), good=False, text=text)
 
 
-async def probe_servers(config: Config) -> list[Finding]:
-    """Ask each server with a `url` for its tools."""
+@value
+class ListedServer:
+    """A server with its tools, kept as `pin`, or its problem."""
+
+    pin: str
+    pinned: bool
+    tools: Sequence[ToolSchema] = ()
+    problem: str = ""
+
+
+def findings_of(servers: Sequence[ListedServer]) -> Iterator[Finding]:
+    """The number of each server's tools, or what is wrong with it."""
+    for each in servers:
+        text = each.problem or f"{len(each.tools)} tools"
+        yield Finding(kind="server", name=_name(each.pin), good=not each.problem, text=text)
+
+
+async def list_servers(config: Config) -> list[ListedServer]:
+    """Ask each server for its tools; programs are started for it."""
     async with asyncio.TaskGroup() as group:
         probes = [
-            group.create_task(_probe(name, server), name=f"probe {name}")
-            for name, server in _servers(config)
-            if server.url
+            group.create_task(_list(pin, server), name=f"probe {pin}")
+            for pin, server in servers_by_pin(config)
+            if server.url or has_program(server)
         ]
     return [probe.result() for probe in probes]
 
 
-async def _probe(name: str, server: McpServer) -> Finding:
-    workbench = McpWorkbench(server_params(server))
+async def _list(pin: str, server: McpServer) -> ListedServer:
+    workbench = McpWorkbench(
+        server_params(server), prompts=server.prompts, resources=server.resources
+    )
     try:
         async with asyncio.timeout(PROBE_SECONDS), workbench:
             tools = await workbench.list_tools()
     except TimeoutError:
-        text = f"no answer within {PROBE_SECONDS:.0f} seconds"
-        return Finding(kind="server", name=name, good=False, text=text)
+        problem = f"no answer within {PROBE_SECONDS:.0f} seconds"
+        return ListedServer(pin=pin, pinned=server.pinned, problem=problem)
     except Exception as error:  # SDK and server may raise anything
-        return Finding(kind="server", name=name, good=False, text=describe(error))
-    return Finding(kind="server", name=name, good=True, text=f"{len(tools)} tools")
+        return ListedServer(pin=pin, pinned=server.pinned, problem=describe(error))
+    return ListedServer(pin=pin, pinned=server.pinned, tools=tools)
 
 
-def _servers(config: Config) -> Iterator[tuple[str, McpServer]]:
-    """Those of [mcp], then those that agents have of their own."""
-    yield from config.mcp.items()
-    for team in config.teams.values():
-        if isinstance(team, GroupTeam):
-            yield from (
-                (each.name, each) for each in servers_of(team) if isinstance(each, McpConfig)
-            )
+def _name(pin: str) -> str:
+    return pin.rpartition("/")[2]

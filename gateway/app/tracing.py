@@ -38,15 +38,7 @@ def exporting(config: TracingConfig) -> Generator[None]:
 
     Raises ValueError for a variable of OpenTelemetry's that is wrong.
     """
-    named = OTELResourceDetector().detect().attributes.get("service.name", "parley")
-    provider = TracerProvider(
-        sampler=None if config.sample is None else ParentBased(TraceIdRatioBased(config.sample)),
-        resource=Resource.create({"service.name": config.service_name or named}),
-        shutdown_on_exit=False,
-        id_generator=_TurnIds(),
-        span_limits=SpanLimits(max_events=0),  # texts of errors are for the log
-    )
-    provider.add_span_processor(BatchSpanProcessor(_Exporter(config)))
+    provider = provider_of(config)
     trace.set_tracer_provider(provider)  # there the engine's spans find it
     TRACES.use(provider)
     try:
@@ -56,6 +48,20 @@ def exporting(config: TracingConfig) -> Generator[None]:
         last = Thread(target=provider.shutdown, name="last traces", daemon=True)
         last.start()
         last.join(LAST)
+
+
+def provider_of(config: TracingConfig) -> TracerProvider:
+    """A sender of spans. Raises ValueError for a wrong variable."""
+    named = OTELResourceDetector().detect().attributes.get("service.name", "parley")
+    provider = TracerProvider(
+        sampler=None if config.sample is None else ParentBased(TraceIdRatioBased(config.sample)),
+        resource=Resource.create({"service.name": config.service_name or named}),
+        shutdown_on_exit=False,
+        id_generator=_TurnIds(),
+        span_limits=SpanLimits(max_events=0),  # texts of errors are for the log
+    )
+    provider.add_span_processor(BatchSpanProcessor(_Exporter(config)))
+    return provider
 
 
 async def probe(config: TracingConfig) -> Finding:

@@ -23,17 +23,27 @@ from gateway.cli.group import say, trusted_config_option
     is_flag=True,
     help="List the threads whose team has changed since they last used it.",
 )
+@click.option(
+    "--accept-tools",
+    metavar="SERVER",
+    default="",
+    help="Accept the tools of this server as they are now, with what has changed.",
+)
 @click.pass_context
-def check(ctx: click.Context, config: Path | None, offline: bool, against_store: bool) -> None:
+def check(
+    ctx: click.Context, config: Path | None, offline: bool, against_store: bool, accept_tools: str
+) -> None:
     """Check the config, the teams, the models and the chat platforms.
 
     Builds every team, calls each model once, asks each chat platform whether its tokens have the
     permissions they need and the store's database, if there is one, whether it can hold the store,
-    and tries whether the store's folder and the log can be written to.
+    and tries whether the store's folder and the log can be written to. It asks each tool server
+    for its tools, starting it if it is a program, and shows those that are not what was accepted.
 
-    Exit code 2: the config has mistakes. Exit code 1: a team can't be built, a rule is for a tool
-    that no team has, a tool server's program is missing, a model does not answer, a platform lacks
-    something, the database can't hold the store, or a place can't be written to.
+    Exit code 2: the config has mistakes, or `parley serve` refuses it. Exit code 1: a team can't be
+    built, a rule is for a tool that no team has, a tool server's program is missing, a model does
+    not answer, a platform lacks something, the database can't hold the store, or a place can't be
+    written to.
     """
     from gateway.app.check import affected_threads, check_config
     from gateway.app.findings import table
@@ -41,11 +51,12 @@ def check(ctx: click.Context, config: Path | None, offline: bool, against_store:
 
     loaded = load_config(config)
     say(f"config  {loaded.source or 'built in; `parley init` writes one to start from'}")
-    findings = asyncio.run(check_config(loaded, offline=offline))
+    findings = asyncio.run(check_config(loaded, offline=offline, accept=accept_tools))
     say(table(findings))
     if against_store:
         say(asyncio.run(affected_threads(loaded)))
-    ctx.exit(ExitCode.DONE if all(each.good for each in findings) else ExitCode.FAILED)
+    codes = [each.exit_code for each in findings if not each.good]
+    ctx.exit(max(codes, default=ExitCode.DONE))
 
 
 @click.command()

@@ -62,6 +62,13 @@ class McpServer(Section):
     elicitation: bool = False
     """Let it ask the person in the thread, in the midst of a call."""
 
+    pinned: bool = True
+    """Hold its tools to the descriptions and arguments that they had when they were first met.
+
+    A tool that has changed is asked for until somebody accepts what it has become. False for a
+    server that rewrites its texts.
+    """
+
     roots: list[ConfigPath] = Field(default_factory=list)
     """Folders that it is told to work on; this gives and takes no rights."""
 

@@ -49,6 +49,14 @@ def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
             yield from inner.mcp
 
 
+def own_servers(team: TeamConfig, teams: Mapping[str, TeamConfig]) -> Iterator[McpConfig]:
+    """The servers that agents of a team alone have, at any depth."""
+    if isinstance(team, GroupTeam):
+        yield from (each for each in servers_of(team) if isinstance(each, McpConfig))
+    for name in teams_inside(team):
+        yield from own_servers(teams[name], teams)
+
+
 def cycles(teams: Mapping[str, TeamConfig]) -> Iterator[Problem]:
     """A mistake for each team or agent inside of itself."""
     done: set[Node] = set()

@@ -45,6 +45,14 @@ async def argument_diff(
         return ArgumentDiff(note="There is no diff: comparing took too long.")
 
 
+async def tool_diff(old: str, new: str) -> ArgumentDiff:
+    """The change of a tool's text, which is foreign."""
+    if why := _too_long(old, new):
+        return ArgumentDiff(note=f"{why} `parley check` shows the tool.")
+    lines = await asyncio.to_thread(_lines, old, new, context=CONTEXT)
+    return ArgumentDiff(lines=lines)
+
+
 def _text_diff(names: tuple[str, str], old: object, new: object) -> ArgumentDiff | None:
     if not isinstance(old, str) or not isinstance(new, str):
         return None

@@ -21,7 +21,7 @@ from gateway.errors import AccessDenied, GatewayClosed, GatewayError
 from gateway.missed import MissedCounts
 from gateway.runtime.status import PlatformStatus, Status
 from gateway.store.nodes import Node, NodeRow
-from gateway.store.records import Counts, PairedPerson, PoolFigures
+from gateway.store.records import Counts, MetTool, PairedPerson, PoolFigures
 from gateway.values import value
 
 M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, Any]])
@@ -56,6 +56,10 @@ class Operator(Client, Protocol):
 
         False if they were not let in.
         """
+        ...
+
+    async def accept_tool(self, met: MetTool) -> bool:
+        """Accept a tool's text; False if it is accepted already."""
         ...
 
     async def backup(self, path: Path) -> None:
@@ -224,6 +228,7 @@ class Operations:
     delete_person = _operation(Operator.delete_person)
     pair = _operation(Operator.pair, PERSON)
     unpair = _operation(Operator.unpair)
+    accept_tool = _operation(Operator.accept_tool, met=asdict)
     reload = _operation(Process.reload)
     backup = _operation(Operator.backup, path=str)
     restore = _operation(Process.restore, path=str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -40,6 +40,22 @@ def build_condition(text: str, load: Callable[[str], Any]) -> TerminationConditi
     it raises as ValueError is reported at the argument.
     """
     return _Builder(text, load).build(parse(text))
+
+
+def named_in(text: str, parameters: Collection[str]) -> Iterator[str]:
+    """Texts that a sound expression gives for these parameters."""
+    left: list[Expression] = [parse(text)]
+    while left:
+        match left.pop():
+            case AllOf(members) | AnyOf(members):
+                left += members
+            case Condition(name=name, arguments=arguments):
+                known, _ = _constructor(_CONDITIONS[name.removesuffix(_ENDING)])
+                for argument, place in zip(arguments, known, strict=False):
+                    if (argument.name or place) in parameters:
+                        value = argument.value
+                        names = value if isinstance(value, list) else [value]
+                        yield from (each for each in names if isinstance(each, str))
 
 
 class _Builder:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, compress
 from operator import methodcaller
 from typing import Any, cast
 
+from gateway.access.tool_policy import argument_names
 from gateway.factory.store_memory import ScopedMemory
 from gateway.registry import Closer, Holdings
 from teams.base import ChatAgent, Team, TerminationCondition
@@ -45,9 +46,13 @@ _WITH_CLOSE = ("teams.agents.web_surfer", "teams.agents.openai")
 
 @dataclass(frozen=True, slots=True)
 class TeamTools:
-    """A team's own tools, and whether it may have others."""
+    """A team's own tools, and whether it may have others.
+
+    `arguments` are those of all known tools, None for one that takes any.
+    """
 
     own: frozenset[str]
+    arguments: Mapping[str, Collection[str] | None]
     has_servers: bool
     has_others: bool
 
@@ -213,6 +218,10 @@ def tools_of(team: Team) -> TeamTools:
     servers = [bench for bench in benches if bench.tool_traits("").server]
     return TeamTools(
         own=frozenset(tool.name for tool in tools if not tool.traits.server),
+        arguments={
+            f"{tool.traits.server}/{tool.name}".lstrip("/"): argument_names(tool.schema)
+            for tool in tools
+        },
         has_servers=bool(servers) or any(tool.traits.server for tool in tools),
         has_others=len(benches) > len(servers),
     )

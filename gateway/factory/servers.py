@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from gateway.config.mcp import McpConfig, McpReference, McpServer, server_name
+from gateway.config.nesting import own_servers
+from gateway.config.root import Config
 from gateway.factory.parts import ModelClients
 from teams.tools import Workbench
 
@@ -55,6 +57,27 @@ class ServerFactory:
             StaticRootsProvider(server.roots) if server.roots else None,
             RunElicitor() if server.elicitation else None,
         )
+
+
+def pin_of(config: Config, team: str, server: str) -> tuple[str, bool]:
+    """The key of a server's kept tools, and whether they are pinned.
+
+    The servers of component files and of Python code are all named alike: each team has its own.
+    """
+    if (shared := config.mcp.get(server)) is not None:
+        return server, shared.pinned
+    table = config.teams.get(team)
+    own = () if table is None else own_servers(table, config.teams)
+    named = [each for each in own if each.name == server]
+    return f"{team}/{server}", not named or any(each.pinned for each in named)
+
+
+def servers_by_pin(config: Config) -> Iterator[tuple[str, McpServer]]:
+    """All servers of the config, by the keys of their tools."""
+    yield from config.mcp.items()
+    for name, team in config.teams.items():
+        for own in own_servers(team, config.teams):
+            yield f"{name}/{own.name}", own
 
 
 def server_params(server: McpServer) -> McpServerParams:

@@ -54,7 +54,7 @@ from gateway.factory.model_clients import ModelClients
 from gateway.factory.ownership import OwnedParts, holdings_of, model_clients
 from gateway.factory.parts import PartFactory
 from gateway.factory.preparation import Preparation
-from gateway.factory.servers import ServerFactory
+from gateway.factory.servers import ServerFactory, pin_of
 from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
@@ -197,7 +197,11 @@ class TeamFactory:
             usual = demo_rule(call.name)
         else:
             usual = None if config is None else self._memory_rule(team, call)
-        return tool_rule(self._config.policies, team, call, asker, usual=usual)
+        rule = tool_rule(self._config.policies, team, call, asker, usual=usual)
+        if not call.server:
+            return rule
+        pin, pinned = pin_of(self._config, team, call.server)
+        return replace(rule, pin=pin, pinned=pinned)
 
     def explain(self, error: BaseException) -> str:
         """The error as `parley check` says it."""

@@ -57,7 +57,7 @@ def _why_not(
         return "The request has expired."
     if not operators.may_answer(author, request):
         return "You may not answer this request."
-    if why := _why_not_granted(request, answer):
+    if why := _why_not_granted(author, request, answer, operators):
         return why
     if (request.kind == "approval") != (answer.kind != "text"):
         wanted = "approve or deny" if request.kind == "approval" else "answer it in words"
@@ -65,9 +65,15 @@ def _why_not(
     return ""
 
 
-def _why_not_granted(request: Request, answer: Answer) -> str:
-    """Why that can't be approved for the thread, "" if it can."""
-    if answer.kind in NARROWEST[1:] and not request.always:
+def _why_not_granted(author: Author, request: Request, answer: Answer, operators: Operators) -> str:
+    """Why more than the call can't be approved, "" if it can."""
+    if answer.kind == "approve_new":
+        if not request.meant:
+            return "The tool has not changed; approve the call."
+        # It holds for everybody, so the asker of this thread alone does not decide about it.
+        if author.id not in request.approvers and not operators.include(author):
+            return "Only its approvers and operators may accept a new description."
+    elif answer.kind in NARROWEST[1:] and not request.always:
         return "This can't be approved for the whole thread; approve it once."
     if answer.kind == "approve_below" and not request.below:
         return "This call names no folder that could be approved; approve it once."
@@ -96,20 +102,22 @@ def _supported(author: Author, request: Request, answer: Answer) -> Decision:
 
 
 def _outcome(answer: Answer, request: Request, *, by: str = "") -> str:
-    for_thread = f"approved for this thread{by}"
     match answer.kind:
         case "approve":
             return f"approved{by}"
+        case "approve_new":
+            return f"approved{by}, and its new description"
         case "approve_same":
-            return f"{for_thread}: exactly these arguments"
+            covered = "exactly these arguments"
         case "approve_below":
-            return f"{for_thread}: {folder_text(request.below)}"
+            covered = folder_text(request.below)
         case "approve_always":
-            return f"{for_thread}: any arguments"
+            covered = "any arguments"
         case "deny":
             return f"denied: {answer.text}" if answer.text else "denied"
         case "text":
             return answer.text
+    return f"approved for this thread{by}: {covered}"
 
 
 def _choice(text: str, options: tuple[str, ...]) -> str:

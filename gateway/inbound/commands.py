@@ -42,8 +42,9 @@ _GRANTS: Mapping[str, AnswerKind] = {
     "always": "approve_always",
     "same": "approve_same",
     "below": "approve_below",
+    "new": "approve_new",
 }
-"""Words for approvals that hold for the rest of the thread."""
+"""Words for approvals of more than the call."""
 
 MODES = {
     "queue": "a message waits for its own turn",
@@ -363,7 +364,7 @@ _ALL: list[tuple[CommandInfo, Callable[[Situation, str], Decision]]] = [
     (
         CommandInfo(
             name="approve",
-            description="let a tool call run; always, same or below for the rest of the thread",
+            description="let a tool call run; always, same, below: for the thread; new: a new tool",
             argument="ID",
             takes="text",
         ),

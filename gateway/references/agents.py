@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 from urllib.parse import urlsplit
@@ -49,16 +49,21 @@ from gateway.factory.http_tools import http_refusal, make_http_tool
 from gateway.factory.parts import make_tool
 from gateway.references.lookup import Lookup, check_name
 
+A_SPEAKER = "somebody who speaks in this team"
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roster:
-    """A team's agents, its participants, and outside targets of hand-offs."""
+    """A team's agents, its participants, and outside targets of hand-offs.
+
+    `speakers` are all whose messages its agents may see.
+    """
 
     agents: Sequence[str]
     members: Sequence[str]
     outside: Container[str]
+    speakers: Sequence[str]
 
     def unreachable(self, target: str, *, me: str) -> str:
         """Why `me` can't hand over to the target; empty if it can."""
@@ -93,10 +98,7 @@ class AgentChecker:
             case UserProxyConfig():
                 yield from lookup.function((*path, "input_func"), agent.input_func)
             case CodeExecutorConfig():
-                yield from lookup.model((*path, "model"), agent.model or "")
-                yield from lookup.function((*path, "approval_func"), agent.approval_func)
-                yield from self.executor((*path, "executor"), agent.executor)
-                yield from self.context((*path, "model_context"), agent.model_context)
+                yield from self._code(path, agent)
             case SocietyOfMindConfig():
                 yield from lookup.team((*path, "team"), agent.team)
                 yield from lookup.model((*path, "model"), agent.model)
@@ -116,8 +118,21 @@ class AgentChecker:
                     yield Problem(path=(*path, "start_page"), text=said)
             case MessageFilterConfig():
                 yield from self.check((*path, "agent"), name, agent.agent)
+                sources = (each.source for each in agent.per_source)
+                yield from self._speakers((*path, "per_source"), sources)
             case _:
                 assert_never(agent)
+
+    def _code(self, path: KeyPath, agent: CodeExecutorConfig) -> Iterator[Problem]:
+        yield from self._lookup.model((*path, "model"), agent.model or "")
+        yield from self._lookup.function((*path, "approval_func"), agent.approval_func)
+        yield from self.executor((*path, "executor"), agent.executor)
+        yield from self._speakers((*path, "sources"), agent.sources or ())
+        yield from self.context((*path, "model_context"), agent.model_context)
+
+    def _speakers(self, path: KeyPath, names: Iterable[str]) -> Iterator[Problem]:
+        for at, name in enumerate(names):
+            yield from check_name((*path, at), name, self._roster.speakers, A_SPEAKER)
 
     def context(self, path: KeyPath, context: ModelContextConfig | None) -> Iterator[Problem]:
         """Mistakes of a model context."""

@@ -73,7 +73,10 @@ class ConversableChecker:
         if agent.tools and agent.model is None:
             text = "found tools, expected a model that calls them: name one"
             yield Problem(path=(*path, "tools"), text=text)
-        parts = AgentChecker(lookup, Roster(agents=self._names, members=self._names, outside=()))
+        parts = AgentChecker(
+            lookup,
+            Roster(agents=self._names, members=self._names, outside=(), speakers=self._names),
+        )
         for at, tool in enumerate(agent.tools):
             yield from parts.tool((*path, "tools", at), name, tool)
         if agent.code_executor is not None:

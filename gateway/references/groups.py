@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from gateway.base.imports import ImportPathError
-from gateway.config.agents import AssistantConfig, UserProxyConfig, behind_filters
+from gateway.base.suggest import did_you_mean
+from gateway.config.agents import (
+    AssistantConfig,
+    UserProxyConfig,
+    agents_as_tools,
+    behind_filters,
+)
 from gateway.config.expressions import AllOf, AnyOf, Condition, Expression, ExpressionError, parse
+from gateway.config.nesting import teams_inside
 from gateway.config.problems import Problem
 from gateway.config.teams import (
     AnyGroup,
     GraphTeam,
+    GroupTeam,
     MagenticOneTeam,
     RoundRobinTeam,
     SelectorTeam,
@@ -19,11 +27,13 @@ from gateway.config.teams import (
 )
 from gateway.config.toml import KeyPath
 from gateway.factory.agents import make_graph, message_type
-from gateway.factory.conditions import build_condition
-from gateway.references.agents import AgentChecker, Roster
+from gateway.factory.conditions import build_condition, named_in
+from gateway.references.agents import A_SPEAKER, AgentChecker, Roster
 from gateway.references.lookup import Lookup, check_name
-from teams import DiGraph
+from teams import DiGraph, MagenticOneGroupChat
 
+USER = "user"
+"""Source of what people say."""
 ENDLESS = "is missing: without termination or max_turns a run never ends"
 ENDLESS_GRAPH = "is missing: the graph has a loop, so a run needs a termination or max_turns to end"
 
@@ -41,16 +51,19 @@ class GroupChecker:
         """Every name that leads nowhere, and every hand-off and edge to nobody."""
         team = self._team
         yield from self._participants()
+        yield from self._idle()
         for at, each in enumerate(team.custom_message_types):
             try:
                 message_type(each, self._lookup.imports)
             except ImportPathError as error:
                 yield Problem(path=(*self._path, "custom_message_types", at), text=str(error))
-        outside, problems = self._termination()
+        speakers = [USER, *self._speakers(str(self._path[1]))]
+        outside, problems = self._termination(speakers)
         yield from problems
         members = team.members or self._agents
         agents = AgentChecker(
-            self._lookup, Roster(agents=self._agents, members=members, outside=outside)
+            self._lookup,
+            Roster(agents=self._agents, members=members, outside=outside, speakers=speakers),
         )
         for name, agent in team.agents.items():
             yield from agents.check((*self._path, "agents", name), name, agent)
@@ -87,7 +100,7 @@ class GroupChecker:
             else:
                 yield from check_name(place, name, self._agents, "an agent of this team")
 
-    def _termination(self) -> tuple[set[str], list[Problem]]:
+    def _termination(self, speakers: Sequence[str]) -> tuple[set[str], list[Problem]]:
         """Outside targets of hand-offs, and mistakes of the condition."""
         team, place = self._team, (*self._path, "termination")
         if team.termination is None:
@@ -98,7 +111,37 @@ class GroupChecker:
             build_condition(team.termination, self._lookup.imports.load_callable)
         except ExpressionError as error:
             return set(), [Problem(path=place, text=str(error))]
-        return set(_handoff_targets(parse(team.termination))), []
+        return set(_handoff_targets(parse(team.termination))), [
+            problem
+            for name in named_in(team.termination, ("source", "sources"))
+            for problem in check_name(place, name, speakers, A_SPEAKER)
+        ]
+
+    def _speakers(self, name: str, around: tuple[str, ...] = ()) -> Iterator[str]:
+        """Names of a team's agents and inner teams, at any depth."""
+        yield from self._lookup.names("teams", name, "agents")
+        team = self._lookup.config.teams.get(name)
+        if isinstance(team, GroupTeam):
+            yield from team.agents
+        if isinstance(team, MagenticOneTeam):
+            yield MagenticOneGroupChat.manager_name
+        for inner in teams_inside(team) if team and name not in around else ():
+            yield inner
+            yield from self._speakers(inner, (*around, name))
+
+    def _idle(self) -> Iterator[Problem]:
+        """Agents that are no participants, and no tool of another."""
+        team = self._team
+        if not team.participants:
+            return
+        tools = (name for agent in team.agents.values() for name in agents_as_tools(agent))
+        used = {*team.participants, *tools}
+        free = [name for name in team.participants if name not in self._agents]
+        for name in team.agents:
+            if name not in used:
+                hint = did_you_mean(name, free) or "add it to participants, or remove it"
+                text = f"found an agent whom nobody names; {hint}"
+                yield Problem(path=(*self._path, "agents", name), text=text)
 
     def _ends(self) -> bool:
         """True if the file sets an end of the run, however wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from gateway.base.suggest import did_you_mean
 from gateway.config.policies import ASKER, OPERATORS
 from gateway.config.problems import Problem
 from gateway.config.root import Config
@@ -35,6 +36,23 @@ def check_ids(config: Config, platforms: Mapping[str, type[Section]]) -> Iterato
             if person not in (ASKER, OPERATORS):
                 path: KeyPath = ("policies", "tools", tool, "approvers", at)
                 yield from _of_policy(path, person, "users", platforms)
+        for at, case in enumerate(policy.cases):
+            for n, role in enumerate(case.roles):
+                place: KeyPath = ("policies", "tools", tool, "cases", at, "roles", n)
+                yield from _of_case(place, role, platforms)
+
+
+def _of_case(path: KeyPath, role: str, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:
+    """A role or group that no platform of the config has."""
+    kinds = platforms.values()
+    if role == OPERATORS or any(not kind.ids for kind in kinds):
+        return
+    forms = [kind.ids[key] for kind in kinds for key in ("roles", "groups") if key in kind.ids]
+    if not any(_is_id(role, form) for form in forms):
+        hint = did_you_mean(role, [OPERATORS]) or f"{OPERATORS!r} are the operators"
+        expected = " or ".join(f"{form.what}, such as {form.example!r}" for form in forms)
+        text = f"found {role!r}, expected {expected or 'no role: no platform here has any'}; {hint}"
+        yield Problem(path=path, text=text)
 
 
 def check_route_ids(routes: Numbered, platforms: Mapping[str, type[Section]]) -> Iterator[Problem]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import assert_never
 
-from gateway.access.tool_policy import CODE_TOOLS, MEMORY
+from gateway.access.tool_policy import (
+    CODE_TOOL,
+    CODE_TOOLS,
+    MEMORY,
+    argument_names,
+    misnamed,
+    unknown_argument,
+)
 from gateway.base.imports import Imports
 from gateway.base.suggest import did_you_mean
 from gateway.config.agent_parts import (
@@ -36,6 +43,7 @@ from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
 from gateway.factory.parts import make_tool
+from teams.code_executor import EXECUTE_CODE
 
 FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
 """Tools of each FileSurfer."""
@@ -86,37 +94,34 @@ def check_tool_arguments(config: Config, imports: Imports) -> Iterator[Problem]:
             text = f"found {policy.action!r}, expected 'allow': OpenAI runs {tool} without asking"
             said = f"{text}; take it out of hosted_tools if it must not run"
             yield Problem(path=("policies", "tools", tool), text=said)
-    schemas = dict(_schemas(config, imports))
+    schemas: dict[str, set[str]] = {}
+    for tool, names in _schemas(config, imports):
+        schemas.setdefault(tool, set()).update(names)
     for tool, policy in config.policies.tools.named().items():
-        if (known := schemas.get(tool)) is None:
-            continue
-        path = ("policies", "tools", tool)
-        for name in policy.paths:
-            if name not in known:
-                yield Problem(path=(*path, "paths"), text=_unknown_argument(name, tool, known))
-        for name in policy.diff.named() if policy.diff else ():
-            if name not in known:
-                yield Problem(path=(*path, "diff"), text=_unknown_argument(name, tool, known))
-
-
-def _unknown_argument(name: str, tool: str, known: Collection[str]) -> str:
-    arguments = f"its arguments are {', '.join(known)}" if known else "it has none"
-    return (
-        f"found {name!r}, expected an argument of {tool}; {did_you_mean(name, known) or arguments}"
-    )
+        if (known := schemas.get(tool)) is not None:
+            for path, name in misnamed(policy, known):
+                text = unknown_argument(name, tool, sorted(known))
+                yield Problem(path=("policies", "tools", tool, *path), text=text)
 
 
 def _schemas(config: Config, imports: Imports) -> Iterator[tuple[str, Collection[str]]]:
-    """Names of functions that are tools, with those of their arguments."""
+    """Names of tools, with those of their arguments."""
+    yield EXECUTE_CODE, ("code_blocks",)
     for team in config.teams.values():
         for agent in team.agents.values() if isinstance(team, GroupTeam | ConversableTeam) else ():
             for tool in _tools(agent) or ():
-                if isinstance(tool, HttpConfig):
-                    yield tool.name, tuple(tool.parameters.get("properties", ()))
-                if isinstance(tool, ToolConfig):
-                    made = make_tool(tool, imports)
-                    parameters = made.schema.get("parameters")
-                    yield made.name, tuple(parameters["properties"]) if parameters else ()
+                match tool:
+                    case HttpConfig():
+                        yield tool.name, tuple(tool.parameters.get("properties", ()))
+                    case ToolConfig():
+                        made = make_tool(tool, imports)
+                        known = argument_names(made.schema)
+                        if known is not None:
+                            yield made.name, known
+                    case AgentToolConfig() | TeamToolConfig():
+                        yield from ((name, ("task",)) for name in _names([tool], imports))
+                    case CodeToolConfig():
+                        yield CODE_TOOL, ("code",)
 
 
 def unknown_tool(tool: str, known: set[str]) -> str:

@@ -24,6 +24,7 @@ IN_LINE = 72
 """Characters of a value that stands in one line with its name."""
 MOST = 200
 """Arguments, and parts of them, that are shown one by one."""
+TOOL_CHANGE = "change of the tool"
 DEEPEST = 8
 """Levels of tables and lists whose strings are shown as lines."""
 INDENT = "    "
@@ -112,6 +113,8 @@ def _with_change(found: tuple[Argument, ...], diff: ArgumentDiff | None) -> tupl
     if diff is None:
         return found
     note = (Argument(name="", text=visible(diff.note), kind="note"),) if diff.note else ()
+    if diff.lines and not diff.arguments:
+        return (*found, *note, Argument(name=TOOL_CHANGE, text=visible(diff.lines), kind="diff"))
     if not diff.lines or not all(each.name for each in found):
         values = sum(1 for _ in takewhile(lambda each: each.kind == "value", found))
         return (*found[:values], *note, *found[values:])

@@ -100,9 +100,10 @@ class ContextMarks:
         """Note a memory's or a hosted tool's text; False if known."""
         return name not in self._outputs and self.add_output(_named(name))
 
-    def granted(self, tool: str) -> list[str]:
-        """Scopes for which the tool was approved for the thread."""
-        return [scope for name, scope in self._granted if name == tool]
+    def granted(self, tool: str, since: float = 0.0) -> list[str]:
+        """Scopes for which the tool was approved for the thread since then."""
+        found = self._granted.items()
+        return [scope for (name, scope), at in found if name == tool and at > since]
 
     def revoke(self, tool: str) -> None:
         """Ask for the tool again."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from gateway.access.grants import arguments_hash
 from gateway.events import InputRequested, RequestKind, SessionEvent
 from gateway.registry import ToolRule
+from gateway.sessions.known_tools import JudgedTool
 from gateway.sessions.turn_settings import TurnSettings
 from gateway.sessions.turn_writer import TurnWriter
-from gateway.store.records import CallRow, Request, new_id
+from gateway.store.records import CallRow, MetTool, Request, new_id
 from gateway.store.turn_records import TurnUpdate
 from gateway.values import ArgumentDiff, Folders
 from teams.agents import UserProxyAgent
@@ -34,9 +35,10 @@ LONGEST_WAIT = 3600.0
 """Seconds for which a call waits in its midst: it holds a server, a turn and a person's place."""
 
 
-def _binding(call: ToolCall) -> str:
-    """Identity of a call for its approval: agent, tool, arguments."""
-    whole = json.dumps([call.agent, call.full_name, call.arguments])
+def _binding(call: ToolCall, met: MetTool | None) -> str:
+    """Identity of a call for its approval."""
+    text = [met.digest] if met else []
+    whole = json.dumps([call.agent, call.full_name, call.arguments, *text])
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -66,6 +68,7 @@ def input_requested(request: Request, may_answer: tuple[str, ...]) -> InputReque
         always=request.always,
         below=request.below,
         diff=request.diff,
+        changed=bool(request.meant),
         quorum=request.quorum,
         may_answer=may_answer,
         expires_at=request.expires_at,
@@ -128,7 +131,7 @@ class HumanRequests:
     async def approval(
         self,
         call: ToolCall,
-        rule: ToolRule,
+        judged: JudgedTool,
         row: CallRow,
         shown: Sequence[SessionEvent],
         below: Folders = (),
@@ -137,10 +140,11 @@ class HumanRequests:
         """Request with the verdict on a call. Raises InputRequired without one.
 
         `row` and `shown` are what the journal adds where the request is new; `below` are folders
-        that may be approved for the thread, `diff` what the call changes.
+        that may be approved for the thread, `diff` what the call changes, or how its tool has.
         """
+        rule = judged.rule
         asked = PendingInput(
-            request_id=f"approve:{call.key}:{_binding(call)}",
+            request_id=f"approve:{call.key}:{_binding(call, judged.met)}",
             agent=call.agent,
             kind="approval",
             prompt=_approval_prompt(call, rule),
@@ -159,6 +163,7 @@ class HumanRequests:
                 always=rule.always_allowed,
                 below=below,
                 diff=diff,
+                meant=judged.meant,
                 quorum=rule.quorum,
                 expires_at=self._expiry(request.asked_at, rule.expires),
             )

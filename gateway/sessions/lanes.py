@@ -21,6 +21,7 @@ from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
 from gateway.sessions.event_bus import EventBus
 from gateway.sessions.idle_teams import IdleTeams
+from gateway.sessions.known_tools import KnownTools
 from gateway.sessions.last_word import FailedTurn, end_plainly, failed_notice
 from gateway.sessions.live_team import LiveTeam, TeamChange, TeamCloser
 from gateway.sessions.tracing import TRACES
@@ -70,6 +71,7 @@ class Lanes:
         self._ledger = ledger
         self.terms = terms
         """Settings of turns from now on."""
+        self._tools = KnownTools(store, bus, self._wake, vitals.remark)
         self.dispatcher: Dispatcher
         """Runs threads later; to be set before anything is run."""
         self.closing = TeamCloser()
@@ -107,6 +109,9 @@ class Lanes:
     def claim(self) -> TurnClaim:
         """A claim of a thread's next turn at this moment."""
         return TurnClaim(boot=self._boot, words=MISSING, quiet=self.terms.quiet)
+
+    def _wake(self, thread: str, person: str) -> None:
+        self.dispatcher.wake(thread, person=person)
 
     def take_up(self, work: ClaimedTurn) -> None:
         """Run this turn when its thread is drained next."""
@@ -212,6 +217,7 @@ class Lanes:
             self.terms,
             self._teams.explain,
             TurnMemory(store=self._store, lease=work.lease, thread=thread, asker=work.asker),
+            self._tools,
         )
         self._running[thread.id] = turn
         if self._leaving:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from gateway.access.grants import arguments_hash, covers, offered_folders
 from gateway.base.redaction import REDACTION
-from gateway.content.diffs import argument_diff
+from gateway.content.diffs import argument_diff, tool_diff
 from gateway.errors import GatewayError, ToolFailed, causes
 from gateway.events import Notice, SessionEvent, ToolFinished, ToolStarted
-from gateway.registry import ToolRule
 from gateway.sessions.context_marks import ContextMarks
 from gateway.sessions.event_mapper import bounded
 from gateway.sessions.human_requests import HumanRequests
+from gateway.sessions.known_tools import JudgedTool, KnownTools
 from gateway.sessions.large_results import LargeResults
 from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.records import CallRow, CallStatus
@@ -50,6 +50,7 @@ class ToolGate:
         log: TurnWriter,
         humans: HumanRequests,
         marks: ContextMarks,
+        tools: KnownTools,
         calls: Iterable[CallRow],
         results: LargeResults,
         folder: Path | None = None,
@@ -57,6 +58,7 @@ class ToolGate:
         self._log = log
         self._humans = humans
         self._marks = marks
+        self._tools = tools
         self._folder = folder
         self._results = results
         self._calls = {call.key: call for call in calls}
@@ -89,33 +91,39 @@ class ToolGate:
             return "no such tool"  # nothing runs: there is nothing to decide
         if (answer := self._humans.answer_to(call)) is not None:
             return await self._settle(call, _text(call, answer))
-        rule = self._marks.rule(call)
+        judged = await self._tools.judge(call, self._marks.rule(call))
+        rule = judged.rule
         begun = call.begun or (row is not None and row.status == "started")
         if begun and not (rule.idempotent or call.idempotent or call.in_state):
             return await self._unknown(call)
         if rule.action == "deny":
             why = "; ".join(filter(None, (rule.reason, rule.because)))
             return await self._refuse(call, "The policy forbids this", why)
-        if rule.action == "allow" or self._is_granted(call, rule):
+        if rule.action == "allow" or self._is_granted(call, judged):
             return "allowed" if rule.action == "allow" else "granted"
-        return await self._ask(call, rule)
+        return await self._ask(call, judged)
 
-    def _is_granted(self, call: ToolCall, rule: ToolRule) -> bool:
+    def _is_granted(self, call: ToolCall, judged: JudgedTool) -> bool:
         """True if an approval for the rest of the thread covers it."""
-        scopes = self._marks.granted(call.full_name) if rule.always_allowed else []
+        rule = judged.rule
+        scopes = self._marks.granted(call.full_name, judged.since) if rule.always_allowed else []
         return any(covers(scope, call, rule.paths, self._folder) for scope in scopes)
 
-    async def _ask(self, call: ToolCall, rule: ToolRule) -> ToolResult | str:
+    async def _ask(self, call: ToolCall, judged: JudgedTool) -> ToolResult | str:
         """Result of a call that a person refused; a word for another."""
         if call.parsed_arguments() is None:  # nobody can judge that, and no tool could take it
             return await self._settle(call, _text(call, NOT_ARGUMENTS, error=True))
         started = self._started(call)
         row = self._row(call, "shown")
+        rule = judged.rule
         below = offered_folders(call, rule.paths, self._folder) if rule.always_allowed else ()
-        diff = await argument_diff(call, rule.diff, self._folder)
-        request = await self._humans.approval(call, rule, row, started, below, diff)
+        if judged.met is not None and judged.before is not None:
+            diff = await tool_diff(judged.before, judged.met.text)
+        else:
+            diff = await argument_diff(call, rule.diff, self._folder)
+        request = await self._humans.approval(call, judged, row, started, below, diff)
         if request.state == "expired":
-            return await self._refuse(call, "Nobody approved this in time", "")
+            return await self._refuse(call, "Nobody approved this in time", request.answer_text)
         if request.answer_kind == "deny":
             return await self._refuse(call, "A person denied this", request.answer_text)
         return "approved"

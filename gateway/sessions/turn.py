@@ -26,6 +26,7 @@ from gateway.sessions.addressing import call_addressee
 from gateway.sessions.context_marks import ContextMarks, Rules
 from gateway.sessions.event_mapper import EventMapper
 from gateway.sessions.human_requests import HumanRequests
+from gateway.sessions.known_tools import KnownTools
 from gateway.sessions.large_results import LargeResults
 from gateway.sessions.last_word import failed_notice
 from gateway.sessions.live_team import LiveTeam
@@ -75,6 +76,7 @@ class Turn:
         terms: TurnSettings,
         explain: Callable[[BaseException], str],
         memory: TurnMemory,
+        tools: KnownTools,
     ) -> None:
         self.id = work.lease.turn
         self.intact = False
@@ -88,6 +90,7 @@ class Turn:
         self._terms = terms
         self._explain = explain
         self._memory = memory
+        self._tools = tools
         self._mapper = EventMapper(
             log.thread,
             log.turn,
@@ -127,7 +130,13 @@ class Turn:
     def _gate(self) -> ToolGate:
         """Gate of the tool calls; most turns need none."""
         return ToolGate(
-            self._log, self._requests, self._marks, self._work.calls, self._results, self._folder
+            self._log,
+            self._requests,
+            self._marks,
+            self._tools,
+            self._work.calls,
+            self._results,
+            self._folder,
         )
 
     @cached_property
@@ -189,6 +198,7 @@ class Turn:
                         between=self._steering.waiting_messages,
                         elicit=self._elicit,
                         largest_result=self._terms.largest_result,
+                        listed=self._see,
                     ),
                 ):
                     return await self._drive(live)
@@ -222,6 +232,10 @@ class Turn:
         if call.within:
             return await judge_within(self._gate, self._requests, call, proceed)
         return await self._gate.intercept(call, proceed)
+
+    async def _see(self, tools: Sequence[ToolCall]) -> None:
+        asker = self._work.asker
+        await self._tools.see([(tool, self._rules(tool, asker)) for tool in tools])
 
     async def _elicit(self, call: ToolCall, params: Mapping[str, Any]) -> Mapping[str, Any]:
         return await elicit(self._requests, call, params)

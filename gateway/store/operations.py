@@ -23,7 +23,9 @@ from gateway.store.units import (
     gaps,
     inbox,
     joining,
+    known_texts,
     memos,
+    met_tools,
     out_of_order,
     outbox,
     queue,
@@ -150,6 +152,8 @@ class ReadOperations(ABC):
     unindexed = _reads(search_index.unindexed)
     spent = _reads(usage.spent)
     memos = _reads(memos.memos)
+    known_tool = _reads(known_texts.known_tool)
+    known_tools = _reads(known_texts.known_tools)
     undelivered_threads = _reads(outbox.undelivered_threads)
     delivery = _reads(outbox.delivery)
 
@@ -199,6 +203,9 @@ class WriteOperations(ReadOperations):
     delete_memo = _writes(memos.delete_memo)
     close_unshown = _writes_at(requests.close_unshown)
     settle_due = _writes_at(expiry.settle_due, alone=True)
+    meet_tool = _writes_at(met_tools.meet_tool, alone=True)
+    accept_tool = _writes_at(known_texts.accept_tool, alone=True)
+    forget_tool = _writes_at(known_texts.forget_tool, alone=True)
     succeed = _writes_at(team_changes.succeed)
     withdraw_questions = _writes_at(team_changes.withdraw_questions, alone=True)
     put_part = _writes(outbox.put_part)

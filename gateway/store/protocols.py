@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 from gateway.base.calendar import Scope
 from gateway.base.clock import KnownTime
 from gateway.conversation import (
+    LOCAL_OPERATOR,
     Author,
     ConversationKey,
     MessageAwaitingFiles,
@@ -32,8 +33,10 @@ from gateway.store.records import (
     Checkpoint,
     Counts,
     EncryptedToken,
+    KnownTool,
     Memo,
     MemoPlace,
+    MetTool,
     OldState,
     OpenMessage,
     PairedPerson,
@@ -62,6 +65,7 @@ from gateway.store.turn_records import (
     Lease,
     RecoveredThread,
     RetentionPause,
+    SettledRequests,
     StoredUpdate,
     Succession,
     ThreadContext,
@@ -112,6 +116,14 @@ class SessionReader(Protocol):
 
     async def request(self, request: str) -> Request:
         """Raises NotFound."""
+        ...
+
+    async def known_tool(self, server: str, tool: str) -> KnownTool | None:
+        """A server's tool, None if it was never met."""
+        ...
+
+    async def known_tools(self) -> list[KnownTool]:
+        """All tools of servers that were met."""
         ...
 
     async def context(self, thread: str) -> ThreadContext:
@@ -464,6 +476,21 @@ class SessionStore(SessionReader, Outbox, Protocol):
 
         `by` is the time of day as if no clock had been set since this boot.
         """
+        ...
+
+    async def meet_tool(self, met: MetTool) -> SettledRequests:
+        """Keep a tool as it was met.
+
+        If it was another before, its approvals for threads end, and open ones are closed.
+        """
+        ...
+
+    async def accept_tool(self, met: MetTool, person: str = LOCAL_OPERATOR.id) -> bool:
+        """Accept a tool's text; False if it is accepted already."""
+        ...
+
+    async def forget_tool(self, server: str, tool: str) -> None:
+        """Forget a tool whose server may change its texts as it likes."""
         ...
 
     async def succeed(self, lease: Lease, succession: Succession) -> tuple[SessionEvent, ...]:

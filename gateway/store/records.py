@@ -110,7 +110,9 @@ class Request:
     below: Folders = ()
     """Folders of its path arguments, below which it may be approved so."""
     diff: ArgumentDiff | None = None
-    """The change that its arguments make."""
+    """The change that its arguments make, or that of the tool."""
+    meant: str = ""
+    """If the tool's text is not the accepted one: its digest, a space, and `MetTool.server`."""
     expires_at: float | None = None
     quorum: int = 1
     """Number of people who have to approve."""
@@ -125,6 +127,37 @@ class Request:
     def answer(self) -> Answer | None:
         """The answer, None while there is none."""
         return Answer(kind=self.answer_kind, text=self.answer_text) if self.answer_kind else None
+
+
+@value
+class MetTool:
+    """A server's tool as it was met.
+
+    `server` is the name under which the server's tools are kept: its name in [mcp], or "TEAM/NAME".
+    `digest` is that of the whole tool, `text` the tool for people.
+    """
+
+    server: str
+    tool: str
+    digest: str
+    text: str
+
+    @property
+    def full_name(self) -> str:
+        """The tool's name in the policy."""
+        return f"{self.server.rpartition('/')[2]}/{self.tool}"
+
+
+@value
+class KnownTool(MetTool):
+    """A server's tool as the policy judges it.
+
+    Approvals for a thread from before `since` do not hold. `others` are digests and texts that were
+    met since, the last one at the end.
+    """
+
+    since: float = 0.0
+    others: tuple[tuple[str, str], ...] = ()
 
 
 @value

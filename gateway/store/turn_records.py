@@ -224,15 +224,25 @@ class Succession:
 
 
 @value
-class ExpiryResult:
-    """Outcome of due requests.
+class SettledRequests:
+    """Outcome of requests that nobody answered.
 
-    The events of each thread, the threads that can go on, with the author of the turn, and the time
-    when the next request is due (seconds since the epoch).
+    The events of each thread, and the threads that can go on, with the author of the turn.
     """
 
-    events: Mapping[str, tuple[SessionEvent, ...]]
-    ready: Sequence[tuple[str, str]]
+    events: Mapping[str, tuple[SessionEvent, ...]] = field(
+        default_factory=dict[str, tuple[SessionEvent, ...]]
+    )
+    ready: Sequence[tuple[str, str]] = ()
+
+
+@value
+class ExpiryResult(SettledRequests):
+    """Outcome of due requests.
+
+    `next_at` is when the next one is due, in seconds since the epoch.
+    """
+
     next_at: float | None
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, cast
 
@@ -90,6 +90,8 @@ class ToolCall:
     the call then does nothing but say so. A call that is `begun` was cut off before, and its
     outcome is unknown: it runs again only if it is idempotent. What a server asks for in the midst
     of another call has the key of that call in `within`: it can't wait by suspending the run.
+    `schema` is the tool as the model was told of it (its name, description and parameters), None
+    where that is not known.
     """
 
     key: str
@@ -107,6 +109,7 @@ class ToolCall:
     server: str = ""
     begun: bool = False
     within: str = ""
+    schema: Mapping[str, object] | None = field(default=None, compare=False, repr=False)
 
     @property
     def full_name(self) -> str:

@@ -53,6 +53,7 @@ NextCall = Callable[[ToolCall], Awaitable[ToolResult]]
 ToolInterceptor = Callable[[ToolCall, NextCall], Awaitable[ToolResult]]
 AskHuman = Callable[[str, CancellationToken | None], Awaitable[str]]
 ElicitHuman = Callable[[ToolCall, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+SeeTools = Callable[[Sequence[ToolCall]], Awaitable[None]]
 ApproveCode = Callable[[ApprovalRequest], Awaitable[ApprovalResponse]]
 SteeringSource: TypeAlias = Callable[[], Awaitable[Sequence[BaseChatMessage]]]
 """Messages to add before the next participants have their turn."""
@@ -69,6 +70,7 @@ class RunHooks:
     between: SteeringSource | None = None
     elicit: ElicitHuman | None = None
     largest_result: int | None = None
+    listed: SeeTools | None = None
 
 
 _NO_HOOKS = RunHooks()
@@ -132,6 +134,7 @@ def run_hooks(
     between: SteeringSource | None = None,
     elicit: ElicitHuman | None = None,
     largest_result: int | None = None,
+    listed: SeeTools | None = None,
 ) -> AbstractContextManager[None]:
     """Set the hooks for everything run inside.
 
@@ -146,6 +149,7 @@ def run_hooks(
     turn of its participants, for messages to be added first. `elicit(call, params)` asks a person
     for a tool server, in the midst of a call: with the protocol's question, for its answer.
     `largest_result` is how many bytes of a result's text a model is given, 100,000 by default.
+    `listed` is shown the servers' tools before a model is told of them, as calls without arguments.
     """
     return _HookScope(
         RunHooks(
@@ -156,6 +160,7 @@ def run_hooks(
             between=between,
             elicit=elicit,
             largest_result=largest_result,
+            listed=listed,
         )
     )
 

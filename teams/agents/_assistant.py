@@ -271,6 +271,7 @@ class AssistantAgent(StreamingChatAgent, Component[AssistantAgentConfig]):
             async for item in items:
                 yield item
         if batch.waiting:
+            self._tools.forget_listed()
             yield Suspension(tuple(batch.waiting))
         else:
             await self._finish_calls(turn)

@@ -9,11 +9,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from teams._base.cancellation import CancellationToken
-from teams._base.tool_call import InputRequired, ToolCall, parse_arguments
+from teams._base.tool_call import AGENT_PATH, InputRequired, ToolCall, parse_arguments
 from teams._contract.turn_record import Item
 from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._run.merge import Emit
 from teams._run.nesting import is_resumable
+from teams._run.run import current_hooks
 from teams._tools.base import NO_TRAITS, BaseTool, ToolTraits
 from teams._tools.schema import ToolSchema
 from teams._tools.workbench import StreamWorkbench, ToolResult, Workbench, text_result
@@ -35,7 +36,7 @@ class AgentTools:
     Raises ValueError where they collide or the model cannot call them.
     """
 
-    __slots__ = ("_handoff_tools", "_listed_names", "handoffs", "own", "states", "workbenches")
+    __slots__ = ("_handoff_tools", "_listed", "handoffs", "own", "states", "workbenches")
 
     def __init__(
         self,
@@ -59,8 +60,12 @@ class AgentTools:
                 f"Agent {agent!r} has a workbench, but its model does not support function calling."
             )
         self.states = ToolStates(self.workbenches)
+        self.forget_listed()
+
+    def forget_listed(self) -> None:
+        """Forget what the model was told, while people are asked."""
         # What the model was told last: asking again for each call would be a request to a server.
-        self._listed_names = tuple(frozenset[str]() for _ in self.workbenches)
+        self._listed = tuple(dict[str, ToolSchema]() for _ in self.workbenches)
 
     def traits(self, name: str) -> ToolTraits:
         """The promises of the tool with this name."""
@@ -72,11 +77,12 @@ class AgentTools:
         if call.name in self.handoffs:
             return call
         try:
-            workbench = await self._workbench_of(call.name)
+            found = await self._find(call.name)
         except Exception:  # calling the tool tells what is wrong with its workbench
             return replace(call, server=NOT_REACHED)
-        if workbench is None:
+        if found is None:
             return replace(call, known=False)
+        workbench, schema = found
         traits = workbench.tool_traits(call.name)
         return replace(
             call,
@@ -86,23 +92,44 @@ class AgentTools:
             asks=traits.asks,
             in_state=traits.in_state,
             server=traits.server,
+            schema=schema,
         )
 
-    async def _workbench_of(self, name: str) -> Workbench | None:
-        """The first workbench with this tool, as the model was told."""
-        for workbench, names in zip(self.workbenches, self._listed_names, strict=True):
-            if name in names:
-                return workbench
+    async def _find(self, name: str) -> tuple[Workbench, ToolSchema] | None:
+        """The first workbench with this tool, and its schema."""
+        for workbench, listed in zip(self.workbenches, self._listed, strict=True):
+            if name in listed:
+                return workbench, listed[name]
         for workbench in self.workbenches:
-            if await _lists(workbench, name):
-                return workbench
+            for schema in await workbench.list_tools():
+                if schema["name"] == name:
+                    return workbench, schema
         return None
 
     async def schemas(self) -> list[ToolSchema | BaseTool[Any, Any]]:
         """The schemas of the tools and hand-offs that the model may call."""
         lists = [await workbench.list_tools() for workbench in self.workbenches]
-        self._listed_names = tuple(frozenset(tool["name"] for tool in listed) for listed in lists)
+        self._listed = tuple({tool["name"]: tool for tool in listed[::-1]} for listed in lists)
+        if (show := current_hooks().listed) is not None and (tools := self._of_servers()):
+            await show(tools)
         return [*chain.from_iterable(lists), *self._handoff_tools]
+
+    def _of_servers(self) -> list[ToolCall]:
+        """The servers' tools, as calls without arguments."""
+        return [
+            ToolCall(
+                key="",
+                id="",
+                name=name,
+                arguments="",
+                agent=AGENT_PATH.get(),
+                server=server,
+                schema=schema,
+            )
+            for workbench, listed in zip(self.workbenches, self._listed, strict=True)
+            for name, schema in listed.items()
+            if (server := workbench.tool_traits(name).server)
+        ]
 
     async def execute(
         self, call: ToolCall, token: CancellationToken, emit: Emit[Item]
@@ -118,9 +145,10 @@ class AgentTools:
             return arguments
         workbench: Workbench | None = None
         try:
-            workbench = await self._workbench_of(call.name)
-            if workbench is None:
+            found = await self._find(call.name)
+            if found is None:
                 return _error(call, f"tool '{call.name}' not found in any workbench")
+            workbench, _ = found
             # What was decided about one server's tool says nothing about another's.
             if workbench.tool_traits(call.name).server != call.server:
                 return _error(call, f"tool '{call.name}' has come from elsewhere; call it again")
@@ -226,10 +254,6 @@ def _tools(workbench: Workbench) -> Sequence[BaseTool[Any, Any]]:
     from teams._tools.static_workbench import StaticWorkbench
 
     return workbench.tools if isinstance(workbench, StaticWorkbench) else ()
-
-
-async def _lists(workbench: Workbench, name: str) -> bool:
-    return any(tool["name"] == name for tool in await workbench.list_tools())
 
 
 def _by_tool_name(handoffs: Sequence[Handoff | str]) -> dict[str, Handoff]:

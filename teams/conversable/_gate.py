@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,6 +38,7 @@ class _Gated:
     run: Callable[[ToolCall], Awaitable[tuple[Any, ToolResult]]]
     """Does it; also returns what the chat gets of it."""
     traits: ToolTraits = NO_TRAITS
+    schema: Mapping[str, object] | None = None
 
     async def outcome(self) -> tuple[Any, ToolResult]:
         """Result for the gate; before it the chat's own, if let pass."""
@@ -57,6 +58,7 @@ class _Gated:
             server=self.traits.server,
             known=self.known,
             begun=begun,
+            schema=self.schema,
         )
         done: list[tuple[Any, ToolResult]] = []
 
@@ -112,9 +114,10 @@ async def _run_call(agent: Any, call: Message, barrier: ApprovalBarrier) -> Any:
         nonlocal judged
         judged, name = True, function.get("name", "")
         arguments, known = function.get("arguments") or "", agent.can_execute_function(name)
-        traits = getattr(agent.function_map.get(name), "traits", NO_TRAITS)
+        tool = agent.function_map.get(name)
+        traits, schema = getattr(tool, "traits", NO_TRAITS), getattr(tool, "schema", None)
         call_id = call.get("id") or ""
-        gated = _Gated(agent, name, arguments, call_id, known, barrier, run, traits)
+        gated = _Gated(agent, name, arguments, call_id, known, barrier, run, traits, schema)
         given, result = await gated.outcome()
         refused = {"name": name, "role": "function", "content": result.to_text()}
         return given or (not result.is_error, refused)

@@ -2,7 +2,8 @@
 
 It does without the library, which takes a second to import:
 `python -m tests.fakes.quick_mcp_server`; `tests/teams/tools/mcp/test_workbench.py` compares the
-two. With `--more` it also asks its client back, and shows contents of every kind.
+two. TOOLS names a file of tools in the place of these. With `--more` it also asks its client back,
+and shows contents of every kind.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ def read(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def offered() -> dict[str, tuple[str, dict[str, Any]]]:
+    if (file := Path(os.environ.get("TOOLS", ""))).is_file():  # a server that changes its tools
+        return {name: tuple(each) for name, each in json.loads(file.read_text()).items()}
     return TOOLS | MORE if "--more" in sys.argv else TOOLS
 
 

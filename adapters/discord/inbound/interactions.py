@@ -51,6 +51,7 @@ _VERDICTS: Mapping[ActionKind, AnswerKind] = {
     "approve": "approve",
     "same": "approve_same",
     "below": "approve_below",
+    "new": "approve_new",
     "always": "approve_always",
     "deny": "deny",
 }

@@ -24,7 +24,7 @@ TEXT = 3
 _OPTIONS: Mapping[str, Sequence[tuple[int, str, str, bool]]] = {
     "approve": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),
-        (TEXT, "scope", "Calls that need no approval in the rest of this thread", False),
+        (TEXT, "scope", "What else is approved, in the rest of this thread", False),
     ),
     "deny": (
         (TEXT, "id", "Id of the request; not needed while one alone is open", False),
@@ -46,6 +46,7 @@ _CHOICES: Mapping[tuple[str, str], Mapping[str, str]] = {
         "same": "exactly these arguments",
         "below": "arguments below this folder",
         "always": "any arguments",
+        "new": "this call, and the tool's new description",
     },
 }
 """Words that an option takes, by the names of its command and itself."""

@@ -18,7 +18,7 @@ from adapters.discord.connection.message_body import (
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from adapters.discord.outbound.arguments import show_arguments
-from gateway.events import InputRequested
+from gateway.events import InputRequested, grant_label
 from gateway.render.arguments import read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
@@ -222,7 +222,7 @@ def _arguments(request: InputRequested) -> tuple[str, tuple[Upload, ...]]:
     prompt = _closed(clip(neutral(told), 300)) if told else ""
     shown, files = (
         show_arguments(read_call(request.arguments, request.diff, tool=request.tool))
-        if request.arguments
+        if request.arguments or request.diff
         else ("", ())
     )
     return f"{prompt}\n{shown}".strip(), files
@@ -244,7 +244,7 @@ def _form(request: InputRequested) -> Iterable[dict[str, Any]]:
                 yield _row(
                     [
                         _button(
-                            _id(kind.removeprefix("approve_"), request), f"For this thread: {told}"
+                            _id(kind.removeprefix("approve_"), request), grant_label(kind, told)
                         )
                         for kind, told in request.grants
                     ]

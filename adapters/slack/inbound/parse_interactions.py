@@ -98,6 +98,7 @@ _ANSWERS: dict[str, AnswerKind] = {
     "approve": "approve",
     "same": "approve_same",
     "below": "approve_below",
+    "new": "approve_new",
     "always": "approve_always",
     "deny": "deny",
 }
@@ -106,7 +107,7 @@ _ANSWERS: dict[str, AnswerKind] = {
 def _meant(action: Action, draft: Draft, trigger: str) -> Inbound:
     found: Inbound = draft
     match action.kind:
-        case "approve" | "same" | "below" | "always" | "deny":
+        case "approve" | "same" | "below" | "new" | "always" | "deny":
             found = _answering(draft, action.value, _ANSWERS[action.kind])
         case "choice":
             found = OptionChoice(draft=draft, request=action.value, number=action.number)

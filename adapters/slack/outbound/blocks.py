@@ -13,7 +13,7 @@ from adapters.slack.action_ids import EVENT_TYPE, ActionKind, action_id, numbere
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import GrantKind, InputRequested, NoticeLevel
+from gateway.events import GrantKind, InputRequested, NoticeLevel, grant_label
 from gateway.render.arguments import plain_text, read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
@@ -38,6 +38,7 @@ _GRANTS: dict[GrantKind, ActionKind] = {
     "approve_same": "same",
     "approve_below": "below",
     "approve_always": "always",
+    "approve_new": "new",
 }
 
 _LINK = re.compile(r"https://[^\s<>|]+")
@@ -187,7 +188,7 @@ def card_blocks(part: Part, card: Card, own: Own, *, attached: str = "") -> list
 def attachment(request: InputRequested) -> File | None:
     """The file of what is too long for a request's card."""
     match request.request_kind:
-        case "approval" if request.arguments:
+        case "approval" if request.tool or request.arguments:
             arguments = read_call(request.arguments, request.diff, tool=request.tool)
             if not is_too_long(arguments):
                 return None
@@ -264,9 +265,9 @@ def _verdicts(request: InputRequested) -> list[Block]:
 
 
 def _grants(request: InputRequested) -> list[Block]:
-    """Approvals for the rest of the thread; each names its arguments."""
+    """Approvals of more than the call, each with its words."""
     buttons = [
-        _button(f"For this thread: {told}", action_id(_GRANTS[kind]), request.request)
+        _button(grant_label(kind, told), action_id(_GRANTS[kind]), request.request)
         for kind, told in request.grants
     ]
     return [_actions(*buttons)] if buttons else []

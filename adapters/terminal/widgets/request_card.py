@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from adapters.terminal.key_guard import Timer
 
 Choice: TypeAlias = Literal[
-    "approve", "approve_same", "approve_below", "approve_always", "deny", "text"
+    "approve", "approve_same", "approve_below", "approve_always", "approve_new", "deny", "text"
 ]
 KEYS: dict[str, Choice] = {
     "y": "approve",
     "e": "approve_same",
     "f": "approve_below",
     "a": "approve_always",
+    "d": "approve_new",
     "n": "deny",
 }
 LETTERS = {choice: key for key, choice in KEYS.items()}
@@ -310,8 +311,9 @@ def _buttons(item: RequestItem) -> list[Static]:
 
 
 def _grants(item: RequestItem) -> list[Static]:
-    """Approvals for the rest of the thread; each names its arguments."""
+    """Approvals of more than the call, each with its words."""
     if not item.grants:
         return []
-    head = Static(Content.styled(FOR_THREAD, MUTED))
-    return [head, *(KeyButton(LETTERS[kind], told) for kind, told in item.grants)]
+    for_thread = item.grants[0][0] != "approve_new"
+    head = [Static(Content.styled(FOR_THREAD, MUTED))] if for_thread else []
+    return [*head, *(KeyButton(LETTERS[kind], told) for kind, told in item.grants)]

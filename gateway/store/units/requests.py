@@ -16,19 +16,22 @@ from gateway.store.records import Request, RequestState
 from gateway.store.units import audit
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import grant
+from gateway.store.units.known_texts import accept_meant
 from gateway.store.units.rows import REQUEST_COLUMNS, find_request, first, request_of
 
 UNSHOWN = "closed: it could not be shown here"
+TOOL_CHANGED = "closed: the tool has changed since this was asked"
+
 REMIND_AFTER = (3600.0, 4 * 3600.0, 24 * 3600.0)
 """Seconds after which people are reminded of a request that is still open."""
 
 _ASK = """
     INSERT INTO requests (id, engine_id, thread, turn, kind, agent, prompt, options, tool,
-     arguments, arguments_hash, call, approvers, always, below, diff, quorum, created_at,
+     arguments, arguments_hash, call, approvers, always, below, diff, meant, quorum, created_at,
      expires_at, due_at, taken)
     VALUES (:id, :engine_id, :thread, :turn, :kind, :agent, :prompt, :options, :tool,
-     :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :quorum, :asked_at,
-     :expires_at, :due_at, :taken)
+     :arguments, :arguments_hash, :call, :approvers, :always, :below, :diff, :meant, :quorum,
+     :asked_at, :expires_at, :due_at, :taken)
 """
 
 
@@ -52,6 +55,7 @@ def ask(connection: Connection, request: Request, now: float, *, shown: int = 0)
         "always": request.always,
         "below": json.dumps(request.below),
         "diff": json.dumps([diff.arguments, diff.lines, diff.note]) if diff else "",
+        "meant": request.meant,
         "quorum": request.quorum,
         "asked_at": request.asked_at,
         "expires_at": request.expires_at,
@@ -76,6 +80,8 @@ def resolve(
     settle(connection, request, "answered", decision.outcome, now, decision.answer, author.id)
     if decision.grant is not None:
         grant(connection, request, decision.grant, author, place, now)
+    if decision.answer.kind == "approve_new":
+        accept_meant(connection, now, request, author.id)
     outcome = decision.outcome if request.kind == "approval" else ""
     note(connection, request, "answered", now, person=author.id, outcome=outcome, place=str(place))
     event = resolved(request, decision.outcome, author.name)
@@ -158,6 +164,14 @@ def _closed(
         settle(connection, request, "closed", outcome, now)
         note(connection, request, "closed", now, person="", outcome=outcome)
     return [resolved(request, outcome) for request in requests]
+
+
+def close_anew(connection: Connection, request: Request, now: float) -> SessionEvent:
+    """Close an approval of a changed tool; its turn asks anew."""
+    denied = Answer(kind="deny", text=TOOL_CHANGED.removeprefix("closed: "))
+    settle(connection, request, "expired", TOOL_CHANGED, now, denied)
+    note(connection, request, "closed", now, person="", outcome=TOOL_CHANGED)
+    return resolved(request, TOOL_CHANGED)
 
 
 def mark_ready(connection: Connection, turn: str) -> bool:

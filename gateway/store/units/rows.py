@@ -48,8 +48,8 @@ MESSAGE_COLUMNS = """
 REQUEST_COLUMNS = """
     r.id, r.engine_id, r.thread, r.turn, r.kind, r.agent, r.prompt, r.options, r.tool, r.arguments,
     r.arguments_hash, r.call, r.state, r.answer_kind, r.answer_text, r.answered_by, r.outcome,
-    r.approvers, r.always, r.below, r.diff, r.created_at AS asked_at, r.expires_at, r.quorum,
-    t.author AS asker,
+    r.approvers, r.always, r.below, r.diff, r.meant, r.created_at AS asked_at, r.expires_at,
+    r.quorum, t.author AS asker,
     (SELECT json_group_array(person) FROM supports WHERE request = r.id) AS supporters,
     (SELECT json_group_array(CASE WHEN always THEN kind ELSE 'approve' END) FROM supports
      WHERE request = r.id) AS support_kinds

@@ -117,9 +117,9 @@ class McpWorkbench(Workbench, Component[McpWorkbenchConfig]):
     @override
     async def list_tools(self) -> list[ToolSchema]:
         page = await self._ask(lambda: self._connection.all("tools"))
-        own = [self._schema(tool) for tool in page.tools]
-        names = {schema["name"] for schema in own}
-        return [*own, *(each for name, each in self._catalog.items() if name not in names)]
+        own = {schema["name"]: schema for schema in map(self._schema, reversed(page.tools))}
+        first = list(own.values())[::-1]  # of two with one name
+        return [*first, *(each for name, each in self._catalog.items() if name not in own)]
 
     async def list_prompts(self) -> ListPromptsResult:
         """All prompts of the server. Raises McpError, and the library's error."""

@@ -1,5 +1,7 @@
 """`[policies.tools]` applied to calls."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.access.tool_policy import tool_rule
@@ -113,3 +115,33 @@ def test_a_usual_rule_gives_way_to_the_config():
     assert tool_rule(policies(), "demo", call(), ANN, usual=usual) is usual
     own = policies(send={"action": "deny"})
     assert tool_rule(own, "demo", call(), ANN, usual=usual).action == "deny"
+
+
+WRONG = {"cases": [{"arguments": {"txet": "secret.*"}, "action": "deny"}], "action": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "place"),
+    [
+        (WRONG, "cases[0].arguments"),
+        ({"action": "allow", "paths": ["txet"]}, "paths"),
+        ({"action": "allow", "diff": {"old": "text", "new": "txet"}}, "diff"),
+        ({"action": "allow", "diff": {"path": "txet", "content": "text"}}, "diff"),
+        ({**WRONG, "action": "ask"}, "cases[0].arguments"),
+    ],
+)
+def test_a_rule_for_an_argument_that_the_tool_lacks_denies_it(policy, place):
+    tools = {"shop/price": policy}
+    policies = Policies.model_validate({"tools": tools})
+    schema = {"name": "price", "parameters": {"type": "object", "properties": {"text": {}}}}
+    known = ToolCall(
+        key="", id="", name="price", arguments="{}", agent=(), server="shop", schema=schema
+    )
+    found = tool_rule(policies, "t", known, LOCAL_OPERATOR)
+    assert found.action == "deny"
+    assert found.mistake == found.reason
+    assert place in found.mistake
+    assert "did you mean 'text'?" in found.mistake
+    assert tool_rule(policies, "t", replace(known, schema=None), LOCAL_OPERATOR).mistake == ""
+    anything = {**schema, "parameters": {"additionalProperties": True}}
+    assert tool_rule(policies, "t", replace(known, schema=anything), LOCAL_OPERATOR).mistake == ""

@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from gateway.app import check
 from gateway.app.check import Finding, check_config
 from gateway.app.load import load_config
+from gateway.app.servable import ServeError, check_servable
+from gateway.base.exit_codes import ExitCode
+from gateway.cli import main
 from tests.fakes.mcp_web import served
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -119,14 +123,55 @@ async def test_a_route_behind_one_that_takes_everything_is_warned_of(tmp_path):
     assert text.startswith("warning: the route of line 9 never holds, because that of line 5 takes")
 
 
-async def test_a_platform_without_a_route_is_warned_of(tmp_path):
-    [(_, name, good, text)] = [
-        each
-        for each in await offline(tmp_path, '[adapters.discord]\ntoken = "a.b.c"')
-        if each[0] == "chat"
+async def test_what_serve_refuses_before_it_connects_is_refused_by_check(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('[adapters.discord]\ntoken = "a.b.c"')
+    with pytest.raises(ServeError) as refused:
+        check_servable(load_config(path))
+    [found] = [
+        each for each in await check_config(load_config(path), offline=True) if not each.good
     ]
-    assert (name, good) == ("discord", True)
-    assert text.startswith("warning: no [[routes]] is for discord, so that only operators may wri")
+    assert (found.kind, found.exit_code) == ("serve", ExitCode.USAGE)
+    assert str(refused.value) == f"{found.text}\n\n{found.details}"
+
+
+def test_the_exit_code_is_that_of_serve(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('[adapters.discord]\ntoken = "a.b.c"')
+    checked = CliRunner().invoke(main, ["check", "--offline", "--config", str(path)])
+    assert checked.exit_code == ExitCode.USAGE
+    assert '\n    adapter = "discord"\n' in checked.output
+
+
+async def test_code_on_this_machine_in_a_served_team_is_refused_by_check(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text(
+        """
+        adapters.discord.token = "a.b.c"
+        [[routes]]
+        adapter = "discord"
+        channels = ["80351110224678912"]
+        users = ["80351110224678913"]
+        team = "t"
+        [teams.t]
+        type = "round_robin"
+        max_turns = 1
+        agents.a = { type = "code_executor", executor = { type = "local" } }
+        [policies.tools]
+        execute_code = "ask"
+        """
+    )
+    [found] = [
+        each for each in await check_config(load_config(path), offline=True) if not each.good
+    ]
+    assert (found.kind, found.exit_code) == ("serve", ExitCode.USAGE)
+    assert "'t' runs code on this machine" in found.text
+
+
+async def test_a_config_for_the_terminal_alone_needs_no_platform(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text('[models.m]\nprovider = "demo"\n[teams.t]\ntype = "demo"')
+    assert all(each.good for each in await check_config(load_config(path), offline=True))
 
 
 @pytest.mark.parametrize(

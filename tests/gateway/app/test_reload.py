@@ -13,7 +13,8 @@ from gateway.app.audit import audit_lines
 from gateway.app.config_diff import changes
 from gateway.app.load import LoadedConfig, load_config
 from gateway.app.operator import reload
-from gateway.app.serve import ServeError, open_service, until_signal
+from gateway.app.servable import ServeError
+from gateway.app.serve import open_service, until_signal
 from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config

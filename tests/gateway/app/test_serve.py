@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from gateway.adapter import AdapterHost, AuthError
 from gateway.app.load import LoadedConfig, load_config
-from gateway.app.serve import ServeError, check_servable, open_service, run_adapters
+from gateway.app.servable import ServeError, check_servable
+from gateway.app.serve import open_service, run_adapters
 from gateway.base.exit_codes import ExitCode
 from gateway.cli import main
 from gateway.config.problems import ConfigError

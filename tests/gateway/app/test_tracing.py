@@ -17,7 +17,8 @@ from gateway.app.check import check_config
 from gateway.app.config_diff import changes
 from gateway.app.findings import Finding
 from gateway.app.load import load_config
-from gateway.app.serve import ServeError, serve_config
+from gateway.app.servable import ServeError
+from gateway.app.serve import serve_config
 from gateway.app.tracing import exporting
 from gateway.base.exit_codes import ExitCode
 from gateway.config.problems import ConfigError

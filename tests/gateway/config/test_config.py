@@ -171,8 +171,6 @@ def test_a_team_is_written_with_every_parameter(tmp_path):
         metadata = { role = "x" }
         [teams.t.agents.second]
         handoffs = ["first"]
-        [teams.t.agents.unused]
-        type = "user_proxy"
         [policies]
         operators = ["slack:T1:U1"]
         timezone = "Europe/Berlin"

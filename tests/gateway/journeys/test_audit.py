@@ -21,7 +21,7 @@ from gateway.registry import ModelChoice, ToolRule
 from gateway.sessions.expiry import RequestTimes
 from gateway.store import decisions as decided
 from gateway.store.operations import ReadOperations, WriteOperations
-from gateway.store.records import EncryptedToken
+from gateway.store.records import EncryptedToken, MetTool
 from gateway.store.turn_records import Lease, Succession
 from tests.fakes.tested_store import ChangedStore, new_audit
 from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, solo, until
@@ -75,7 +75,7 @@ CLI = {
     "audit": READING,
     "backup": "store.backed_up",
     "chat": "gateway.started",
-    "check": READING,
+    "check": "tool.accepted",
     "completion": FILES,
     "discord sync": "it changes Discord's list of commands",
     "init": FILES,
@@ -327,7 +327,16 @@ async def expiry(life: Life) -> None:
     assert settled.events
 
 
+async def changed_tools(life: Life) -> None:
+    old, new = (MetTool(server="shop", tool="price", digest=each, text=each) for each in "ab")
+    for met in (old, new):
+        await life.store.meet_tool(met)
+    assert await life.gateway.accept_tool(new)
+    await life.store.forget_tool("shop", "price")
+
+
 SCENES = {
+    changed_tools: ("-",),
     approvals: (ASKS, "ok", "yes", "again", "-"),
     refusal: (ASKS, "a pity"),
     settings: ("hello",),

@@ -71,7 +71,7 @@ def test_an_example_of_the_page_is_a_valid_config(tmp_path, monkeypatch, example
         monkeypatch.setenv(variable, value)
     functions = ("find_order", "pay_back", "search", "send_mail")
     (tmp_path / "my_tools.py").write_text(
-        "\n".join(f"def {name}(text: str) -> str: ..." for name in functions)
+        "\n".join(f"def {name}(text: str, to: str) -> str: ..." for name in functions)
     )
     (tmp_path / "my_team.py").write_text("def build(model_client, workdir, careful): ...")
     (tmp_path / "team.json").write_text("{}")

@@ -1,0 +1,128 @@
+"""One wrong name for each setting that names something."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from gateway.app.load import load_config
+from gateway.config.policies import DiffArguments, ToolCase, ToolPolicy
+from gateway.config.problems import ConfigError
+from gateway.config.root import Config
+from gateway.config.table import Section
+from tests.gateway.config.test_broken import TOOLS
+from tests.gateway.journeys.test_docs import add_tables
+
+pytestmark = pytest.mark.usefixtures("fresh_imports")
+
+ROWS: dict[str, dict[str, str]] = tomllib.loads(
+    (Path(__file__).parent / "data" / "wrong_names.toml").read_text()
+)
+SHAPED = {
+    "Policies": ("operators", "live_links"),
+    "Route": ("workspace", "channels", "users", "roles", "groups", "bots"),
+    "ToolPolicy": ("approvers",),
+}
+"""Ids and hosts: only their form can be judged (`broken_routes.toml`)."""
+OUTSIDE = {
+    "AllowedAddress": ("base_url",),
+    "AllowedCommand": ("command", "env", "cwd"),
+    "AllowedContainer": ("container",),
+    "AllowedHosted": ("hosted",),
+    "AllowedMount": ("mount",),
+    "AllowedVariable": ("env", "server"),
+    "CodeExecutorConfig": ("supported_languages",),
+    "ComponentTeam": ("tool_overrides", "trusted_modules"),
+    "DockerExecutorConfig": (
+        *("image", "init_command", "extra_volumes", "extra_hosts", "device_requests"),
+        *("network_mode", "user", "mem_limit"),
+    ),
+    "DockerJupyterExecutorConfig": ("image", "mem_limit"),
+    "EmbeddingsConfig": ("model", "base_url"),
+    "FactoryTeam": ("options",),
+    "HealthConfig": ("host", "hosts"),
+    "HttpConfig": ("http", "headers"),
+    "HttpPolicy": ("hosts", "private_hosts"),
+    "InitialMessage": ("source",),
+    "KnowledgeConfig": ("files", "addresses"),
+    "McpServer": ("command", "args", "env", "url", "headers"),
+    "ModelConfig": ("model", "base_url", "options"),
+    "ModelInfoConfig": ("family",),
+    "OpenAIConfig": ("hosted_tools",),
+    "StoreMemoryConfig": ("options",),
+    "TracingConfig": ("endpoint", "headers"),
+    "WebSurferConfig": ("start_page", "browser_channel"),
+}
+"""Names of what is outside of the config, such as programs, servers and images."""
+OWN = {
+    "AssistantConfig": ("system_message", "tool_call_summary_format", "output_content_type_format"),
+    "Attachments": ("types",),
+    "ChatConfig": ("message", "carryover"),
+    "CodeExecutorConfig": ("system_message",),
+    "ComponentTeam": ("description",),
+    "Config": ("models", "teams", "mcp", "knowledge", "adapters", "prices"),
+    "ConversableTeam": ("description", "agents"),
+    "FactoryTeam": ("description",),
+    "GraphEdge": ("condition", "activation_group"),
+    "HandoffConfig": ("name", "description", "message"),
+    "HttpConfig": ("name", "description", "parameters"),
+    "InitialMessage": ("content",),
+    "ListMemoryConfig": ("name",),
+    "MagenticOneTeam": ("final_answer_prompt",),
+    "McpConfig": ("name",),
+    "MemoryEntry": ("content", "mime_type", "metadata"),
+    "OpenAIConfig": ("instructions",),
+    "SelectorTeam": ("selector_prompt",),
+    "SocietyOfMindConfig": ("instruction", "response_prompt"),
+    "StoreConfig": ("name", "schema_"),
+    "TeamToolConfig": ("name", "description"),
+    "TerminalConfig": ("name", "theme"),
+    "ToolConfig": ("name", "description"),
+    "TracingConfig": ("service_name",),
+}
+"""Texts, and names that a setting gives."""
+BY_THEIR_TABLES = {"AssistantConfig": ("metadata",), "GroupTeam": ("agents",)}
+
+
+def has_text(kind: Any) -> bool:
+    """True for a text, and for a list or table of texts."""
+    return kind is str or any(map(has_text, get_args(kind)))
+
+
+def text_settings() -> set[str]:
+    found: set[type[Section]] = set()
+    add_tables(Config, found)
+    return {
+        f"{kind.__name__}.{name}"
+        for kind in {*found, DiffArguments, ToolCase, ToolPolicy}
+        for name, field in kind.model_fields.items()
+        if has_text(field.annotation) and not _is_inherited(kind, name)
+    }
+
+
+def _is_inherited(kind: type[Section], name: str) -> bool:
+    return any(name in getattr(base, "model_fields", {}) for base in kind.__mro__[1:])
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_wrong_name_is_refused_with_a_hint(tmp_path: Path, row: dict[str, str]) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(row["config"])
+    (tmp_path / "tools.py").write_text(TOOLS)
+    with pytest.raises(ConfigError) as refused:
+        load_config(path)
+    assert row["hint"] in str(refused.value)
+
+
+def test_each_setting_with_a_text_names_something_or_is_known_not_to() -> None:
+    others = {
+        f"{kind}.{name}"
+        for table in (SHAPED, OUTSIDE, OWN, BY_THEIR_TABLES)
+        for kind, names in table.items()
+        for name in names
+    }
+    assert text_settings() - others == {row for row in ROWS if row in text_settings()}
+    assert not others & ROWS.keys()

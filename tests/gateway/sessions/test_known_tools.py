@@ -1,0 +1,238 @@
+"""A server makes another tool of one: nothing that was allowed holds."""
+
+import asyncio
+import logging
+
+import pytest
+
+from gateway.client import Answer
+from gateway.events import InputRequested, InputResolved, TurnFinished
+from gateway.registry import ToolRule
+from gateway.sessions.known_tools import MOST_LISTED, KnownTools
+from gateway.store.records import MetTool
+from teams.base import ToolCall
+from tests.fakes.new_store import new_store
+from tests.fakes.shop import PINNED_ALLOW, PINNED_ASK, Shop
+from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened, solo, turn, until
+
+APPROVE, ALWAYS = Answer(kind="approve"), Answer(kind="approve_always")
+ACCEPT = Answer(kind="approve_new")
+CLOSED = "closed: the tool has changed since this was asked"
+
+
+def teams_with(shop: Shop, rule: ToolRule, turns: int = 5) -> ScriptedTeams:
+    shared = model(*[calls("price"), "It is 12 euros."] * turns)
+    return ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": rule})
+
+
+def asks(event) -> bool:
+    return isinstance(event, InputRequested)
+
+
+async def asked(client, thread: str, text: str = "go") -> InputRequested:
+    [request] = of(InputRequested, await turn(client, thread, text))
+    return request
+
+
+async def answered(client, request: InputRequested, answer: Answer) -> list:
+    assert await client.answer(request.request, answer) is None
+    return await until(client, request.thread, ends, after=request.seq + 1)
+
+
+async def test_an_allowed_tool_is_asked_for_once_it_is_another(tmp_path):
+    shop = Shop()
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        assert len(shop.called) == 1
+        shop.change()
+        request = await asked(client, thread)
+        assert (len(shop.called), request.changed, request.always) == (1, True, False)
+        assert [kind for kind, _ in request.grants] == ["approve_new"]
+        assert request.diff is not None
+        assert "-The price of an item." in request.diff.lines
+        assert '+    "amount": {' in request.diff.lines
+        await answered(client, request, APPROVE)  # this call alone
+        assert (len(shop.called), (await asked(client, thread)).changed) == (2, True)
+
+
+async def test_with_its_new_description_it_is_allowed_again(tmp_path):
+    shop = Shop()
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        shop.change()
+        events = await answered(client, await asked(client, thread), ACCEPT)
+        [resolved] = of(InputResolved, events)
+        assert resolved.outcome == "approved, and its new description"
+        assert not of(InputRequested, await turn(client, thread, "again"))
+        assert len(shop.called) == 3
+        audit = [(row.what, row.person, row.tool) for row in await client.store.whole_audit(
+            after=0, since=0, until=2.0**40, limit=100, longest=0
+        ) if row.what.startswith("tool.c") or row.what == "tool.accepted"]  # fmt: skip
+    assert audit == [
+        ("tool.changed", "", "shop/price"),
+        ("tool.accepted", "local:operator", "shop/price"),
+    ]
+
+
+async def test_an_approval_for_the_thread_ends_with_the_tool(tmp_path):
+    shop = Shop()
+    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
+        thread = (await client.create_thread()).id
+        await answered(client, await asked(client, thread), ALWAYS)
+        assert not of(InputRequested, await turn(client, thread, "go"))
+        shop.change()
+        changed = await asked(client, thread)
+        assert changed.changed
+        await answered(client, changed, ACCEPT)
+        again = await asked(client, thread)  # what was approved before was another tool
+        assert (again.changed, again.always) == (False, True)
+
+
+async def test_open_approvals_are_closed_with_the_reason_and_asked_anew(tmp_path):
+    shop = Shop()
+    shared = model(calls("price"), calls("price"), "done", "done")
+    teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ASK})
+    async with opened(tmp_path, teams) as client:
+        first = (await client.create_thread()).id
+        old = await asked(client, first)
+        shop.change()
+        other = await asked(client, (await client.create_thread()).id)
+        assert other.changed
+        seen = await until(client, first, asks, after=old.seq + 1)
+        [closed] = of(InputResolved, seen)
+        assert (closed.request, closed.outcome) == (old.request, CLOSED)
+        new = seen[-1]
+        assert (new.changed, new.request != old.request) == (True, True)
+        assert any("not those that were accepted" in each.prompt for each in (new, other))
+        assert await client.answer(old.request, APPROVE) == f"This is already settled: {CLOSED}."
+        await until(client, first, lambda e: isinstance(e, TurnFinished), after=new.seq)
+        await answered(client, new, APPROVE)
+        assert len(shop.called) == 1
+
+
+async def test_an_approval_that_was_given_before_the_change_runs_nothing(tmp_path):
+    shop = Shop()
+    teams = teams_with(shop, PINNED_ASK)
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        old = await asked(client, thread)
+    shop.change()
+    async with opened(tmp_path, teams) as client:
+        await client.answer(old.request, APPROVE)
+        new = (await until(client, thread, asks, after=old.seq))[-1]
+        assert (new.changed, shop.called) == (True, [])
+
+
+@pytest.mark.parametrize("kind", ["approve_always", "approve_same", "approve_below"])
+async def test_a_changed_tool_takes_no_approval_for_a_thread(tmp_path, kind):
+    shop = Shop()
+    async with opened(tmp_path, teams_with(shop, PINNED_ASK)) as client:
+        thread = (await client.create_thread()).id
+        request = await asked(client, thread)
+        refused = await client.answer(request.request, ACCEPT)
+        assert refused == "The tool has not changed; approve the call."
+        shop.change()
+        assert await client.answer(request.request, APPROVE) is None
+        changed = (await until(client, thread, asks, after=request.seq))[-1]
+        assert changed.changed
+        assert "whole thread" in str(await client.answer(changed.request, Answer(kind=kind)))
+        assert shop.called == []
+
+
+async def test_a_server_that_may_rewrite_its_texts_is_not_held_to_them(tmp_path):
+    shop = Shop()
+    async with opened(tmp_path, teams_with(shop, PINNED_ALLOW)) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+    free = ToolRule(action="allow", output="trusted", pin="shop", pinned=False)
+    async with opened(tmp_path, teams_with(shop, free)) as client:
+        shop.change()
+        assert not of(InputRequested, await turn(client, thread, "go"))
+        assert await client.store.known_tools() == []
+    assert len(shop.called) == 2
+
+
+async def test_a_tool_is_known_before_it_is_called(tmp_path):
+    shop = Shop()
+    shared = model("No need.", calls("price"), "done")
+    teams = ScriptedTeams(lambda: solo(shared, workbench=shop), rules={"price": PINNED_ALLOW})
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+        shop.change()
+        assert (await asked(client, thread)).changed
+
+
+async def test_all_nodes_know_the_same_tool(tmp_path):
+    """Met by one gateway, it holds for the next on that store."""
+    shop = Shop()
+    teams = teams_with(shop, PINNED_ALLOW)
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        await turn(client, thread, "go")
+    shop.change()
+    async with opened(tmp_path, teams) as client:
+        assert (await asked(client, thread)).changed
+
+
+def listed(name: str, **more) -> ToolCall:
+    schema = {"name": name, "description": more.pop("text", "")}
+    return ToolCall(
+        key="", id="", name=name, arguments="", agent=(), server="shop", schema=schema, **more
+    )
+
+
+async def test_a_server_with_too_many_tools_pushes_none_out(tmp_path, monkeypatch):
+    monkeypatch.setattr("gateway.store.units.known_texts.MOST_TOOLS", 3)
+    store = new_store(tmp_path)
+    async with store.own():
+        tools = KnownTools(store, None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+        await tools.see([(listed(f"t{n}"), PINNED_ALLOW) for n in range(5)])
+        assert [each.tool for each in await store.known_tools()] == ["t0", "t1", "t2"]
+        assert (await tools.judge(listed("t0"), PINNED_ALLOW)).rule.action == "allow"
+        unknown = await tools.judge(listed("t4"), PINNED_ALLOW)
+        assert (unknown.rule.action, unknown.rule.always_allowed) == ("ask", False)
+    assert MOST_LISTED == 500
+
+
+async def test_a_rule_that_can_not_be_followed_is_told_once(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, logger="gateway")
+    remarks: list[tuple[str, str]] = []
+    tools = KnownTools(
+        new_store(tmp_path),
+        None,  # type: ignore[arg-type]
+        lambda *_: None,
+        lambda *said: remarks.append(said),
+    )
+    wrong = ToolRule(action="deny", mistake="policies.tools.x: found 'txet'")
+    for _ in range(2):
+        assert (await tools.judge(listed("x"), wrong)).rule.action == "deny"
+    assert remarks == [("policies", wrong.mistake)]
+    assert [each.message for each in caplog.records] == [wrong.mistake]
+
+
+async def test_two_texts_of_one_tool_side_by_side_do_not_chase_each_other(tmp_path):
+    """Old processes live on beside new ones: a change is told once."""
+    told: list[str] = []
+    store = new_store(tmp_path)
+    async with store.own():
+        tools = KnownTools(store, None, lambda *_: None, lambda _, text: told.append(text))  # type: ignore[arg-type]
+        for text in ("a", "b", "a", "b", "a"):
+            judged = await tools.judge(listed("price", text=text), PINNED_ALLOW)
+            assert (judged.rule.action, bool(judged.meant)) == (
+                ("allow", False) if text == "a" else ("ask", True)
+            )
+        assert len(told) == 1
+        [known] = await store.known_tools()
+        assert len(known.others) == 1
+
+
+async def test_calls_without_a_text_are_judged_by_the_rule_alone(tmp_path):
+    tools = KnownTools(new_store(tmp_path), None, lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+    call = ToolCall(key="", id="", name="x", arguments="", agent=(), server="shop")
+    await asyncio.wait_for(tools.see([(call, PINNED_ALLOW)]), 5)
+    judged = await tools.judge(call, PINNED_ALLOW)
+    assert (judged.rule, judged.met) == (PINNED_ALLOW, None)
+    assert isinstance(MetTool(server="a/mcp", tool="t", digest="", text="").full_name, str)
