@@ -61,7 +61,7 @@ class MessageQueued(_Event):
 
 @value
 class MessageWithdrawn(_Event):
-    """A waiting message was taken back by its author."""
+    """A waiting message was taken back, or could not be begun."""
 
     kind: Literal["message_withdrawn"] = "message_withdrawn"
     inbox: int

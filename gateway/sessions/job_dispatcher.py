@@ -115,7 +115,7 @@ class JobDispatcher(LocalDispatcher):
             return False
         if work.turn is not None:
             self._take_up(work.turn)
-            job = work.job
+        if (job := work.job).thread:
             self.run(job.thread, person=job.person, limits=job.limits, groups=job.groups)
         return True
 

@@ -15,7 +15,8 @@ from gateway.base.metrics import Metrics
 from gateway.base.paths import make_private
 from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
-from gateway.errors import LeaseLost, TeamUnusable, report, works_later
+from gateway.errors import LeaseLost, StoreError, TeamUnusable, report, works_later
+from gateway.events import Notice
 from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
@@ -146,30 +147,56 @@ class Lanes:
             self._failed.pop(thread, None)
             return False
         except Exception as error:  # nobody is told otherwise, and the thread waits for ever
-            await self._try_later(thread, error)
-            return False
+            return await self._end_or_try_later(thread, error)
         finally:
             if thread not in self._claimed:
                 self._early.pop(thread, None)
-        self._delays.pop(thread, None)
+        self._forget_failure(thread)
         return more
 
-    async def _try_later(self, thread: str, error: Exception) -> None:
-        """Run the thread again later; tell its people what may not pass."""
-        if thread not in self._delays and not works_later(error):
-            failed = self._failed.get(thread) or FailedTurn(
-                turn="", failure=report(error, thread=thread, turn="")
-            )
+    async def _end_or_try_later(self, thread: str, error: Exception) -> bool:
+        """End what can't be begun, or run the thread later.
+
+        True if the thread has more to do. Its people are told what may not pass.
+        """
+        if not works_later(error):
+            failed = self._failed.get(thread)
+            if failed is None:
+                failed = FailedTurn(turn="", failure=report(error, thread=thread, turn=""))
+                self._failed[thread] = failed
             notice = failed_notice(thread, failed.turn, failed.failure)
             try:
-                self._bus.publish(thread, await self._store.add_notice(thread, notice))
-                failed.told = True
-            except Exception as unsaid:
-                LOG.warning("thread %s: its people can't be told: %s", thread, describe(unsaid))
+                # A statement that the store refused may be its own fault, and not that of a row.
+                if not failed.turn and not isinstance(error, StoreError):
+                    return await self._end_unbegun(thread, notice)
+            except Exception as unended:
+                LOG.warning("thread %s: its work can't be ended: %s", thread, describe(unended))
+            if not failed.told:
+                failed.told = await self._tell(thread, notice)
         delay = min(LONGEST_RETRY, self._delays.get(thread, FIRST_RETRY / 2) * 2)
         self._delays[thread] = delay
         LOG.warning("thread %s: tried again in %s s: %s", thread, delay, describe(error))
         self.dispatcher.wake(thread, delay=delay)
+        return False
+
+    async def _end_unbegun(self, thread: str, notice: Notice) -> bool:
+        ended = await self._store.end_unbegun(thread, self._boot, notice)
+        self._bus.publish(thread, ended.events)
+        self._forget_failure(thread)
+        return ended.again
+
+    async def _tell(self, thread: str, notice: Notice) -> bool:
+        """Add the notice to the thread; False if that can't be done."""
+        try:
+            self._bus.publish(thread, await self._store.add_notice(thread, notice))
+        except Exception as error:
+            LOG.warning("thread %s: its people can't be told: %s", thread, describe(error))
+            return False
+        return True
+
+    def _forget_failure(self, thread: str) -> None:
+        self._failed.pop(thread, None)
+        self._delays.pop(thread, None)
 
     async def _run_or_end(self, work: ClaimedTurn, claim_at: int) -> bool:
         """Run the turn; end it plainly if another try would fail, too."""
@@ -183,9 +210,7 @@ class Lanes:
                     raise
                 failed = FailedTurn(turn, report(error, thread=thread, turn=turn))
                 self._failed[thread] = failed
-        more = await end_plainly(self._store, self._bus, work, failed)
-        del self._failed[thread]
-        return more
+        return await end_plainly(self._store, self._bus, work, failed)
 
     async def _run(self, work: ClaimedTurn, claim_at: int) -> bool:
         began = monotonic()

@@ -51,7 +51,10 @@ class JobSearch:
 
 @value
 class FoundWork:
-    """A fetched job, with the claimed turn, if any."""
+    """A fetched job, with the claimed turn, if any.
+
+    A thread without one is to be begun by its lane.
+    """
 
     job: LaneJob
     turn: ClaimedTurn | None = None

@@ -198,6 +198,7 @@ class WriteOperations(ReadOperations):
     begin = _writes_at(claims.begin)
     join = _writes_at(joining.join)
     record = _writes_at(turns.record)
+    end_unbegun = _writes_at(turns.end_unbegun)
     add_notice = _writes_at(event_units.add_notice)
     add_memo = _writes_at(memos.add_memo)
     delete_memo = _writes(memos.delete_memo)

@@ -454,6 +454,14 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
+    async def end_unbegun(self, thread: str, boot: str, notice: Notice) -> StoredUpdate:
+        """End a thread's next work, which can't be begun, with a notice.
+
+        Its open turn fails; without one, the message that waits first is refused. Raises LeaseLost
+        for a deleted thread.
+        """
+        ...
+
     async def add_notice(self, thread: str, notice: Notice) -> tuple[SessionEvent, ...]:
         """Add a notice of no turn's; the event.
 

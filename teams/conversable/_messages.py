@@ -11,6 +11,7 @@ KEPT = (
     "content",
     "function_call",
     "tool_calls",
+    "left_out",
     "tool_responses",
     "tool_call_id",
     "name",

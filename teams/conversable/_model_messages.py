@@ -35,7 +35,9 @@ def spread_tool_responses(messages: Iterable[Message]) -> list[Message]:
     for message in messages:
         responses = message.get("tool_responses")
         spread += responses or ()
-        if not responses:
+        if "left_out" in message:  # for who makes the calls; no model knows the key
+            spread.append({key: value for key, value in message.items() if key != "left_out"})
+        elif not responses:
             spread.append(message)
         elif message.get("role") != "tool":
             spread.append({key: value for key, value in message.items() if key != "tool_responses"})

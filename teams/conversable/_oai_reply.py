@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 from teams._base.threads import in_daemon_thread
-from teams._contract.turn_record import LEFT_OUT
+from teams._base.whole_text import whole_text, whole_texts
 from teams.conversable._mode import Mode, forms
 from teams.conversable._model_config import check_llm_config
 from teams.conversable._model_messages import clean_call_name, spread_tool_responses
@@ -16,7 +17,7 @@ from teams.conversable._protocols import Message
 from teams.conversable._state import AgentState
 from teams.conversable._usage import Summary
 from teams.conversable._wrapper import OpenAIWrapper
-from teams.models._edge import MOST_CALLS
+from teams.models._edge import MOST_CALLS, incoming_arguments
 
 Messages = list[Message] | None
 Reply = tuple[bool, str | dict[str, Any] | None]
@@ -105,22 +106,25 @@ def _reply(client: Any, response: Any) -> Reply:
         empty = "The model's answer is empty: neither text nor calls."
         warnings.warn(empty, UserWarning, stacklevel=3)
         return False, None
-    return True, extracted if isinstance(extracted, str) else _clean(extracted)
+    if isinstance(extracted, str):
+        return True, whole_text(extracted)
+    given = extracted.model_dump() if hasattr(extracted, "model_dump") else extracted
+    return True, _clean(whole_texts(given))
 
 
-def _clean(message: Any) -> dict[str, Any]:
-    """The message or call as a dict, with names that providers take."""
-    given: dict[str, Any] = message.model_dump() if hasattr(message, "model_dump") else message
+def _clean(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The message or call with what providers take."""
     clean = {
         key: value for key, value in given.items() if value is not None or key not in _OPTIONAL
     }
     for key in ("function", "function_call"):
         if called := clean.get(key):
-            clean[key] = {**called, "name": clean_call_name(called["name"])}
+            clean[key] = called = {**called, "name": clean_call_name(called["name"])}
+            if "arguments" in called:
+                called["arguments"] = incoming_arguments(called["arguments"])
     if calls := clean.get("tool_calls"):
         clean["tool_calls"] = kept = [_clean(call) for call in calls[:MOST_CALLS]]
         left_out: int = (clean.pop("left_out", None) or 0) + len(calls) - len(kept)
         if left_out:
-            said = LEFT_OUT.format(left_out=left_out, calls=MOST_CALLS)
-            clean["content"] = f"{clean.get('content') or ''}\n\n{said}".lstrip()
+            clean["left_out"] = left_out
     return clean

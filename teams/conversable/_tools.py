@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from teams._base.threads import is_async
 from teams._base.tool_call import InputRequired
+from teams._contract.turn_record import LEFT_OUT
 from teams._run.run import largest_result
 from teams._tools.result_size import fit_text
 from teams._tools.signature import function_name, unwrap
@@ -158,7 +159,9 @@ class ToolsMixin(SignaturesMixin):
         asked = self._asked("tool_calls", messages, sender)
         if not asked:
             return False, None
-        return True, _tool_reply(asked, await mode.call(self._run_calls, self._a_run_calls, asked))
+        given = self._oai_messages[sender] if messages is None else messages
+        results = await mode.call(self._run_calls, self._a_run_calls, asked)
+        return True, _tool_reply(asked, results, given[-1].get("left_out") or 0)
 
     generate_tool_calls_reply, a_generate_tool_calls_reply = forms(_generate_tool_calls_reply)
 
@@ -193,7 +196,7 @@ def _function_reply(results: Sequence[Message]) -> Message:
     return {**results[0], "content": _text(results[0])}
 
 
-def _tool_reply(asked: Sequence[Message], results: Sequence[Message]) -> Message:
+def _tool_reply(asked: Sequence[Message], results: Sequence[Message], left_out: int) -> Message:
     responses = [
         {
             **({"tool_call_id": call["id"]} if call.get("id") is not None else {}),
@@ -202,6 +205,9 @@ def _tool_reply(asked: Sequence[Message], results: Sequence[Message]) -> Message
         }
         for call, result in zip(asked, results, strict=True)
     ]
+    if left_out:
+        said = LEFT_OUT.format(left_out=left_out, calls=len(asked))
+        responses[-1]["content"] = f"{responses[-1]['content']}\n\n{said}"
     content = "\n\n".join(str(each["content"]) for each in responses)
     return {"role": "tool", "tool_responses": responses, "content": content}
 

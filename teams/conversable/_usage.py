@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from teams._base.whole_text import whole_text
 from teams.conversable._printing import IOStream
+from teams.models._edge import token_count
 
 Summary = dict[str, Any]
 """{"total_cost": cost, model: {"cost", "prompt_tokens", ...}}."""
@@ -22,7 +25,14 @@ def add_usage(summary: Summary | None, usage: Mapping[str, Any] | None) -> Summa
     """The summary with an answer's usage, if that is told in full."""
     if not usage or any(usage.get(key) is None for key in ("model", *COUNTED)):
         return summary
-    return merge_usage(summary, {"total_cost": usage["cost"], usage["model"]: usage})
+    told = {key: token_count(usage[key]) for key in COUNTED} | {"cost": _cost(usage["cost"])}
+    return merge_usage(summary, {"total_cost": told["cost"], whole_text(str(usage["model"])): told})
+
+
+def _cost(claim: object) -> float:
+    """The cost; 0 for anything but a number that costs can be."""
+    is_cost = type(claim) in (int, float) and 0 <= cast("float", claim) < math.inf
+    return cast("float", claim) if is_cost else 0
 
 
 def merge_usage(summary: Summary | None, other: Mapping[str, Any]) -> Summary:

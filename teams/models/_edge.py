@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import cast
+from itertools import islice
+from typing import TypeVar, cast
 
-from teams._base.tool_call import LARGEST_ARGUMENTS, FunctionCall, is_too_large
+from teams._base.tool_call import LARGEST_ARGUMENTS, MOST_VALUES, FunctionCall, is_too_large
 from teams._base.whole_text import whole_text, whole_texts
 from teams.models._hosted import HostedResult
 from teams.models._types import CreateResult, RequestUsage
+
+T = TypeVar("T")
 
 MOST_TOKENS = 1 << 40
 """The largest count that is believed."""
@@ -51,11 +54,21 @@ def _calls(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
 
 def _call(call: FunctionCall) -> FunctionCall:
     call = whole_texts(call)
-    if not is_too_large(call.arguments):
-        return call
-    # No object, so no tool takes it; a model that reads it sees why.
-    size = f"{len(call.arguments.encode()):,} bytes, of at most {LARGEST_ARGUMENTS:,}"
-    return replace(call, arguments=json.dumps(f"Left out: arguments of {size}."))
+    fitting = incoming_arguments(call.arguments)
+    return call if fitting is call.arguments else replace(call, arguments=fitting)
+
+
+def incoming_arguments(arguments: T) -> T | str:
+    """The arguments of a call, unless they are too large."""
+    if not isinstance(arguments, str) or not is_too_large(arguments):
+        return arguments
+    size = f"{len(arguments.encode()):,} bytes, of at most {LARGEST_ARGUMENTS:,}"
+    return _left_out(size)
+
+
+def _left_out(size: str) -> str:
+    """A text in their place: no object, so no tool takes it."""
+    return json.dumps(f"Left out: arguments of {size}.")
 
 
 async def incoming_pieces(
@@ -78,6 +91,28 @@ async def incoming_pieces(
                         yield whole_text(text)
                 case _:  # of a client of somebody's own, for who asks to judge
                     yield piece
+
+
+def arguments_text(arguments: object) -> str:
+    """The arguments of a call that came as data, as JSON text."""
+    if _has_more_values(arguments, MOST_VALUES):
+        return _left_out(f"more than {MOST_VALUES:,} values")
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _has_more_values(value: object, most: int) -> bool:
+    inside, met = [value], 0
+    while inside and met <= most:
+        members = _members(inside.pop())
+        met += len(members)
+        inside += islice(members, most)
+    return met > most
+
+
+def _members(value: object) -> Collection[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def reported_usage(usage: object, prompt: Iterable[str], completion: str) -> RequestUsage:

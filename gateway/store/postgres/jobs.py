@@ -98,6 +98,11 @@ _RETRY = """
     SELECT procrastinate_retry_job_v2($1, clock_timestamp() + make_interval(secs => $2::float8),
      NULL, $3::varchar, NULL)
 """
+_POSTPONE = """
+    UPDATE procrastinate_jobs SET
+     scheduled_at = clock_timestamp() + make_interval(secs => $2::float8)
+    WHERE id = $1 AND status = 'todo'
+"""
 _TELL = "SELECT pg_notify($1, '')"
 _WITH_THREADS = f"""
     SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND id IN
@@ -191,6 +196,11 @@ def put_back(pipeline: Pipeline, number: int, delay: float, queue: str | None = 
     pipeline.send(_RETRY, [number, float(delay), queue])
     if queue is not None:  # procrastinate tells of new jobs alone
         pipeline.send(_TELL, [CHANNEL])
+
+
+def postpone(pipeline: Pipeline, number: int, delay: float) -> None:
+    """Let nobody fetch a job for a while."""
+    pipeline.send(_POSTPONE, [number, float(delay)])
 
 
 def spread(pipeline: Pipeline, boot: str = "") -> None:

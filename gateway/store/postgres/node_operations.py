@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gateway.store.jobs import FoundWork, JobSearch, LaneJob
+from gateway.errors import works_later
+from gateway.store.jobs import FoundJob, FoundWork, JobSearch, LaneJob
 from gateway.store.nodes import Healed, NodeRow
 from gateway.store.operations import WriteOperations
 from gateway.store.postgres import jobs
@@ -17,12 +20,17 @@ from gateway.store.rulebook import RecoveryWords
 from gateway.store.units import lanes, recovery
 from gateway.store.units import nodes as node_units
 
+LOG = logging.getLogger("gateway")
+
 T = TypeVar("T")
 
 LEFT = 3600.0
 """Seconds since the last use of a thread that a node may have left in a hurry."""
 RECENT = 600.0
 """Seconds since a change that may have gone unnoticed."""
+
+POSTPONED = 30.0
+"""Seconds until a job that can't be taken is looked at again."""
 
 _DEAD = """
     SELECT boot FROM nodes WHERE beat + patience < server_time() AND boot <> $1
@@ -74,10 +82,23 @@ class NodeOperations(WriteOperations):
     async def take(self, search: JobSearch) -> FoundWork | None:
         """Take a thread that waits for a node; None if none does.
 
-        It has no turn where more may be looked at.
+        It has no turn where more may be looked at, nor where one can't be begun.
         """
-        now = self.clock()
-        return await self.write(lambda connection: take_work(connection, now, search))
+        now, fetched = self.clock(), deque[FoundJob](maxlen=1)
+        try:
+            return await self.write(
+                lambda connection: take_work(connection, now, search, fetched.append)
+            )
+        except Exception as error:
+            if works_later(error) or not fetched:
+                raise
+            (found,) = fetched
+            LOG.warning("thread %s: its job can't be taken: %s", found.job.thread, error)
+        # Who begins the thread alone fails alone, and ends what can't be begun.
+        await self.write(
+            lambda connection: jobs.postpone(connection.pipeline, found.number, POSTPONED)
+        )
+        return FoundWork(job=found.job)
 
     async def next_job(self, queues: Sequence[str]) -> float | None:
         """Seconds until a thread of these queues may run; None without one."""

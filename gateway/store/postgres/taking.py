@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gateway.store.jobs import FoundJob, FoundWork, JobSearch, LaneJob
 from gateway.store.postgres import jobs
 from gateway.store.postgres.connection import PostgresConnection
@@ -20,12 +22,21 @@ _CONCERNED = "SELECT :person UNION SELECT id FROM threads WHERE id = :thread"
 """Names that are locked in the order in which a message locks them: see `units.inbox`."""
 
 
-def take_work(connection: PostgresConnection, now: float, search: JobSearch) -> FoundWork | None:
-    """Take the first thread that may run, if any."""
+def take_work(
+    connection: PostgresConnection,
+    now: float,
+    search: JobSearch,
+    fetched: Callable[[FoundJob], object],
+) -> FoundWork | None:
+    """Take the first thread that may run, if any.
+
+    `fetched` is told each job that is looked at.
+    """
     for _ in range(LOOKED_AT):
         found = jobs.fetch(connection.pipeline, search.queues)
         if found is None:
             return None
+        fetched(found)
         if (turn := _claim(connection, now, found, search)) is not None:
             return FoundWork(job=found.job, turn=turn)
     return FoundWork(job=LaneJob(thread=""))

@@ -10,8 +10,8 @@ from gateway.store.turn_records import Lease
 from gateway.store.units import outbox
 from gateway.store.units.claims import first_asked_at, shown_of
 from gateway.store.units.losses import untold_loss
-from gateway.store.units.queue import IN_ORDER
-from gateway.store.units.rows import OPEN_STATUSES, fence, scalar
+from gateway.store.units.queue import IN_ORDER, waits
+from gateway.store.units.rows import OPEN_STATUSES, fence
 from gateway.store.units.turns import park
 
 
@@ -27,7 +27,7 @@ def park_unfinished(connection: Connection, now: float, boot: str, words: DoubtW
     )
     for row in open_turns:
         lease = _lease(connection, row["thread"], row["id"], boot)
-        told = [] if _waits(connection, lease.thread) else [_notice(lease, words)]
+        told = [] if waits(connection, lease.thread) else [_notice(lease, words)]
         park(connection, lease, told, words.reason, now)
     waiting = connection.fetch("SELECT DISTINCT thread FROM inbox WHERE outcome = 'queued'")
     for row in waiting:
@@ -74,16 +74,6 @@ def _open(connection: Connection, now: float, lease: Lease, message: Row) -> Non
 
 def _lease(connection: Connection, thread: str, turn: str, boot: str) -> Lease:
     return Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))
-
-
-def _waits(connection: Connection, thread: str) -> bool:
-    return bool(
-        scalar(
-            connection,
-            "SELECT EXISTS (SELECT 1 FROM inbox WHERE thread = :thread AND outcome = 'queued')",
-            {"thread": thread},
-        )
-    )
 
 
 def _notice(lease: Lease, words: DoubtWords) -> Notice:

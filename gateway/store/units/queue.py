@@ -29,6 +29,12 @@ def waiting(connection: Connection, thread: str) -> tuple[WaitingMessage, ...]:
     )
 
 
+def waits(connection: Connection, thread: str) -> bool:
+    """True if a message waits in the thread."""
+    query = "SELECT EXISTS (SELECT 1 FROM inbox WHERE thread = :thread AND outcome = 'queued')"
+    return bool(scalar(connection, query, {"thread": thread}))
+
+
 def author_of_waiting(connection: Connection, thread: str, inbox: int) -> str | None:
     """Author of the message that waits under this number, or None."""
     return scalar(connection, f"SELECT author {_WAITS}", {"inbox": inbox, "thread": thread})
@@ -41,14 +47,28 @@ def withdraw(
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
     if row is None:
         return None
+    event = _refuse(connection, thread, inbox, "withdrawn")
+    return row["text"], list(add_events(connection, thread, [event], now))
+
+
+def refuse_first(connection: Connection, thread: str, reason: str) -> list[SessionEvent]:
+    """Refuse what waits first, unread; the events to add."""
+    inbox = scalar(
+        connection,
+        f"SELECT id FROM inbox WHERE thread = :thread AND outcome = 'queued' {IN_ORDER} LIMIT 1",
+        {"thread": thread},
+    )
+    return [] if inbox is None else [_refuse(connection, thread, inbox, reason)]
+
+
+def _refuse(connection: Connection, thread: str, inbox: int, reason: str) -> MessageWithdrawn:
     connection.execute(
-        "UPDATE inbox SET outcome = 'refused', reason = 'withdrawn', text = NULL, quotes = '[]',"
+        "UPDATE inbox SET outcome = 'refused', reason = :reason, text = NULL, quotes = '[]',"
         " awaits = NULL WHERE id = :inbox",
-        {"inbox": inbox},
+        {"inbox": inbox, "reason": reason},
     )
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
-    event = MessageWithdrawn(thread=thread, inbox=inbox)
-    return row["text"], list(add_events(connection, thread, [event], now))
+    return MessageWithdrawn(thread=thread, inbox=inbox)
 
 
 def withdraw_here(

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from gateway.client import ThreadState
 from gateway.errors import LeaseLost
-from gateway.events import SessionEvent, ToolStarted, TurnFinished
+from gateway.events import Notice, SessionEvent, ToolStarted, TurnFinished
 from gateway.store.connection import Connection
 from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
-from gateway.store.units import audit, usage
+from gateway.store.units import audit, queue, usage
 from gateway.store.units import requests as asked
 from gateway.store.units.events import add_events
-from gateway.store.units.rows import first
+from gateway.store.units.rows import fence, first
 
 
 class _TurnStatus(NamedTuple):
@@ -33,6 +33,7 @@ class _TurnStatus(NamedTuple):
 
 
 CALL_IS_OVER = "closed: the call that asked is over"
+UNBEGUN = "its turn could not be begun"
 
 _STANDS = """
     SELECT u.delivered, u.stop_requested, u.reason, u.author, t.last_seq,
@@ -254,6 +255,26 @@ def park(
         thread=lease.thread, turn=lease.turn, outcome="interrupted", reason=reason
     )
     add_events(connection, lease.thread, [finished], now)
+
+
+def end_unbegun(
+    connection: Connection, now: float, thread: str, boot: str, notice: Notice
+) -> StoredUpdate:
+    """End a thread's next work, which can't be begun, with a notice.
+
+    Its open turn fails; without one, the message that waits first is refused. Neither is read.
+    Raises LeaseLost unless the thread is there.
+    """
+    connection.lock(thread)
+    if turn := queue.open_turn(connection, thread):
+        connection.execute("UPDATE turns SET status = 'running' WHERE id = :turn", {"turn": turn})
+        lease = Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))
+        end = TurnEnd(status="failed", reason=notice.text)
+        said = replace(notice, turn=turn)
+        return record(connection, now, lease, TurnUpdate(events=(said,), end=end))
+    refused = queue.refuse_first(connection, thread, UNBEGUN)
+    events = add_events(connection, thread, [*refused, notice], now)
+    return StoredUpdate(events=events, again=queue.waits(connection, thread))
 
 
 def close_requests(

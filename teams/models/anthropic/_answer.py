@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
 from teams._base.tool_call import FunctionCall, is_too_large
-from teams.models._edge import reported_usage
+from teams.models._edge import arguments_text, reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._types import CreateResult, FinishReasons
 from teams.models.anthropic._signed import Wire
@@ -162,7 +162,7 @@ def _whole_block(block: Wire, pieces: Mapping[str, list[str]]) -> Wire:
 
 def _arguments(block: Json, pieces: Mapping[str, list[str]]) -> str:
     streamed = "".join(pieces.get("partial_json", ())).strip()
-    return streamed or json.dumps(block.get("input") or {}, ensure_ascii=False)
+    return streamed or arguments_text(block.get("input") or {})
 
 
 def _object(text: str) -> Any:

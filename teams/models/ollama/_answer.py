@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from teams._base.tool_call import FunctionCall
-from teams.models._edge import reported_usage
+from teams.models._edge import arguments_text, reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected
 from teams.models._thought import ThoughtParser
 from teams.models._types import CreateResult, FinishReasons
@@ -69,7 +68,7 @@ class Answer:
 
 def _function_call(call: Mapping[str, Any]) -> FunctionCall:
     function = cast("Mapping[str, Any]", call["function"])
-    arguments = json.dumps(function.get("arguments") or {}, ensure_ascii=False)
+    arguments = arguments_text(function.get("arguments") or {})
     # Ollama gives no ids, or none that are different from those of the turn before.
     return FunctionCall(
         id=f"call_{uuid.uuid4().hex}", name=function.get("name") or "", arguments=arguments

@@ -6,14 +6,13 @@ out the index of a tool call, its id, the usage, or send calls in one piece.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 from teams._base.tool_call import FunctionCall
-from teams.models._edge import reported_usage
+from teams.models._edge import arguments_text, reported_usage
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
 from teams.models._thought import ThoughtParser
 from teams.models._types import (
@@ -50,7 +49,6 @@ def read_completion(completion: object, *, structured: bool) -> CreateResult:
 
 @dataclass(slots=True)
 class _Call:
-    index: int | None
     id: str
     name: str
     arguments: list[str]
@@ -64,6 +62,8 @@ class Answer:
     _reasoning: list[str] = field(default_factory=list[str])
     _refusal: list[str] = field(default_factory=list[str])
     _calls: list[_Call] = field(default_factory=list[_Call])
+    _newest: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    """The newest call with each index."""
     _logprobs: list[ChatCompletionTokenLogprob] = field(
         default_factory=list[ChatCompletionTokenLogprob]
     )
@@ -108,16 +108,23 @@ class Answer:
     def _add_call(self, delta: Json) -> None:
         function = cast("Json", delta.get("function") or {})
         name, arguments = function.get("name") or "", function.get("arguments") or ""
-        call = self._find_continued_call(delta.get("index"), delta.get("id") or "", name)
+        index, call_id = delta.get("index"), delta.get("id") or ""
+        call = self._find_continued_call(index, call_id, name)
         if call is None:
-            call = _Call(delta.get("index"), delta.get("id") or "", name, [])
+            call = _Call(call_id, name, [])
             self._calls.append(call)
-        call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
+            if isinstance(index, int):
+                self._newest[index] = call
+        call.arguments.append(
+            arguments if isinstance(arguments, str) else arguments_text(arguments)
+        )
 
-    def _find_continued_call(self, index: int | None, call_id: str, name: str) -> _Call | None:
+    def _find_continued_call(self, index: object, call_id: str, name: str) -> _Call | None:
         """The call that this piece continues; None if it begins another."""
-        same_index = (call for call in reversed(self._calls) if index in (None, call.index))
-        call = next(same_index, None)
+        if isinstance(index, int):
+            call = self._newest.get(index)
+        else:
+            call = self._calls[-1] if self._calls else None
         if call is None or (call_id and call_id != call.id):
             return None
         # Without an id, a name is only said at the beginning.

@@ -1,19 +1,21 @@
 """A lane always ends in a word, whatever can't be written."""
 
+import asyncio
 from collections.abc import Callable
-from typing import Any
+from itertools import chain
 
 import pytest
 
 from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import OUR_FAULT, StoreError, StoreFull, Unstorable
-from gateway.events import MessageFinished, Notice, SessionEvent, TurnFinished
+from gateway.events import Notice, SessionEvent, TurnFinished
 from gateway.gateway import Gateway
 from gateway.sessions import lanes
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.store.units.invariants import broken_laws
 from teams.base import Team
-from tests.databases import STORE
+from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import ChangedStore, rows_in
 from tests.gateway.scripted import ScriptedTeams, calls, ends, of, solo, until
 
@@ -119,36 +121,31 @@ async def test_an_end_that_can_t_be_written_asks_no_model_again(tmp_path, error,
         assert teams.built == 1
 
 
-class Unreadable(Refusing):
-    """The thread's next turn can't be begun at first."""
-
-    begun = 0
-
-    async def begin(self, *args: Any, **options: Any) -> Any:
-        self.begun += 1
-        if self.begun < 3:
-            raise KeyError("agent")
-        return await super().begin(*args, **options)
+BROKEN = "UPDATE inbox SET author_groups = '{' WHERE text = 'b'"
 
 
-@pytest.mark.skipif(STORE == "postgres", reason="turns are begun by jobs there")
-async def test_a_turn_that_can_t_be_begun_is_told_of_and_tried_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(lanes, "FIRST_RETRY", 0.01)
-    store = Unreadable.of(tmp_path)
-    store.failing = lambda number, record: None
-    async with Gateway(store, ScriptedTeams(talking), access=Access([ANN.id])) as gateway:
+async def test_a_turn_that_can_t_be_begun_ends_with_a_word(tmp_path):
+    go = asyncio.Event()
+
+    async def hold() -> str:
+        """Hold."""
+        await go.wait()
+        return "held"
+
+    store = new_store(tmp_path)
+    teams = ScriptedTeams(lambda: solo(calls("hold"), *"abcd", tools=[hold]))
+    async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
         messages = [InboundMessage(key=KEY, author=ANN, text=text) for text in "abc"]
         thread = (await gateway.accept(messages[0])).thread
-        heard: list[SessionEvent] = []
-        async for event in gateway.events(thread):
-            if not heard:  # from here on it hears whatever is said
-                for message in messages[1:]:
-                    await gateway.accept(message)
-            heard.append(event)
-            if len(of(TurnFinished, heard)) == 3:
-                break
-    assert store.begun >= 3
-    assert [each.text for each in of(MessageFinished, heard)] == ["one", "two", "three"]
+        await gateway.accept(messages[1])
+        await store.write(lambda connection: connection.execute(BROKEN))
+        await gateway.accept(messages[2])
+        go.set()
+        over = await until(gateway, thread, ends)
+        heard = [*over, *await until(gateway, thread, ends, over[-1].seq)]
+        assert await store.read(broken_laws) == []
+    rows = rows_in(tmp_path, "SELECT outcome FROM inbox ORDER BY id")
+    assert [*chain(*rows)] == ["turn", "refused", "turn"]
     told = [each for each in of(Notice, heard) if each.level == "error"]
     assert [(each.text, bool(each.incident)) for each in told] == [(OUR_FAULT, True)]
 

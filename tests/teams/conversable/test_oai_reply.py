@@ -1,13 +1,14 @@
 """An agent's replies by its model, and their usage."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 
-from teams.conversable import gather_usage_summary
+from teams.conversable import ConversableAgent, gather_usage_summary
 from teams.conversable._oai_reply import ModelMixin
 from teams.models import ModelError
 from tests.fakes.openai_in_thread import openai_in_thread
@@ -290,3 +291,99 @@ def test_a_later_context_refreshes_earlier_contents(server: FakeOpenAI) -> None:
     al.send({"content": "?", "context": {"word": "second"}}, bo, request_reply=True, silent=True)
     sent = [[each["content"] for each in request.messages[1:]] for request in server.requests]
     assert sent == [["first"], ["second", "hi", "?"]]
+
+
+class Hostile:
+    """A client of somebody's own, which answers what its entry says."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.says: Any = config["says"]
+        Hostile.asked = []
+
+    def create(self, params: dict[str, Any]) -> Any:
+        self.asked.append(params["messages"])
+        return SimpleNamespace(choices=[], model="mine")
+
+    def message_retrieval(self, response: Any) -> list[Any]:
+        return [self.says]
+
+    def cost(self, response: Any) -> float:
+        return 0.0
+
+    @staticmethod
+    def get_usage(response: Any) -> None:
+        return None
+
+    asked: ClassVar[list[Any]]
+
+
+def hostile(says: Any) -> ConversableAgent:
+    config = {"config_list": [{"model_client_cls": "Hostile", "says": says}]}
+    agent = ConversableAgent("agent", llm_config=config, human_input_mode="NEVER")
+    agent.register_model_client(Hostile)
+    return agent
+
+
+def asks(*calls: Any, content: str | None = None) -> dict[str, Any]:
+    made = [{"id": f"c{n}", "type": "function", "function": call} for n, call in enumerate(calls)]
+    return {"content": content, "tool_calls": made}
+
+
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+@pytest.mark.parametrize(
+    ("says", "heard"),
+    [
+        ("half \ud83d", "half \ufffd"),
+        ("\ud83d\ude00", "\U0001f600"),
+        (
+            asks({"name": "send", "arguments": '{"to": "\udc00"}'}, content="\ud83d"),
+            asks({"name": "send", "arguments": '{"to": "\ufffd"}'}, content="\ufffd"),
+        ),
+        (
+            {**asks({"name": "send", "arguments": "{}"}), "reasoning": ["\udc00"]},
+            {**asks({"name": "send", "arguments": "{}"}), "reasoning": ["\ufffd"]},
+        ),
+        (
+            {"content": None, "function_call": {"name": "send", "arguments": "\ud83d"}},
+            {"content": None, "function_call": {"name": "send", "arguments": "\ufffd"}},
+        ),
+    ],
+)
+def test_what_a_custom_client_says_is_whole_text(says: Any, heard: Any):
+    assert hostile(says).generate_oai_reply(HELLO) == (True, heard)
+
+
+def test_a_custom_clients_arguments_have_a_size():
+    large = {"name": "send", "arguments": json.dumps({"to": "x" * 1_000_000})}
+    _, heard = hostile(asks(large)).generate_oai_reply(HELLO)
+    assert isinstance(heard, dict)
+    left_out = heard["tool_calls"][0]["function"]["arguments"]
+    assert left_out == '"Left out: arguments of 1,000,010 bytes, of at most 1,000,000."'
+
+
+async def test_the_last_result_says_how_many_calls_were_left_out():
+    made: list[str] = []
+
+    def send(to: str) -> str:
+        made.append(to)
+        return "sent"
+
+    caller = hostile(asks(*[{"name": "send", "arguments": '{"to": "x"}'}] * 70))
+    executor = ConversableAgent("executor", llm_config=False, human_input_mode="NEVER")
+    executor.register_for_execution()(send)
+    caller.send(HELLO[0], executor, request_reply=False, silent=True)
+    executor.send("go", caller, request_reply=False, silent=True)
+    reply = caller.generate_reply(sender=executor)
+    assert reply is not None
+    caller.send(reply, executor, request_reply=False, silent=True)
+    results = executor.generate_reply(sender=caller)
+    assert isinstance(results, dict)
+    assert len(made) == 64
+    responses = [each["content"] for each in results["tool_responses"]]
+    said = "(6 more calls of this answer were left out: at most 64 are made.)"
+    assert responses == [*["sent"] * 63, f"sent\n\n{said}"]
+    executor.send(results, caller, request_reply=False, silent=True)
+    caller.generate_reply(sender=executor)
+    assert "left_out" not in json.dumps(Hostile.asked)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -507,3 +508,35 @@ def test_without_a_price_a_table_is_asked(
     with caplog.at_level(logging.WARNING):
         assert unknown.create(messages=HELLO).cost == 0
     assert "The price of the model homemade is not known" in caplog.text
+
+
+CLAIMS = [math.nan, math.inf, -1, 2**62, 10**30, "12", True, [], 1.5]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=repr)
+@pytest.mark.parametrize("key", ["prompt_tokens", "completion_tokens", "total_tokens"])
+def test_a_custom_clients_count_that_is_none_reads_as_0(key: str, claim: Any) -> None:
+    class Claiming(Custom):
+        @staticmethod
+        def get_usage(response: Any) -> dict[str, Any]:
+            return {**Custom.get_usage(response), key: claim}
+
+    asked = OpenAIWrapper(model_client_cls="Claiming")
+    asked.register_model_client(Claiming)
+    assert said(asked) == "hi"
+    honest = {"cost": 0.5, "prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    assert asked.total_usage_summary == {"total_cost": 0.5, "mine": {**honest, key: 0}}
+
+
+@pytest.mark.parametrize("claim", [math.nan, math.inf, -1, "12", True, []], ids=repr)
+def test_a_custom_clients_cost_that_is_none_reads_as_0(claim: Any) -> None:
+    class Claiming(Custom):
+        @staticmethod
+        def get_usage(response: Any) -> dict[str, Any]:
+            return {**Custom.get_usage(response), "cost": claim}
+
+    asked = OpenAIWrapper(model_client_cls="Claiming")
+    asked.register_model_client(Claiming)
+    assert said(asked) == "hi"
+    assert asked.total_usage_summary is not None
+    assert asked.total_usage_summary["total_cost"] == 0

@@ -15,6 +15,7 @@ from teams.agents import AssistantAgent
 from teams.core import FunctionCall
 from teams.messages import ToolCallExecutionEvent
 from teams.models import ChatCompletionClient, CreateResult, RequestUsage, UserMessage
+from teams.models._edge import arguments_text
 from teams.models._hosted import ABLE
 from teams.models.anthropic._answer import Answer as Anthropic
 from teams.models.ollama._answer import Answer as Ollama
@@ -287,3 +288,28 @@ def test_each_class_that_answers_is_a_client_and_so_passes_the_edge():
             if re.search(r"\bcreate(_stream)?\b[ (,]", body) and "ChatCompletionC" not in bases:
                 others.add(node.name)
     assert others - {"ChatCompletionClient"} == ASKERS.keys()
+
+
+@pytest.mark.parametrize(
+    "value", [[0] * 10_001, [[0] * 99] * 101, {f"{n}": n for n in range(10_001)}]
+)
+def test_arguments_that_came_as_data_have_a_number_of_values(value: Any):
+    left_out = '"Left out: arguments of more than 10,000 values."'
+    called = {"name": "send", "arguments": {"x": value}}
+    part = {"message": {"tool_calls": [{"function": called}]}, "done": True}
+    answer = Ollama()
+    answer.add(part)
+    whole = Anthropic(None)
+    block = {"type": "tool_use", "id": "c", "name": "send", "input": {"x": value}}
+    whole.take({"content": [block], "stop_reason": "tool_use"})
+    made = {"message": {"tool_calls": [{"id": "c", "function": called}]}, "finish_reason": "stop"}
+    completion = read_completion({"choices": [made]}, structured=False)
+    for result in (answer.result(), whole.result(structured=False), completion):
+        assert [call.arguments for call in result.content if not isinstance(call, str)] == [
+            left_out
+        ]
+
+
+def test_few_arguments_that_came_as_data_are_kept():
+    given = {"x": [[], {}, [0] * 9_000, {"y": None}], "z": "\u00e4"}
+    assert arguments_text(given) == json.dumps(given, ensure_ascii=False)

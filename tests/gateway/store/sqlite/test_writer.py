@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable
+from gateway.errors import GatewayClosed, StoreFull, StoreUnwritable, Unstorable
 from gateway.store.sqlite.writer import GROUP, SqliteConnection, Writer
 
 pytestmark = pytest.mark.sqlite
@@ -88,7 +88,8 @@ async def test_a_failing_unit_undoes_itself_but_not_its_neighbours(writer):
     await first
     one, failed, duplicate, two = await rest
     assert isinstance(failed, LookupError)
-    assert isinstance(duplicate, sqlite3.IntegrityError)
+    assert isinstance(duplicate, Unstorable)
+    assert isinstance(duplicate.__cause__, sqlite3.IntegrityError)
     assert (one, two) == (1, 2)
     assert await writer.write(values) == [1, 2]
 

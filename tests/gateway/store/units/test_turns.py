@@ -1,11 +1,14 @@
 """A turn's additions are kept while its lease holds."""
 
+from functools import partial
+
 import pytest
 
 from gateway.base.calendar import Scope
+from gateway.content.attachments import MISSING
 from gateway.conversation import Attachment
 from gateway.errors import LeaseLost
-from gateway.events import MessageFinished, ToolStarted, TurnFinished
+from gateway.events import MessageFinished, Notice, ToolStarted, TurnFinished
 from gateway.store.decisions import TurnRetry, TurnStop
 from gateway.store.records import (
     CallRow,
@@ -17,6 +20,7 @@ from gateway.store.records import (
 )
 from gateway.store.rulebook import RecoveryWords
 from gateway.store.turn_records import MAX_RESUMES, TurnEnd, TurnUpdate
+from gateway.store.units.invariants import broken_laws
 from tests.fakes.new_store import new_store
 from tests.gateway.store.talk import ANN, BOB, begin, begun, end, left_by, take
 
@@ -26,7 +30,7 @@ WORDS = RecoveryWords(interrupted="it goes on", parked="it is not tried again", 
 FIRST = Checkpoint(kind="snapshot", data=b"{\0\xff}")
 THEN = Checkpoint(kind="delta", data=b"more")
 STARTED = ToolStarted(thread="t", call="k", agent="solo", tool="send", arguments="{}")
-USE = {"person": ANN.id, "team": "demo", "workspace": "x:T1"}
+USE = partial(ModelUse, person=ANN.id, team="demo", workspace="x:T1")
 
 
 def call(
@@ -175,8 +179,8 @@ async def test_a_turn_is_stopped_by_a_command(tmp_path):
 async def test_use_is_summed_by_each_scope_and_counted_again_for_a_retry(tmp_path):
     now = [100.0]
     store = new_store(tmp_path, clock=lambda: now[0])
-    small = ModelUse(model="small", prompt_tokens=5, completion_tokens=3, cost=0.25, **USE)
-    large = ModelUse(model="large", prompt_tokens=1, completion_tokens=1, cost=0.5, **USE)
+    small = USE(model="small", prompt_tokens=5, completion_tokens=3, cost=0.25)
+    large = USE(model="large", prompt_tokens=1, completion_tokens=1, cost=0.5)
     async with store.own():
         work = await begun(store)
         for uses in ((small, large), (small,)):
@@ -234,3 +238,26 @@ async def test_a_turn_that_waits_for_nobody_has_more_to_do(tmp_path):
         await take(store, "and then")
         assert (await store.record(work.lease, TurnUpdate(end=TurnEnd(status="done")))).again
         assert not (await end(store, await begin(store))).again
+
+
+@pytest.mark.parametrize("status", ["running", "paused"])
+async def test_what_can_t_be_begun_ends_unread(tmp_path, status):
+    store, notice = new_store(tmp_path), Notice(thread="t", turn="", text="No.", level="error")
+    async with store.own():
+        work = await begun(store)
+        await take(store, "next")
+        if status == "paused":
+            await end(store, work, "paused")
+        ended = await store.end_unbegun("t", "boot", notice)
+        assert ended.again
+        said, over = ended.events
+        assert (said.turn, over.turn, over.outcome) == (work.lease.turn, work.lease.turn, "failed")
+        with pytest.raises(LeaseLost):
+            await store.record(work.lease, TurnUpdate())
+        ended = await store.end_unbegun("t", "boot", notice)
+        assert [each.kind for each in ended.events] == ["message_withdrawn", "notice"]
+        assert not ended.again
+        assert await store.begin("t", "boot", words=MISSING) is None
+        assert await store.read(broken_laws) == []
+        with pytest.raises(LeaseLost):
+            await store.end_unbegun("none", "boot", notice)
