@@ -7,6 +7,7 @@ is, and exits with 1 above 200, or if a part failed or is missing.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,8 @@ RECORD = Path(__file__).with_name("nightly.json")
 OLDEST = 200
 """Commits after which `make check` wants another run."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+INHERITED = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+"""Variables by which the parts' own `make` would take the names of the parts as its options."""
 
 
 def make(*arguments: str) -> str:
@@ -41,8 +44,14 @@ def other_python(version: str) -> str:
 def outcome(command: list[str]) -> str:
     """Run a command, show what it prints, and say how it ended."""
     aloud = False
+    environment = {name: value for name, value in os.environ.items() if name not in INHERITED}
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as process:
         for line in process.stdout or ():
             sys.stdout.write(line)

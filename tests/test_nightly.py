@@ -50,6 +50,16 @@ def test_the_record_says_of_each_part_how_it_ended_with_which_commit(checkout: P
     assert ended.returncode == 1
 
 
+def test_parts_that_make_names_are_no_options_of_their_own_make(checkout: Path):
+    python = f"nightly:\n\t@{sys.executable} .ci/nightly.py $(ARGS)\n"
+    makefile = f"ARGS ?=\n{python}browser clients:\n\t@echo '[$(ARGS)]'\n"
+    write(checkout, {"Makefile": makefile})
+    git(checkout, "commit", "--quiet", "-m", "Parts")
+    command = ["make", "-C", str(checkout), "nightly", "ARGS=browser clients"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [line for line in ran.stdout.splitlines() if "[" in line] == ["[]", "[]"]
+
+
 def test_a_part_that_nobody_knows_and_a_dirty_tree_are_refused(checkout: Path):
     assert (
         "No part is called brwoser: there are seeds, browser"
