@@ -15,6 +15,7 @@ import pytest
 from gateway.content.attachments import MISSING
 from gateway.conversation import Author
 from gateway.errors import NotFound
+from gateway.events import Notice
 from gateway.outbox import OutboxRow
 from gateway.store.decisions import PersonLimits, QueueEntry, TurnRetry
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
@@ -687,3 +688,20 @@ async def test_nodes_without_platforms_or_a_digest_take_what_they_did(postgres_u
             node = Node(boot=boot, platforms=platforms, digest=digest)
             await stack.enter_async_context(stores[boot].own(node))
         assert await takers(stores) == ["a1", "b2", "c3"]
+
+
+async def test_a_job_whose_turn_can_t_be_begun_is_handed_over_and_holds_up_nobody(shared):
+    await say(shared, "t")
+    await say(shared, "u")
+    broken = "UPDATE inbox SET author_groups = '{' WHERE thread = 't'"
+    await shared.a.write(lambda connection: connection.execute(broken))
+    found = await shared.take("a1")
+    assert found is not None
+    assert (found.job.thread, found.turn) == ("t", None)
+    assert await shared.taken("b2") == "u"
+    assert await shared.take("b2") is None
+    notice = Notice(thread="t", turn="", text="It could not be begun.", level="error")
+    ended = await shared.a.end_unbegun("t", "a1", notice)
+    assert not ended.again
+    running = await rows_of(shared.a, "SELECT thread FROM turns WHERE status = 'running'")
+    assert running == [("u",)]

@@ -190,3 +190,17 @@ async def test_questions_of_a_team_that_is_gone_are_withdrawn(tmp_path):
         )
         assert (await store.request("r1")).state == "closed"
         assert (await store.thread("t")).state == "idle"
+
+
+async def test_requests_within_calls_that_can_t_be_shown_are_closed(tmp_path):
+    store = new_store(tmp_path)
+    async with store.own():
+        await ask(store, "r1", "r2", "r3")
+        assert await store.close_unshown("t") == ()
+        taken = "UPDATE requests SET taken = TRUE WHERE id <> 'r3'"
+        await store.write(lambda connection: connection.execute(taken))
+        for given, closed in (("r1", "r1"), ("", "r2")):
+            [event] = await store.close_unshown("t", given)
+            assert isinstance(event, InputResolved)
+            assert event.request == closed
+        assert await store.close_unshown("t") == ()
