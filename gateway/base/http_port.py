@@ -138,7 +138,7 @@ async def _read(request: web.BaseRequest) -> int | None:
         return 408
     except web.HTTPRequestEntityTooLarge:
         return 413
-    except (web.RequestPayloadError, OSError):
+    except (web.RequestPayloadError, OSError, RuntimeError):  # the last: cut before it was read
         return 400
     return None
 

@@ -20,7 +20,7 @@ from gateway.render.graphemes import may_cut
 Length = Callable[[str], int]
 
 FAR = 500
-"""Characters over which something may be the beginning of a link, or of code in a line."""
+"""Characters over which something may be a heading, the beginning of a link, or code in a line."""
 
 LONGEST_LINE = 4_000
 """Characters that say which block a line begins: each cut of a longer line looks at them again."""
@@ -36,6 +36,9 @@ _RULE = re.compile(  # possessive: in linear time
 )
 _NO_ROW = frozenset(">#-*+`~")
 """Beginnings of blocks other than rows."""
+
+_BREAKING = frozenset(" \t`~")
+"""Characters that a line may not begin with for being cut, or goes on with after no cut."""
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _LINE = re.compile(r"\n")
@@ -332,15 +335,16 @@ class _Window:
     def _allows(self, end: int) -> bool:
         if end <= self._ink or self._held[end - self._at] or not may_cut(self._text, end):
             return False
-        return not self._ends_with_heading(end) and self._parses(end) and self._fits(end)
+        return self._parses(end) and not self._ends_with_heading(end) and self._fits(end)
 
     def _ends_with_heading(self, end: int) -> bool:
         """True if a cut there parts a heading from its text."""
-        seen = self._text[self._at : end].rstrip()
-        start = self._at + seen.rfind("\n") + 1
-        if self._context(start)[1].fence is not None:
-            return False
-        return _HEADING.match(seen[start - self._at :]) is not None
+        first = max(self._at, end - FAR)
+        seen = self._text[first:end].rstrip()
+        start = first + seen.rfind("\n") + 1
+        if start == first > self._at or self._context(start)[1].fence is not None:
+            return False  # longer than a heading is, or no heading at all
+        return _HEADING.match(seen[start - first :]) is not None
 
     def _parses(self, end: int) -> bool:
         """True if fences and tables survive a cut at `end`.
@@ -352,7 +356,8 @@ class _Window:
         line, context = self._context(end)
         above = text[line : min(end, line + LONGEST_LINE)]
         if above:
-            return not {text[end : end + 1], above.lstrip(" \t>")[:1]} & set(" \t`~")
+            begins = _BREAKING.isdisjoint(text[end : end + 1])
+            return begins and _BREAKING.isdisjoint(above.lstrip(" \t>")[:1])
         start = text.rfind("\n", 0, max(end - 1, 0)) + 1
         last = text[start : end - 1]
         if context.fence is not None and start >= self._at and opened_by(last) == context.fence:
@@ -362,9 +367,11 @@ class _Window:
         return not ("|" in last and text[end : end + 1] in ("|", "-", ":", " "))
 
     def _hard(self, far: int) -> int:
-        """The last place where the text may be cut at all."""
-        for allows in (self._allows, self._parses_there, self._is_between):
-            for end in range(far, self._ink, -1):
+        """The last place for a cut; good ones only near `far`."""
+        near = max(self._ink, far - 2 * FAR)
+        kinds = (self._allows, near), (self._parses_there, near), (self._is_between, self._ink)
+        for allows, first in kinds:
+            for end in range(far, first, -1):
                 if allows(end):
                     return end
         return far

@@ -16,6 +16,9 @@ LONGEST_TEXT = 2000
 LONGEST_NOTE = 300
 """Characters of a server's message, and of what it says of a field."""
 
+LONGEST_CHOICES = 9_000
+"""Characters of a field's choices together: what every platform's menu takes."""
+
 _NUMBERS = {"integer": "a whole number", "number": "a number"}
 
 
@@ -114,11 +117,14 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
     kind = str(schema.get("type", "string"))
     said = filter(None, (schema.get("title"), schema.get("description")))
     several = kind == "array"
+    choices = _choices(schema.get("items") or {} if several else schema)
+    if sum(map(len, choices)) > LONGEST_CHOICES:
+        raise ValueError(f"The choices of a field may have {LONGEST_CHOICES} characters.")
     return Field(
         name=name,
         kind=kind,
         note=": ".join(map(str, said))[:LONGEST_NOTE],
-        choices=_choices(schema.get("items") or {} if several else schema),
+        choices=choices,
         several=several,
         required=required,
     )

@@ -131,6 +131,7 @@ def test_what_machines_have_moved_is_looked_for(tmp_path: Path) -> None:
     _leave(tmp_path)
     (tmp_path / "bills").mkdir()
     (tmp_path / "bills" / "net").write_text("shown\npaid\n")
+    (tmp_path / "bills" / "pipe-asked").write_text("20\n21\n")
     (tmp_path / "store" / "knowledge").mkdir()
     (tmp_path / "store" / "knowledge" / "shelf.sqlite").write_text(f"x {SHELF_KEY} y")
     with closing(sqlite3.connect(tmp_path / "store" / "parley.db")) as store, store:
@@ -139,6 +140,7 @@ def test_what_machines_have_moved_is_looked_for(tmp_path: Path) -> None:
     aftermath.look(tmp_path, moved)
     assert moved.lines() == [
         "knowledge: a secret in a key file",
+        "mcp: 21 requests of a server within one call",
         "mcp: a changed tool of net ran unasked",
         "usage: a count of 'many' tokens",
         "usage: a count of -5 tokens",

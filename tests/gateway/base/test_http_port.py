@@ -211,3 +211,10 @@ async def test_our_own_mistake_is_told_with_its_traceback(caplog):
     async with a_port() as port:
         assert await port.ask(GET.replace(b"/", b"/broken", 1)) == "500"
     assert "RuntimeError: our own mistake" in caplog.text
+
+
+async def test_who_has_to_make_room_before_the_body_is_read_costs_no_line(monkeypatch):
+    monkeypatch.setattr(http_port._Connection, "has_head", http_port._Connection.force_close)
+    async with a_port() as port:
+        for name in ("half a body", "half a chunk"):
+            assert await port.ask(HALF[name]) == ""

@@ -1,6 +1,7 @@
 """Split texts: nothing lost, pieces fit and read alone, complete pieces stay."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -229,3 +230,17 @@ def test_a_comment_in_code_is_no_heading() -> None:
 def test_a_text_of_headings_alone_is_cut_nevertheless() -> None:
     text = "## A heading\n" * 20
     assert all(len(piece.text) <= LIMIT for piece in split(text, limit=LIMIT))
+
+
+@pytest.mark.parametrize("begun", ["[a](", "# a", "**a", "> a", "- a", "```\n"])
+def test_blanks_that_may_be_cut_nowhere_take_linear_time(begun: str) -> None:
+    text = begun + " " * 60_000
+    began = time.process_time()
+    pieces = split(text, limit=len(text) - 1)
+    assert time.process_time() - began < 2  # 8 s with code where each place looks at the whole text
+    assert "".join(piece.body for piece in pieces) == text
+
+
+def test_a_heading_is_as_long_as_headings_are() -> None:
+    text = f"{'One two. ' * 60}\n# {'x' * 600}\nNext. {'One two. ' * 60}"
+    assert "".join(piece.body for piece in split(text, limit=1_200)) == text

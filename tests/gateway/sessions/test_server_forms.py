@@ -98,3 +98,22 @@ def test_an_address_is_shown_and_has_no_content() -> None:
 def test_a_form_has_a_bounded_number_of_fields() -> None:
     with pytest.raises(ValueError, match="20 fields"):
         form({f"f{n}": {"type": "string"} for n in range(21)})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "enum": ["x" * 9_001]},
+        {"type": "string", "enum": [f"{n:03}{'x' * 30}" for n in range(300)]},
+        {"type": "string", "oneOf": [{"const": n, "title": f"{n:09000}"} for n in range(2)]},
+        {"type": "array", "items": {"type": "string", "enum": [f"{n:090}" for n in range(101)]}},
+        {"type": "string", "enum": ["a"], "enumNames": ["x" * 1_000_000]},
+    ],
+)
+def test_choices_that_no_menu_takes_are_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="9000 characters"):
+        form({"it": schema})
+
+
+def test_the_names_of_all_countries_are_choices() -> None:
+    assert len(form({"it": {"enum": [f"{n:035}" for n in range(250)]}}).fields[0].choices) == 250

@@ -1,10 +1,11 @@
 """`make redteam`: a served process between a hostile side and a victim.
 
 It starts `parley serve` on both simulated platforms, twice: with the victim alone, then with a
-hostile person, model, tool, file and code beside it, hostile servers, and another user of the
-machine. Afterwards the command line reads hostile component files. It prints what the hostile side
-has moved, and how long the victim waited. It ends with exit code 1 if anything moved; with `--long`
-also if the victim's p99 is more than twice that without the hostile side.
+hostile person, model, tool, file and code beside it, hostile servers, outsiders at its port, and
+another user of the machine. Afterwards the command line reads hostile component files. It prints
+what the hostile side has moved, and how long the victim waited. It ends with exit code 1 if
+anything moved; with `--long` also if the victim's p99 is more than twice that without the hostile
+side.
 
 The victim has a channel of its own, and the simulators let every request through: people who share
 a channel share its limits on the platform, and these would be all that is measured.
@@ -25,6 +26,7 @@ from tests.security.redteam import (
     aftermath,
     code,
     component,
+    edges,
     file,
     machines,
     model,
@@ -33,6 +35,7 @@ from tests.security.redteam import (
     tool,
 )
 from tests.security.redteam.chats import Chat, until
+from tests.security.redteam.mcp_server import ASKED
 from tests.security.redteam.moved import Moved
 from tests.security.redteam.scene import VICTIMS, Scene, open_scene
 from tests.security.redteam.scripts import named
@@ -76,10 +79,9 @@ async def _ask(scene: Scene, seconds: float, *, hostile: bool) -> dict[str, Wait
             if hostile:
                 group.create_task(_attack_until(scene, chat, ends))
         if hostile:
-            store = scene.folder / "store"
-            group.create_task(
-                neighbour.trespass(scene.process.pid, store, scene.health, scene.moved)
-            )
+            store, ports = scene.folder / "store", (scene.ports.health, scene.ports.slack)
+            group.create_task(neighbour.trespass(scene.process.pid, store, ports, scene.moved))
+            group.create_task(edges.attack(scene.slack, scene.ports.slack, scene.moved))
     return waits
 
 
@@ -96,7 +98,7 @@ async def _attack_until(scene: Scene, chat: Chat, ends: float) -> None:
             person.borrow_rights(chat, scene.moved),
             person.intrude(chat),
             file.send(chat, str(scene.outside)),
-            code.run(chat),
+            code.run(chat, scene.moved),
             _play(chat, [*model.scripts(""), *tool.SCRIPTS]),
             machines.attack(chat, scene.folder),
         ):
@@ -120,6 +122,9 @@ async def _look(scene: Scene) -> None:
     await scene.settled()
     for chat in scene.chats:
         chat.look(scene.moved)
+    edges.look(scene.slack, scene.moved)
+    asked = await until((scene.folder / "bills" / f"pipe-{ASKED}").exists)
+    scene.moved.check("red team", "no call of a server that asks back has ended", moved=not asked)
     figures = await scene.figures()
     print(f"The event loop stood still {figures['parley_loop_stalls_total']:g} times.")
     peak = _peak_megabytes(scene.process.pid)

@@ -6,8 +6,10 @@ import json
 import sqlite3
 from pathlib import Path
 
+from teams.tools.mcp._server_requests import MOST_ASKED
 from tests.security.redteam import figures
 from tests.security.redteam.code import FULL
+from tests.security.redteam.mcp_server import ASKED
 from tests.security.redteam.moved import Moved
 from tests.security.redteam.words import HOSTILE, OUTSIDE, SECRET, SECRET_FORMS, STRANGER, VICTIM
 
@@ -27,6 +29,10 @@ def look(folder: Path, moved: Moved) -> None:
     for bills in sorted((folder / "bills").glob("*")):
         paid = "paid" in bills.read_text()
         moved.check("mcp", f"a changed tool of {bills.name} ran unasked", moved=paid)
+    for asked in (folder / "bills").glob(f"*-{ASKED}"):
+        for line in asked.read_text().split():
+            many = int(line) > MOST_ASKED
+            moved.check("mcp", f"{line} requests of a server within one call", moved=many)
     for index in (folder / "store" / "knowledge").glob("*.sqlite*"):
         for form, secret in SECRET_FORMS.items():
             kept = secret.encode() in index.read_bytes()

@@ -93,7 +93,9 @@ async def read(folder: Path, moved: Moved) -> None:
     _, checked = await _parley(folder, "check", "--offline", *CHOSEN)
     for name in TEAMS:
         moved.check(PLACE, f"nothing is said of {name}", moved=name not in checked)
-    said = [asked, checked]
+    code, listed = await _parley(folder, "teams", "list", *CHOSEN)
+    moved.check(PLACE, f"teams list ends with {code}", moved=code != 0)
+    said = [asked, checked, listed]
     for name, good in RUNS.items():
         code, text = await _parley(folder, "run", *CHOSEN, "--team", name, "Hi")
         moved.check(PLACE, f"the team {name} ends with {code}", moved=(code == 0) != good)

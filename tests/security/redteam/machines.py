@@ -42,6 +42,8 @@ agents.reader = {{ knowledge = ["shelf"], tools = ["tests.security.redteam.tool:
 command = "{python}"
 args = ["-m", "tests.security.redteam.mcp_server", "pipe", "{outside}", "{bills}/pipe"]
 env = {{ PYTHONPATH = "{root}" }}
+sampling = true
+elicitation = true
 
 [mcp.net]
 url = "{mcp_url}"
@@ -56,6 +58,7 @@ RULES = "\n".join(
         for name in mcp_server.NAMES
         for tool in mcp_server.TOOLS
     ]
+    + ['"pipe/sampling" = "allow"']
 )
 """The operator's word for the tools as they were first."""
 PLACES = ("web", "pipe", "net", "shelf")

@@ -9,6 +9,7 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 
@@ -17,14 +18,14 @@ import aiohttp
 from tests.security.redteam.moved import Moved
 
 NOBODY = 65_534
-HALF_OPEN = 1_100
-"""Connections of which each sends a part of a request: more than a limit of 1,024 descriptors."""
+HALF_OPEN = 2_200
+"""Connections with a part of a request: at each port more than a limit of 1,024 descriptors."""
 HELD = 8.0
 """Seconds."""
 
 PROGRAM = f"""
 import contextlib, encodings.idna, glob, os, resource, socket, sys, time
-pid, store, health = sys.argv[1:]
+pid, store, *ports = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
 kept = glob.glob(store + "/**", recursive=True)
@@ -40,22 +41,23 @@ for path in glob.glob(store + "/*.sock") + glob.glob("/tmp/parley*/*.sock"):
         found.connect(path)
         print("connects to", path)
 held = []
-for _ in range({HALF_OPEN}):
+for number in range({HALF_OPEN}):
     with contextlib.suppress(OSError):
-        held.append(socket.create_connection(("127.0.0.1", int(health)), 1))
-        held[-1].sendall(b"GET /healthz HTTP/1.1\\r\\n")
+        port = int(ports[number % len(ports)])
+        held.append(socket.create_connection(("127.0.0.1", port), 1))
+        held[-1].sendall(b"GET / HTTP/1.1\\r\\n")
 print("holds", len(held), flush=True)
 time.sleep({HELD})
 """
 
 
-async def trespass(pid: int, store: Path, health: int, moved: Moved) -> None:
+async def trespass(pid: int, store: Path, ports: Sequence[int], moved: Moved) -> None:
     """Let them try everything, and look whether the process still answers."""
     if os.geteuid() != 0:
         sys.stdout.write("Another local user was skipped: only root can become one.\n")
         return
     program = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", PROGRAM, str(pid), str(store), str(health)),
+        *(sys.executable, "-c", PROGRAM, str(pid), str(store), *map(str, ports)),
         stdout=asyncio.subprocess.PIPE,
     )
     assert program.stdout is not None
@@ -63,8 +65,9 @@ async def trespass(pid: int, store: Path, health: int, moved: Moved) -> None:
     async for line in program.stdout:
         said = line.decode().strip()
         if said.startswith("holds "):
-            silent = not await _answers(health)
-            moved.check("neighbour", "half-open connections silence health", moved=silent)
+            for port in ports:
+                silent = not await _answers(port)
+                moved.check("neighbour", "half-open connections silence a port", moved=silent)
         else:
             moved.note("neighbour", said)
     await program.wait()

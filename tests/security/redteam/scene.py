@@ -10,13 +10,15 @@ import sqlite3
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 
 import aiohttp
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import RealClock, SlackSimulator
+from gateway.store.tokens import new_key
 from tests.security.redteam import code, file, machines, model, person, tool
 from tests.security.redteam.chats import Chat, DiscordChat, SlackChat, until
 from tests.security.redteam.model_server import ModelServer
@@ -27,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TOOLS = "tests.security.redteam.tool"
 CONFIG = """
 default_team = "desk"
-store = {{ folder = "store" }}
+store = {{ folder = "store", keys_env = "PARLEY_KEYS" }}
 health = {{ port = {health} }}
 limits = {{ parallel_turns = 64 }}
 attachments = {{ work_mb = {work_mb} }}
@@ -35,7 +37,7 @@ attachments = {{ work_mb = {work_mb} }}
 [models.gpt]
 model = "gpt-4o"
 base_url = "{model_url}"
-api_key = "sk-none"
+api_key_env = "LLM_ACCESS"
 
 [teams.desk]
 type = "round_robin"
@@ -49,7 +51,15 @@ participants = ["writer", "runner"]
 agents.writer = {{ system_message = "You write code." }}
 agents.runner = {{ type = "code_executor", executor = {{ type = "docker", timeout = 10 }} }}
 
+[teams.den]
+type = "round_robin"
+max_turns = 2
+participants = ["thief", "host"]
+agents.thief = {{ system_message = "You write code." }}
+agents.host = {{ type = "code_executor", executor = {{ type = "local", timeout = 10 }} }}
+
 [policies]
+local_code = true
 operators = ["slack:T0HOME:U0OLGA", "discord:{olga}"]
 
 [policies.tools]
@@ -64,8 +74,13 @@ execute_code = "allow"
 {rules}
 
 [adapters.slack]
-bot_token = "{bot_token}"
-app_token = "{app_token}"
+mode = "http"
+signing_secret = "{signing_secret}"
+client_id = "{client_id}"
+client_secret_env = "SLACK_BOT"
+public_url = "http://127.0.0.1:{port}/"
+allowed_workspaces = ["T0HOME"]
+port = {port}
 api_url = "{slack_url}"
 
 [adapters.discord]
@@ -87,8 +102,16 @@ UNLIMITED = 100_000
 SETTLED = 15.0
 """Seconds that turns have to end before what moved is looked for."""
 VICTIMS = ("vera", "viktor")
-PLACES = ("quiet", "general", "lab", *machines.PLACES)
-"""The victims' channel, the hostile people's, that of the team that runs code, the machines'."""
+PLACES = ("quiet", "general", "lab", "den", *machines.PLACES)
+"""The victims' channel, the hostile people's, those of the teams that run code, the machines'."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the served process listens."""
+
+    health: int
+    slack: int
 
 
 @dataclass(frozen=True)
@@ -101,14 +124,15 @@ class Scene:
     server: ModelServer
     moved: Moved
     contained: bool
-    health: int
+    slack: SlackSimulator
+    ports: Ports
     process: asyncio.subprocess.Process
 
     async def figures(self) -> dict[str, float]:
         """The served process's metrics, by name."""
         async with (
             aiohttp.ClientSession() as session,
-            session.get(f"http://127.0.0.1:{self.health}/metrics") as answer,
+            session.get(f"http://127.0.0.1:{self.ports.health}/metrics") as answer,
         ):
             lines = (await answer.text()).splitlines()
         pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
@@ -136,7 +160,9 @@ async def open_scene(folder: Path, moved: Moved) -> AsyncGenerator[Scene]:
     (folder / "effects").touch()
     async with AsyncExitStack() as stack:
         docker, contained = stack.enter_context(code.engine(folder))
-        slack = await stack.enter_async_context(SlackSimulator(clock=RealClock(), rates=False))
+        slack = await stack.enter_async_context(
+            SlackSimulator(clock=RealClock(), rates=False, installed=False)
+        )
         discord = await stack.enter_async_context(DiscordSimulator())
         _lift_limits(discord)
         chats = _people(slack, discord)
@@ -151,15 +177,29 @@ async def open_scene(folder: Path, moved: Moved) -> AsyncGenerator[Scene]:
         }
         server = await stack.enter_async_context(ModelServer(scripts, moved))
         part = await stack.enter_async_context(machines.machines(folder, outside, moved))
-        health = _free_port()
+        ports = Ports(_free_port(), _free_port())
         config = folder / "config.toml"
-        config.write_text(_config(slack, discord, server.url, health) + part)
-        environment = _environment(folder, docker)
+        config.write_text(_config(slack, discord, server.url, ports) + part)
+        environment = _environment(folder, docker, slack)
         process = await stack.enter_async_context(_serve(folder, config, environment))
-        ready = lambda: len(slack.sockets.live) >= 2 and discord.gateway.open_sessions  # noqa: E731
+        ready = lambda: discord.gateway.open_sessions  # noqa: E731
         if not await until(lambda: ready() or process.returncode is not None, 60) or not ready():
             raise RuntimeError(f"parley serve did not connect:\n{(folder / 'log').read_text()}")
-        yield Scene(folder, outside, chats, server, moved, contained, health, process)
+        await _install(slack, ports.slack)
+        yield Scene(folder, outside, chats, server, moved, contained, slack, ports, process)
+
+
+async def _install(slack: SlackSimulator, port: int) -> None:
+    """Install the app, and have Slack send its events to the port."""
+    base, jar = f"http://127.0.0.1:{port}/slack", aiohttp.CookieJar(unsafe=True)
+    async with (
+        aiohttp.ClientSession(cookie_jar=jar) as browser,
+        browser.get(f"{base}/install") as answer,
+    ):
+        said = await answer.text()
+    app = replace(slack.world.app, socket_mode=False, url=f"{base}/events")
+    if answer.status != HTTPStatus.OK or not await slack.use_app(app):
+        raise RuntimeError(f"the app could not be installed: {said}")
 
 
 def _lift_limits(discord: DiscordSimulator) -> None:
@@ -191,17 +231,18 @@ def _people(slack: SlackSimulator, discord: DiscordSimulator) -> tuple[Chat, Cha
     return chats
 
 
-def _config(slack: SlackSimulator, discord: DiscordSimulator, url: str, health: int) -> str:
+def _config(slack: SlackSimulator, discord: DiscordSimulator, url: str, ports: Ports) -> str:
     tools = ("fetch", "leak", "wipe", "pay", "book", "mail")
     base = CONFIG.format(
-        health=health,
+        health=ports.health,
+        port=ports.slack,
         work_mb=code.WORK_MB,
         rules=machines.RULES,
         model_url=url,
         tools=", ".join(f'"{TOOLS}:{name}"' for name in tools),
         olga=discord.person("olga").id,
-        bot_token=slack.bot_token,
-        app_token=slack.app_token,
+        signing_secret=slack.world.app.signing_secret,
+        client_id=slack.world.app.client_id,
         slack_url=slack.api_url,
         discord_token=discord.token,
         discord_url=discord.api_url,
@@ -229,6 +270,7 @@ def _routes(slack: SlackSimulator, discord: DiscordSimulator) -> str:
             ("desk", "quiet", victims[adapter], f"limits = {{ turns = {UNLIMITED} }}"),
             ("desk", "general", ["members"], ""),
             ("lab", "lab", ["members"], ""),
+            ("den", "den", ["members"], ""),
             *((place, place, ["members"], "") for place in machines.PLACES),
         ):
             text += ROUTE.format(
@@ -242,13 +284,16 @@ def _routes(slack: SlackSimulator, discord: DiscordSimulator) -> str:
     return text
 
 
-def _environment(folder: Path, docker: str) -> dict[str, str]:
+def _environment(folder: Path, docker: str, slack: SlackSimulator) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(ROOT),
         "DOCKER_HOST": docker,
+        "SLACK_BOT": slack.world.app.client_secret,
+        "LLM_ACCESS": "sk-none",
+        "PARLEY_KEYS": new_key(),
         "REDTEAM_API_KEY": SECRET,
         "REDTEAM_URL": f"postgres://parley:{PASSWORD}@db.example/parley",
         tool.EFFECTS: str(folder / "effects"),

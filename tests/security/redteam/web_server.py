@@ -31,7 +31,7 @@ class WebServer:
         self.url = ""
 
     async def __aenter__(self) -> Self:
-        self._packed = await asyncio.to_thread(_packed)
+        self._packed = _packed()
         app = web.Application()
         for page in (*PAGES, "inside"):
             app.router.add_get(f"/{page}", getattr(self, f"_{page}"))
@@ -83,5 +83,4 @@ class WebServer:
 
 def _packed() -> bytes:
     """A body of two layers that unpacks to a gigabyte."""
-    layer = b"".join(gzip.compress(bytes(1 << 20)) for _ in range(BOMB >> 20))
-    return gzip.compress(layer)
+    return gzip.compress(gzip.compress(bytes(1 << 20)) * (BOMB >> 20))

@@ -1,9 +1,12 @@
 """Answers in shapes of some providers, read from their recorded form."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from teams.core import FunctionCall
 from teams.models import BadAnswer, ModelUnreachable, RequestUsage
 from teams.models.openai._answer import Answer, read_completion
 
@@ -95,3 +98,34 @@ def test_an_answer_without_an_end_is_none():
         answer.result(structured=False)
     with pytest.raises(BadAnswer, match="not what the API promises"):
         read(["no", "object"])
+
+
+@pytest.mark.parametrize("index", [lambda n: n, lambda _: None, lambda n: [n], lambda _: 0])
+def test_thousands_of_calls_are_read_in_linear_time(index: Callable[[int], Any]):
+    calls = [{"index": index(n), "id": f"c{n}", "function": {"name": "a"}} for n in range(10_000)]
+    began = time.process_time()
+    _, answer = read(chunk({"tool_calls": calls}), chunk({}, "tool_calls"))
+    assert time.process_time() - began < 1.5  # 10 s where each call looks through all before it
+    result = answer.result(structured=False)
+    assert [call.id for call in result.content[:2] if isinstance(call, FunctionCall)] == [
+        "c0",
+        "c1",
+    ]
+
+
+def test_pieces_of_calls_that_take_turns_are_told_apart():
+    def piece(index: int | None, arguments: str, **more: str) -> dict[str, Any]:
+        call = {"index": index, "function": {"arguments": arguments, "name": more.get("id", "")}}
+        return chunk({"tool_calls": [call | more]})
+
+    _, answer = read(
+        piece(0, "[", id="a"),
+        piece(1, "{", id="b"),
+        piece(0, "1"),
+        piece(None, "}"),
+        piece(0, "]"),
+        chunk({}, "tool_calls"),
+    )
+    result = answer.result(structured=False)
+    assert isinstance(result.content, list)
+    assert [call.arguments for call in result.content] == ["[1]", "{}"]
