@@ -117,17 +117,23 @@ class TextDelta(_Event):
     replace: bool = False
 
 
+BROKE_OFF = "(It broke off here.)"
+"""Mark of a message that broke off, for people and models."""
+
+
 @value
 class MessageFinished(_Event):
     """An agent's message is complete.
 
-    `text` is the whole of it and wins over the deltas.
+    `text` is the whole of it and wins over the deltas. `broken`: it broke off there, with its turn:
+    only another attempt at that turn may finish it again.
     """
 
     kind: Literal["message_finished"] = "message_finished"
     agent: str
     message: str
     text: str
+    broken: bool = False
 
 
 @value

@@ -588,6 +588,10 @@ class Gateway:
         self.vitals.parts[result] += 1
         self.vitals.delivery.labels(platform).observe(seconds)
 
+    def count_first_text(self, platform: str, seconds: float) -> None:
+        """Count how long who asked has waited to see the first text."""
+        self.vitals.first_visible_text.labels(platform).observe(seconds)
+
     def count_wait(self, platform: str, seconds: float) -> None:
         """Count the seconds that a platform asks to wait."""
         self.vitals.waits[platform] += seconds

@@ -170,6 +170,10 @@ class DeliveryHost(Protocol):
         """Count a message of a platform, and the seconds it took."""
         ...
 
+    def count_first_text(self, platform: str, seconds: float) -> None:
+        """Count the seconds until who asked has seen the first text."""
+        ...
+
     def count_wait(self, platform: str, seconds: float) -> None:
         """Count the seconds that a platform asks to wait."""
         ...

@@ -135,7 +135,7 @@ class Speech:
 
     `first`: the agent's message begins here, so its name belongs to it. `last`: nothing of it
     follows in another message. `growing`: more may come. `resuming`: an
-    interruption has cut it off, and it will be said anew.
+    interruption has cut it off, and it will be said anew. `broken`: it broke off for good.
     """
 
     agent: str
@@ -145,6 +145,7 @@ class Speech:
     last: bool = True
     growing: bool = False
     resuming: bool = False
+    broken: bool = False
     written: int = 0
     """Characters of the whole text while it grows beyond what is shown of it; 0 otherwise."""
     rest_in: str = ""
@@ -333,6 +334,18 @@ class PacedSurface(Protocol):
         """Wait for permission to call, in fairness to other threads and people.
 
         What is to be said is read after that, so it is the newest.
+        """
+        ...
+
+
+@runtime_checkable
+class OpeningSurface(Protocol):
+    """A surface that begins no message with half a word or link."""
+
+    def begins(self, place: Place, speech: Speech) -> bool:
+        """True if a new message can begin with this text.
+
+        If not, it is asked again with the next piece, or the whole is posted at the end.
         """
         ...
 

@@ -118,6 +118,18 @@ def quiet_log() -> Iterator[None]:
     logging.captureWarnings(False)
 
 
+class Faults(logging.Handler):
+    """Raises where a law of the program's own is found broken."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise AssertionError(record.getMessage())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def faults_raise() -> None:
+    logging.getLogger("gateway.faults").addHandler(Faults())
+
+
 @pytest.fixture(autouse=True)
 def promises_kept(
     request: pytest.FixtureRequest, home: Path, databases_first: None

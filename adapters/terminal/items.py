@@ -51,12 +51,13 @@ class HumanItem(_Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentItem(_Item):
-    """An agent's message; it grows while `open`."""
+    """An agent's message; it grows while `open`, unless it is `broken` off."""
 
     agent: Agent
     text: str
     model: str = ""
     open: bool = False
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

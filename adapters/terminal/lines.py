@@ -16,7 +16,7 @@ from adapters.terminal.items import (
 )
 from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import INDENT, first_lines, format_duration, one_line, shorten
-from gateway.events import GrantKind
+from gateway.events import BROKE_OFF, GrantKind
 from gateway.render.arguments import plain_text
 
 RECENT = 100
@@ -38,7 +38,7 @@ class LineTranscript:
     def __init__(self, model: ThreadModel) -> None:
         self._model = model
         self._seen: dict[str, Item] = {}
-        self._printed: dict[str, int] = {}
+        self._printed: dict[str, str] = {}
         self._speaking = ""
         self._asked: set[str] = set()
         self.echo = True
@@ -87,14 +87,17 @@ class LineTranscript:
 
     def _message_lines(self, item: AgentItem) -> list[str]:
         """Whole lines as they are finished, the rest with the message."""
-        printed = self._printed.get(item.key, 0)
-        end = len(item.text) if not item.open else item.text.rfind("\n") + 1
-        if end <= printed:
-            return []
-        self._printed[item.key] = end
-        text = item.text[printed:end]
+        whole = item.text[: item.text.rfind("\n") + 1] if item.open else item.text
+        printed = self._printed.get(item.key, "")
+        if not whole.startswith(printed) and not item.open:
+            printed = ""  # another text stands there now: what was printed can't be taken back
+        end = [f"{INDENT}{BROKE_OFF}"] if item.broken else []
+        if len(whole) <= len(printed):
+            return end
+        self._printed[item.key] = whole
+        text = whole[len(printed) :]
         text = text.removesuffix("\n") if item.open else text.rstrip("\n")
-        return [f"{INDENT}{text}" if printed else f"{item.agent.name}: {text}"]
+        return [f"{INDENT}{text}" if printed else f"{item.agent.name}: {text}", *end]
 
 
 def _item_line(item: HumanItem | ThoughtItem | HandoffItem | RequestItem | NoticeItem) -> str:

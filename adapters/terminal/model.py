@@ -239,11 +239,15 @@ class ThreadModel:
         match event:
             case TextDelta():
                 self._append_delta(event, agent)
-            case MessageFinished(message=message, text=text):
+            case MessageFinished(message=message, text=text, broken=broken):
                 self._open.pop(message, None)
                 self._seal(
                     AgentItem(
-                        key=message, agent=agent.agent, text=sanitize(text), model=agent.model
+                        key=message,
+                        agent=agent.agent,
+                        text=sanitize(text),
+                        model=agent.model,
+                        broken=broken,
                     )
                 )
             case Thought(text=text):

@@ -12,6 +12,8 @@ from adapters.discord.testing import Channel, DiscordSimulator, Message
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (
+    BETWEEN,
+    FIRST,
     PIECES,
     RATE,
     THREADS,
@@ -43,7 +45,7 @@ async def first(count: int) -> Figures:
         general, alice = discord.channel("general"), discord.person("alice")
         person = f"discord:{alice.id}"
         samples: list[float] = []
-        model = DoNothing("An ", "answer.", pause=0.3)
+        model = DoNothing(*FIRST, pause=BETWEEN)
         async with served(adapter(discord), model, person, lambda: discord.gateway.sessions) as it:
             for number in range(count):
                 before = len(discord.calls(*POST))

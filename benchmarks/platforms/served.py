@@ -23,6 +23,9 @@ TOKENS = 1000
 RATE = 100
 """Tokens per second of the answer whose calls are counted."""
 PIECES = [f"word{number} " for number in range(TOKENS)]
+FIRST = ("I'", "m", " here", ".")
+"""Tokens of an answer whose first one is no whole word, `BETWEEN` seconds apart."""
+BETWEEN = 0.05
 SERVED = """
 store = { folder = "store" }
 health = { port = 0 }

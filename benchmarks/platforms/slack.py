@@ -12,6 +12,8 @@ from adapters.slack.testing import HOME, RealClock, SlackSimulator
 from benchmarks.gateway.scenarios import Closed
 from benchmarks.gateway.teams import DoNothing
 from benchmarks.platforms.served import (
+    BETWEEN,
+    FIRST,
     PIECES,
     RATE,
     THREADS,
@@ -37,9 +39,7 @@ async def first(count: int) -> Figures:
         operator = f"slack:{HOME}:{alice.id}"
         connected = lambda: len(slack.sockets.live) >= 2  # noqa: E731 (a condition, passed on)
         samples: list[float] = []
-        async with served(
-            adapter(slack), DoNothing("An ", "answer.", pause=0.3), operator, connected
-        ):
+        async with served(adapter(slack), DoNothing(*FIRST, pause=BETWEEN), operator, connected):
             for number in range(count):
                 begun = len(slack.calls("chat.startStream"))
                 samples.append(

@@ -16,6 +16,8 @@ from benchmarks.report import Row, Table, Target
 
 ROOT = Path(__file__).parents[2]
 SLACK, DISCORD = "Slack", "Discord"
+FIRST_SHOWN = 0.3
+"""Seconds after a model's first token in which people see text; the next tokens come meanwhile."""
 STARTS = 12
 """Answers that Slack lets begin to stream in a process, of 20 a minute."""
 
@@ -71,8 +73,9 @@ def _first(processes: int, count: int) -> list[Row]:
             unit="s",
             cells={platform: Figures.of(found) for platform, found in samples.items()},
             note="Slack: startStream; Discord: the message, after its thread was made",
+            target=Target(at_most=FIRST_SHOWN),
         ),
-        Row(name="  p99", unit="s", cells=worst),
+        Row(name="  p99", unit="s", cells=worst, target=Target(at_most=FIRST_SHOWN)),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from gateway.base.calendar import local_time
 from gateway.client import ThreadInfo
 from gateway.events import (
+    BROKE_OFF,
     HumanText,
     InputRequested,
     InputResolved,
@@ -58,7 +59,8 @@ def _parts(event: SessionEvent) -> list[str]:
         case MessageJoined():
             return _human(event.message)
         case MessageFinished() if event.text:
-            return [f"## {event.agent}", event.text]
+            end = [_quote(BROKE_OFF)] if event.broken else []
+            return [f"## {event.agent}", event.text, *end]
         case ToolFinished():
             ending = event.ending if event.failed else "answered"
             return [_quote(f"{event.tool} {ending}:"), _fenced(event.result)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gateway.events import MessageFinished, SessionEvent, TextDelta
+from gateway.events import BROKE_OFF, MessageFinished, SessionEvent, TextDelta
 
 
 @dataclass(slots=True)
@@ -42,7 +42,8 @@ class PlainText:
                 message.text = event.text if event.replace else message.text + event.text
             case MessageFinished():
                 message = self._message(event.message, event.agent)
-                message.text, message.finished = event.text, True
+                end = f"\n{BROKE_OFF}" if event.broken else ""
+                message.text, message.finished = f"{event.text}{end}", True
             case _:
                 return ""
         return self._flush()

@@ -108,7 +108,7 @@ class FinalOutput:
         match event:
             case TurnStarted(messages=(_, *_)):  # a turn before it was somebody else's
                 self._last = ""
-            case MessageFinished(text=text) if text.strip():
+            case MessageFinished(text=text, broken=False) if text.strip():
                 self._last = text
             case _:
                 pass

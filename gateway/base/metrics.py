@@ -92,6 +92,12 @@ class Metrics:
         self.first_text = _histogram(
             "first_text", "Seconds from a turn's begin to its first text.", _SLOW, "team"
         )
+        self.first_visible_text = _histogram(
+            "first_visible_text",
+            "Seconds from a message's acceptance to the first text that is shown.",
+            _SLOW,
+            "adapter",
+        )
         self.turn = _histogram("turn", "Seconds that turns took.", _SLOW, "team")
         self.model = _histogram("model", "Seconds until a model has answered.", _SLOW, "model")
         self.delivery = _histogram(
@@ -103,7 +109,14 @@ class Metrics:
     @property
     def histograms(self) -> tuple[Histogram, ...]:
         """All of them."""
-        return self.first_text, self.turn, self.model, self.delivery, self.commit
+        return (
+            self.first_text,
+            self.first_visible_text,
+            self.turn,
+            self.model,
+            self.delivery,
+            self.commit,
+        )
 
     @property
     def uptime(self) -> float:

@@ -47,7 +47,7 @@ class SpeechItem:
     """An agent's words, the calls before them, and the hand-offs after them.
 
     `growing`: more may come. `resuming`: what stands is of an interrupted attempt. `interrupted`:
-    such a text stood here once.
+    such a text stood here once. `broken`: it broke off.
     """
 
     id: str
@@ -57,6 +57,7 @@ class SpeechItem:
     growing: bool = True
     resuming: bool = False
     interrupted: bool = False
+    broken: bool = False
     acts: dict[str, Activity] = field(default_factory=dict[str, Activity])
     leaves: list[Activity] = field(default_factory=list[Activity])
     _pieces: list[str] = field(default_factory=list[str])
@@ -325,6 +326,7 @@ def _part(
         last=last and not item.growing,
         growing=growing,
         resuming=item.resuming,
+        broken=item.broken and last and not item.growing,
         written=written if growing else 0,
     )
     return DesiredMessage(

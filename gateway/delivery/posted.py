@@ -16,7 +16,14 @@ from gateway.delivery.items import (
     place_of,
 )
 from gateway.outbox import OutboxRow
-from gateway.surface import EditSurface, Place, Speech, TextSurface
+from gateway.surface import (
+    Content,
+    EditSurface,
+    OpeningSurface,
+    Place,
+    Speech,
+    TextSurface,
+)
 
 GENERATIONS = 2
 """Number of times that a message is written, in all, if it can't be edited any more."""
@@ -166,4 +173,10 @@ class PostedMessages:
             return False
         if isinstance(item, LineItem) and item.below and item.below not in self._rows:
             return False
-        return part.lasting or self._edits
+        return part.lasting or (self._edits and self._begins(part.content))
+
+    def _begins(self, content: Content) -> bool:
+        surface = self._surface
+        if not isinstance(surface, OpeningSurface) or not isinstance(content, Speech):
+            return True
+        return surface.begins(self._place, content)

@@ -74,6 +74,8 @@ class ThreadView:
         self._away = tuple(away)
         self._asker = ""
         self._asked_at = 0.0
+        self.unseen_since = 0.0
+        """When a message was accepted that no text has answered so far; 0 without one."""
         self._turning = False
         self._resumed = False
         self._failure_told = False
@@ -184,6 +186,7 @@ class ThreadView:
         self._turning, self._resumed, self._failure_told = True, event.resumed, False
         self._told = ""
         self._asker, self._asked_at = event.asker, event.asked_at or event.at
+        self.unseen_since = 0.0 if event.resumed else self._asked_at
         self.busy = None if self.muted else "working"
         if not self.muted and not self._here((event.asker,)):
             self._repeat(event)  # people here have not seen it
@@ -236,6 +239,7 @@ class ThreadView:
                 item = self._speech(event.agent, event.message)
                 item.say(event.text, replace=True)
                 item.growing = item.resuming = False
+                item.broken = event.broken
                 self._current.pop(event.agent, None)
             case SpeakerStarted():
                 self._start(event.agent)
@@ -356,6 +360,7 @@ class ThreadView:
         known = delta.message in self._of_message
         item = self._speech(delta.agent, delta.message)
         item.say(delta.text, replace=delta.replace)
+        item.broken = False
         # What a resumed turn is known to have shown before stands until it is said anew.
         item.resuming = not known and delta.replace and self._resumed
         item.interrupted = item.interrupted or item.resuming

@@ -403,6 +403,11 @@ class Writer:
     async def _succeeded(self, step: Step, row: OutboxRow) -> None:
         self._backoff.reset()
         self._posted.note_sent(row, step.part)
+        content, since = step.part.content, self._view.unseen_since
+        if since and isinstance(content, Speech) and content.text.strip():
+            self._view.unseen_since = 0.0
+            waited = max(0.0, self._clock.time() - since)
+            self._host.count_first_text(self._surface.platform, waited)
         if self._gone:
             self._gone = False
             await self._outbox.clear_gone(self._home.thread)
@@ -452,7 +457,7 @@ def _may_change(item: Item) -> bool:
 def _stamp(item: Item) -> object:
     match item:
         case SpeechItem():
-            return (item.growing, item.resuming, len(item.text), item.activity)
+            return (item.growing, item.resuming, item.broken, len(item.text), item.activity)
         case CardItem():
             return (item.outcome, item.by)
         case LineItem():

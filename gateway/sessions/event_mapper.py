@@ -5,6 +5,7 @@ Pure: it decides what is shown, somebody else stores and sends it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from gateway.events import (
     Usage,
     WorkHandedOff,
 )
-from gateway.store.records import OpenMessage
+from gateway.store.records import OpenMessage, next_id
 from teams.base import Handoff
 from teams.messages import (
     BaseAgentEvent,
@@ -32,6 +33,9 @@ from teams.messages import (
     UserInputRequestedEvent,
 )
 from teams.models import AssistantMessage
+
+FAULTS = logging.getLogger("gateway.faults")
+"""Breaches of laws of this program: each is mended, and a fault to find. Tests fail on them."""
 
 LONGEST = 200_000
 """Characters of one text that people are shown: rendering must not take a model's word for more."""
@@ -87,6 +91,10 @@ class EventMapper:
         self._models = models
         self._people = {USER, *people}
         self._speaking: set[str] = set()
+        self.said: dict[str, str] = {}
+        """Turns by the ids of what was said in them: an id belongs to one."""
+        self._others: dict[str, str] = {}
+        """Ids in place of those that belong to another turn."""
         self._finished: dict[str, str] = {}
         """Last text of each agent."""
         self._growing = {
@@ -117,12 +125,31 @@ class EventMapper:
             for agent, growing in self._growing.items()
         )
 
-    def close(self, *, done: bool) -> list[SessionEvent]:
-        """Finish open messages; void what a `done` turn did not repeat."""
+    def close(self, *, done: bool, broken: bool = False) -> list[SessionEvent]:
+        """Finish open messages; void what a `done` turn did not repeat.
+
+        `broken`: they broke off.
+        """
+        texts = {
+            agent: "" if done and growing.source is None else growing.text
+            for agent, growing in self._growing.items()
+        }
         return [
-            self._finish(agent, "" if done and growing.source is None else growing.text)
-            for agent, growing in [*self._growing.items()]
+            replace(self._finish(agent, text), broken=broken and bool(text))
+            for agent, text in texts.items()
         ]
+
+    def _own(self, message: str) -> str:
+        """The id of a message, which no other turn has."""
+        if self.said.setdefault(message, self._turn) == self._turn:
+            return message
+        if message not in self._others:
+            FAULTS.error(
+                "thread %s, turn %s: message %s belongs to turn %s; it gets an id of its own",
+                *(self._thread, self._turn, message, self.said[message]),
+            )
+            self._others[message] = next_id()
+        return self._others[message]
 
     def _chunk(self, chunk: ModelClientStreamingChunkEvent) -> list[SessionEvent]:
         agent, source = chunk.source, chunk.full_message_id or chunk.id
@@ -136,8 +163,9 @@ class EventMapper:
             return [*events, self._delta(agent, growing.message, first, replace=True)]
         if growing is not None:
             events.append(self._finish(agent, growing.text))
-        self._growing[agent] = _OpenMessage(source, source, first)
-        return [*events, self._delta(agent, source, first)]
+        message = self._own(source)
+        self._growing[agent] = _OpenMessage(message, source, first)
+        return [*events, self._delta(agent, message, first)]
 
     def _item(self, item: BaseAgentEvent | BaseChatMessage) -> list[SessionEvent]:
         agent = item.source
@@ -207,7 +235,7 @@ class EventMapper:
             thread=self._thread,
             turn=self._turn,
             agent=agent,
-            message=growing.message if growing else message,
+            message=growing.message if growing else self._own(message),
             text=bounded(text),
         )
 

@@ -39,6 +39,7 @@ async def end_plainly(
             agent=shown.agent,
             message=shown.message,
             text=shown.text,
+            broken=True,
         )
         for shown in begun
     ]

@@ -17,7 +17,14 @@ from typing import Any, Literal, cast
 from gateway.content.task import USER, speaker_line, without_imitations
 from gateway.conversation import Author
 from gateway.errors import TeamUnusable
-from gateway.events import HumanText, MessageFinished, MessageJoined, SessionEvent, TurnStarted
+from gateway.events import (
+    BROKE_OFF,
+    HumanText,
+    MessageFinished,
+    MessageJoined,
+    SessionEvent,
+    TurnStarted,
+)
 from gateway.factory.memory import take_back
 from gateway.factory.ownership import all_parts
 from gateway.registry import Closer, TeamInfo, TeamSource
@@ -88,6 +95,8 @@ class LiveTeam:
         """The thread's, as of its last turn here."""
         self.used_at = 0.0
         """When it was last used, by `time.monotonic`."""
+        self.said: dict[str, str] = {}
+        """Turns by the ids of their messages."""
         self._snapshot = 0
         self._deltas: int | None = None
 
@@ -107,6 +116,13 @@ class LiveTeam:
         live._snapshot = len(first.data)
         live._deltas = sum(len(delta.data) for delta in deltas)
         return live
+
+    async def break_off(self) -> None:
+        """Finish nothing of an earlier turn: the next task is another's."""
+        if isinstance(self.team, BaseGroupChat):
+            await self.team.break_off()  # the run goes on
+        else:
+            await self.team.abandon_turn()
 
     @property
     def is_at_end(self) -> bool:
@@ -231,7 +247,8 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
             case MessageJoined(message=message):
                 said.append((_author(message), USER, message.text))
             case MessageFinished() if event.text:
-                said.append((None, event.agent, event.text))
+                end = f"\n\n{BROKE_OFF}" if event.broken else ""
+                said.append((None, event.agent, f"{event.text}{end}"))
             case _:
                 pass
     shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1

@@ -182,6 +182,8 @@ class Turn:
         try:
             live = await build()
             self._folder = live.folder
+            live.said.update(self._work.said)
+            self._mapper.said = live.said
             self._files, self._acts = self._files_of(live), live.acts
             timer = self._timer()
             watching = asyncio.get_running_loop().create_task(
@@ -289,6 +291,8 @@ class Turn:
             if anew:  # the store has forgotten it, too
                 self._handoff_from = self._handoff_written = ""
             back_to = self._handoff_from if live.hands_off else ""
+            if work.broken:
+                await live.break_off()
             messages = self._steering.untold_messages(anew=anew)
             call = await call_addressee(live, messages, self._participants)
             if call.notice:
@@ -333,6 +337,10 @@ class Turn:
             seconds = monotonic() - self._began
             self._log.meter.vitals.first_text.labels(self._work.thread.team).observe(seconds)
             self._log.meter.first_text = seconds
+            if (key := self._work.thread.key).is_local and not self._work.resumed:  # shown at once
+                waited = max(0.0, self._terms.clock() - self._work.asked_at)
+                shown = self._log.meter.vitals.first_visible_text.labels(key.platform)
+                shown.observe(waited)
         self._log.show(deltas)
         every = SHOW_OTHERS_EVERY if self._terms.has_others() else SHOW_EVERY
         if deltas and asyncio.get_running_loop().time() - self._shown_at >= every:
@@ -454,7 +462,7 @@ class Turn:
     def _abandon(self, *, stopped: bool) -> list[CallRow]:
         """Close open messages and calls; the rows of the calls."""
         calls, events = self._gate.close_calls(stopped=stopped)
-        self._unwritten += [*self._mapper.close(done=False), *events]
+        self._unwritten += [*self._mapper.close(done=False, broken=not stopped), *events]
         return calls
 
     def _notice(self, text: str, command: str = "") -> Notice:

@@ -97,6 +97,10 @@ class ClaimedTurn:
     """There is a state of the thread's team."""
     model: str = ""
     """The model of all agents; "" for each its own. A turn keeps the one it began with."""
+    broken: bool = False
+    """The turn before it failed or was interrupted: its team may be in the middle of that."""
+    said: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Turns by the ids of the last messages, where the turn before this one did not end well."""
 
 
 @value

@@ -20,6 +20,7 @@ from itertools import chain
 from typing import Any, ClassVar, cast
 
 from teams._base.cancellation import CancellationToken
+from teams._base.construct import new_id
 from teams._base.telemetry import log_messages, trace_team
 from teams._base.tool_call import AGENT_PATH, PendingInput
 from teams._contract.agent import ChatAgent
@@ -172,7 +173,7 @@ class BaseGroupChat(StatefulTeam, ABC):
 
         Nothing moves while the consumer holds an item. Without a task an unfinished run (left
         early, suspended, failed, loaded) goes on where it stood; a task given to such a run joins
-        it.
+        it. If the run has failed, who was speaking then begins anew: see `break_off`.
 
         Raises ValueError for an empty or malformed task or if the team is already running,
         TeamError from the original error when a participant, the selection or the condition fails,
@@ -202,6 +203,10 @@ class BaseGroupChat(StatefulTeam, ABC):
             )
         if self._phase == "idle":
             self.check_start(messages)
+        if messages and self._failed:
+            self._check_types(messages)
+            await self.break_off()
+        self._failed = False
         self.begin(messages)
         if output_task_messages:
             self._produced.extend(messages)
@@ -268,8 +273,9 @@ class BaseGroupChat(StatefulTeam, ABC):
                             yield item
             yield await self._result(result, stop, waiting)
 
-    def _close_run(self, outermost: bool) -> None:
+    def _close_run(self, outermost: bool, failed: bool) -> None:
         """No run is under way any more."""
+        self._failed = failed
         if self._termination_condition is not None:
             self._termination_condition.on_run_end()
         for place in self._places.values():
@@ -435,6 +441,17 @@ class BaseGroupChat(StatefulTeam, ABC):
                     f"Message type {type(item).__name__} is not registered: "
                     "pass it to the team in custom_message_types."
                 )
+
+    async def break_off(self) -> None:
+        """Let the unfinished run go on with a new task.
+
+        Nothing that was begun for an earlier task is finished: a message belongs to one task. Who
+        was speaking keeps what was called and said, and begins anew.
+        """
+        if self._phase == "speak":
+            for name in self._speakers:
+                await self._places[name].break_off()
+        self._produced = [item.model_copy(update={"id": new_id()}) for item in self._produced]
 
     async def abandon_turn(self) -> None:
         if self._phase == "speak":

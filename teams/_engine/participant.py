@@ -20,6 +20,7 @@ from teams._messages.base import BaseChatMessage, as_chat_message
 from teams._messages.batch import dump_items
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
+from teams._run.half_text import HalfText, half_told
 from teams._run.nesting import ResumableTeam
 from teams._run.run import stream_in_path
 from teams.agents._base import BaseChatAgent
@@ -56,12 +57,14 @@ class Participant:
     __slots__ = (
         "_agent",
         "_delivered",
+        "_half",
         "_held",
         "_inner",
         "_question",
         "_runner",
         "_speaker",
         "_team",
+        "_waits",
         "inbox",
         "member",
     )
@@ -84,6 +87,10 @@ class Participant:
         """Messages of siblings during its unfinished turn, held back so that their speed does not
         matter.
         """
+        self._half = ""
+        """Text that an agent had streamed of its message when its turn broke off."""
+        self._waits = False
+        """Its turn stands still until a person has answered."""
         self._inner: History[Item] | None = None
         """For a team: what its unfinished run has produced so far."""
 
@@ -119,24 +126,29 @@ class Participant:
         if self._absorbed_ids is None:
             messages = list(self.inbox)
             self._delivered = len(messages)
+        said, self._waits = HalfText(), False
         try:
             turn = agent.on_messages_stream(messages, token)
             async with aclosing(trace_agent(self.name, agent.description, turn)) as stream:
                 async for item in stream:
+                    said.note(item)
                     if isinstance(item, Response):
                         message = item.chat_message
                         yield SpeakerDone(
                             [*(item.inner_messages or ()), message], [message], message
                         )
                         return
+                    self._waits = isinstance(item, Suspension)
                     yield item
-                    if isinstance(item, Suspension):
+                    if self._waits:
                         return
         except InputRequired as required:
-            self._question = self._question or new_id()
+            self._question, self._waits = self._question or new_id(), True
             agent_path = (*AGENT_PATH.get(), self.name)
             yield Suspension(tuple(required.pending(agent=agent_path, request_id=self._question)))
             return
+        finally:
+            self._half = said.text or self._half
         raise RuntimeError(f"Agent {self.name!r} ended its turn without a response.")
 
     @property
@@ -145,7 +157,7 @@ class Participant:
 
     def finish_turn(self) -> None:
         """Remove absorbed messages from the inbox after an accepted turn."""
-        self._question = ""
+        self._question, self._half, self._waits = "", "", False
         self._inner = None
         if self._team is None:
             self._drop_taken()
@@ -201,10 +213,21 @@ class Participant:
         else:
             self.inbox.extend(messages)
 
+    async def break_off(self) -> None:
+        """Begin the turn anew, knowing how far the answer came."""
+        if self._team is not None:
+            await self._team.break_off()
+            return
+        if self._waits:
+            return  # nothing of it is said yet
+        half = self._half
+        await self.abandon()
+        self.inbox.extend(half_told(self.name, half))
+
     async def abandon(self) -> None:
         """Give up an unfinished turn; messages not taken stay in the inbox."""
         self._inner = None
-        self._question = ""
+        self._question, self._half, self._waits = "", "", False
         if self._agent is not None:
             await self._agent.abandon_turn()
             if (absorbed_ids := self._absorbed_ids) is not None:
@@ -225,7 +248,7 @@ class Participant:
         self.inbox.clear()
         self._held = ()
         self._inner = None
-        self._question = ""
+        self._question, self._half, self._waits = "", "", False
         if isinstance(self.member, ChatAgent):
             await self.member.on_reset(token)
         else:
@@ -242,6 +265,10 @@ class Participant:
             state["question"] = self._question
         if self._held:
             state["held"] = dump_items(self._held)
+        if self._half:
+            state["half"] = self._half
+        if self._waits:
+            state["waits"] = True
         return state
 
     async def load_state(self, state: Mapping[str, Any], factory: MessageFactory) -> None:
@@ -254,6 +281,7 @@ class Participant:
             MESSAGE_TYPES.reset(known)
         self.inbox.replace(map(as_chat_message, map(factory.create, loaded.message_buffer)))
         self._question = str(state.get("question", ""))
+        self._half, self._waits = str(state.get("half", "")), bool(state.get("waits"))
         self._held = tuple(map(as_chat_message, map(factory.create, state.get("held", ()))))
         inner = state.get("inner")
         self._inner = None if inner is None else History(map(factory.create, inner))
@@ -264,11 +292,15 @@ class Participant:
         if self._inner is not None:
             writer.items(path + "inner", self._inner, writer.item)
         place: Mapping[str, Any] = _IDLE
-        if self._inner is not None or self._question or self._held:
+        told = {"half": self._half} if self._half else {}
+        if self._waits:
+            told = {**told, "waits": True}
+        if self._inner is not None or self._question or self._held or told:
             place = {
                 "speaking": self._inner is not None,
                 "question": self._question,
                 "held": [writer.item(message) for message in self._held],
+                **told,
             }
         writer.value(path + "place", place)
         if (member := self._agent or self._team) is not None:
@@ -283,6 +315,7 @@ class Participant:
             raise ValueError(f"The saved state has nothing for {self.name!r}.")
         self.inbox.replace(reader.chat_messages(path + "inbox"))
         self._question = place["question"]
+        self._half, self._waits = place.get("half", ""), place.get("waits", False)
         self._held = tuple(map(reader.chat_message, place["held"]))
         inner = reader.items(path + "inner")
         self._inner = History(inner) if place["speaking"] else None

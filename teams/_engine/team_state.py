@@ -82,6 +82,8 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._produced: list[Item] = []
         """Ready, but not yet taken by the consumer."""
         self._started = False
+        self._failed = False
+        """The unfinished run has failed."""
         self._stopped: asyncio.Event | None = None
         """Set while a run is on; fires when it is over."""
         self._left = False
@@ -224,13 +226,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
 
     async def _run_state(self, encode: Callable[[Item], Any]) -> dict[str, Any]:
         condition = self._termination_condition
-        return {
+        state = {
             "phase": self._phase,
             "speakers": list(self._speakers),
             "judged": self._judged,
             "produced": [encode(item) for item in self._produced],
             "condition": None if condition is None else await condition.save_state(),
         }
+        return {**state, "failed": True} if self._failed else state
 
     async def _load_run(self, run: Mapping[str, Any] | None, decode: Callable[[Any], Item]) -> None:
         if run is None:  # AutoGen saves nothing of a run
@@ -245,12 +248,14 @@ class StatefulTeam(Team, ABC, ComponentBase[BaseModel]):
         self._phase = run["phase"]
         self._speakers = list(run["speakers"])
         self._judged = run["judged"]
+        self._failed = run.get("failed", False)
         self._produced = [decode(item) for item in run["produced"]]
         if self._termination_condition is not None and run["condition"] is not None:
             await self._termination_condition.load_state(run["condition"])
 
     async def _end_run(self) -> None:
         self._phase = "idle"
+        self._failed = False
         self._speakers = []
         self._turn_count = 0
         self._judged = len(self._thread)

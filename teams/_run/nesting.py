@@ -48,6 +48,10 @@ class ResumableTeam(SnapshotMember, Protocol):
         """Give up the unfinished run after a cancellation."""
         ...
 
+    async def break_off(self) -> None:
+        """Let the unfinished run go on with a new task."""
+        ...
+
 
 @runtime_checkable
 class ResumableCalls(SnapshotMember, Protocol):

@@ -173,11 +173,14 @@ class RunStream(CancellableStream[T]):
 
 
 class RunScope:
-    """The duration of a run: errors, except cancellation from outside, become TeamErrors."""
+    """The duration of a run: errors, except cancellation from outside, become TeamErrors.
+
+    `rest` is called at its end, with True if it failed.
+    """
 
     __slots__ = ("_rest", "_token")
 
-    def __init__(self, token: CancellationToken, rest: Callable[[], None]) -> None:
+    def __init__(self, token: CancellationToken, rest: Callable[[bool], None]) -> None:
         self._token = token
         self._rest = rest
 
@@ -185,20 +188,12 @@ class RunScope:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        try:
-            match error:
-                case TeamError():
-                    return
-                case asyncio.CancelledError():
-                    if self._token.is_cancelled() or is_being_cancelled():
-                        return
-                    raise TeamError(_account(error)) from error  # a participant's own doing
-                case Exception():
-                    raise TeamError(_account(error)) from error
-                case _:
-                    return
-        finally:
-            self._rest()
+        failed = isinstance(error, Exception)
+        if isinstance(error, asyncio.CancelledError):  # else it is a participant's own doing
+            failed = not (self._token.is_cancelled() or is_being_cancelled())
+        self._rest(failed)
+        if error is not None and failed and not isinstance(error, TeamError):
+            raise TeamError(_account(error)) from error
 
 
 def _account(error: BaseException) -> str:

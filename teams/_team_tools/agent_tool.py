@@ -66,7 +66,9 @@ class AgentTool(TaskRunnerTool, Component[AgentToolConfig]):
         waiting: Sequence[PendingInput] = ()
         try:
             # An agent with a turn record does not take the task twice.
-            async with aclosing(agent.on_messages_stream([call.task], token)) as stream:
+            messages = await agent.begin_anew([call.task])
+            turn = agent.noting_breaks(agent.on_messages_stream(messages, token))
+            async with aclosing(turn) as stream:
                 async for item in stream:
                     match item:
                         case Response(chat_message=message):

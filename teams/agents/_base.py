@@ -23,6 +23,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import StructuredMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
+from teams._run.half_text import HalfText, half_told
 from teams._run.run import RunStream
 from teams._snapshot.description import StateField
 
@@ -98,10 +99,11 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
             for message in messages:
                 items.append(message)
                 yield message
+        messages = await self.begin_anew(messages)
         waiting: Suspension | None = None
         while waiting is None:
             try:
-                turn = self.on_messages_stream(messages, token)
+                turn = self.noting_breaks(self.on_messages_stream(messages, token))
                 async with aclosing(trace_agent(self.name, self.description, turn)) as stream:
                     async for item in stream:
                         match item:
@@ -134,6 +136,31 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
                 return
         self.release_run()
         yield TaskResult(messages=items, stop_reason=waiting.stop_reason, pending=waiting.requests)
+
+    async def begin_anew(self, messages: list[BaseChatMessage]) -> list[BaseChatMessage]:
+        """Give up the rest of a failed run; the messages to take.
+
+        Without messages the run goes on.
+        """
+        if not messages or self._half is None:
+            return messages
+        half, self._half = self._half, None
+        await self.abandon_turn()
+        return [*half_told(self.name, half), *messages]
+
+    async def noting_breaks(self, stream: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+        """The stream of a turn, of which half a message is kept."""
+        before, self._half, said = self._half, None, HalfText()
+        try:
+            async with aclosing(stream):
+                async for item in stream:
+                    said.note(item)
+                    yield item
+        except InputRequired:
+            raise
+        except Exception:
+            self._half = said.text or before or ""
+            raise
 
     async def on_pause(self, cancellation_token: CancellationToken) -> None:
         """Called when the team is paused, perhaps during a turn; does nothing."""
@@ -181,6 +208,9 @@ class BaseChatAgent(ChatAgent, ABC, ComponentBase[BaseModel]):
 
     async def abandon_turn(self) -> None:
         """Give up an unfinished turn after a cancellation, leaving memory valid."""
+
+    _half: str | None = None
+    """Text of its message so far when a run of its own failed."""
 
     _state_type: ClassVar[type[BaseState]] = BaseState
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field
@@ -18,6 +19,7 @@ from teams._messages.base import BaseAgentEvent, BaseChatMessage
 from teams._messages.chat import TextMessage
 from teams._messages.events import ModelClientStreamingChunkEvent
 from teams._messages.factory import MessageFactory
+from teams._run.half_text import HalfText, half_told
 from teams._run.run import RunScope, RunStream
 from teams.conversable._chats import ChatResult, ChatsMixin
 from teams.conversable._components import (
@@ -70,6 +72,8 @@ class _ChatTeam(Team):
         self._echoes = False
         """The first text is the task again, and is not shown."""
         self._running = False
+        self._half: tuple[str, str] | None = None
+        """Speaker and text of the message in which the unfinished run failed."""
         self._writer: SnapshotWriter | None = None
 
     @property
@@ -103,7 +107,7 @@ class _ChatTeam(Team):
         """Hold the chats and yield each item at once, the TaskResult last.
 
         The task is the first message; a later one goes on with the history. A task given to an
-        unfinished run joins it; None continues it.
+        unfinished run joins it, unless that has failed; None continues it.
         """
         messages = task_messages(task)
         token = cancellation_token or CancellationToken()
@@ -111,6 +115,8 @@ class _ChatTeam(Team):
         async def opening() -> None:
             if self._running:
                 raise ValueError(f"Team {self.name!r} is already running.")
+            if messages and self._half is not None:
+                await self.break_off()
             self.begin(messages)
 
         stream = self._drive(token, messages if output_task_messages else [])
@@ -148,8 +154,8 @@ class _ChatTeam(Team):
     async def _drive(
         self, token: CancellationToken, items: Sequence[Item]
     ) -> AsyncGenerator[Output, None]:
-        self._running, shown = True, list[Item]()
-        with RunScope(token, self._rest):
+        self._running, shown, said = True, list[Item](), HalfText()
+        with RunScope(token, partial(self._rest, said)):
             for item in items:
                 shown.append(item)
                 yield item
@@ -158,6 +164,7 @@ class _ChatTeam(Team):
                 return
             async with aclosing(self._run.stream(self._program)) as stream:
                 async for item in stream:
+                    said.note(item)
                     match item:
                         case Suspension():
                             yield ChatTaskResult(
@@ -177,8 +184,16 @@ class _ChatTeam(Team):
                             shown.append(item)
                             yield item
 
-    def _rest(self) -> None:
-        self._running = False
+    def _rest(self, said: HalfText, failed: bool) -> None:
+        begun = (said.source, said.text) if said.text else self._half or ("", "")
+        self._running, self._half = False, begun if failed else None
+
+    async def break_off(self) -> None:
+        """Give up an unfinished run before a new task."""
+        half, self._half = self._half, None
+        await self.abandon_turn()
+        if half is not None:
+            self.add_messages(half_told(*half))
 
     async def abandon_turn(self) -> None:
         """Give up the unfinished run; what was said stays."""
@@ -190,6 +205,7 @@ class _ChatTeam(Team):
         if self._running:
             raise RuntimeError(f"Team {self.name!r} is running: stop it before you reset it.")
         self._run.journal, self._message, self._continues = None, None, False
+        self._half = None
         self._joined.clear()
         for agent in self._run.agents.values():
             forget: Any = getattr(agent, "reset", None)
@@ -227,6 +243,7 @@ class _ChatTeam(Team):
             "continues": self._continues,
             "echoes": self._echoes,
             "joined": [*self._joined],
+            **({} if self._half is None else {"half": [*self._half]}),
         }
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
@@ -243,6 +260,8 @@ class _ChatTeam(Team):
     def _load_standing(self, run: Mapping[str, Any]) -> None:
         self._message, self._continues = run.get("message"), run.get("continues", False)
         self._joined, self._echoes = [*run.get("joined", ())], run.get("echoes", False)
+        half = run.get("half")
+        self._half = None if half is None else (half[0], half[1])
 
     async def save_snapshot(self) -> bytes:
         """The whole state in the compact format; `save_delta` then adds to it."""

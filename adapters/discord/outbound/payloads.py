@@ -18,7 +18,7 @@ from adapters.discord.connection.message_body import (
 from adapters.discord.connection.rest import Upload
 from adapters.discord.custom_ids import Action
 from adapters.discord.outbound.arguments import show_arguments
-from gateway.events import InputRequested, grant_label
+from gateway.events import BROKE_OFF, InputRequested, grant_label
 from gateway.render.arguments import read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import with_closed_fence
@@ -115,6 +115,8 @@ def _render_speech(speech: Speech, *, named: bool) -> Message:
         lines.append(WRITING.format(count=speech.written))
     if speech.resuming:
         lines.append(RESUMING)
+    if speech.broken:
+        lines.append(f"-# {BROKE_OFF}")
     return Message(content="\n".join(lines) or "-# \u2026")
 
 

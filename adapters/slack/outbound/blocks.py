@@ -13,7 +13,7 @@ from adapters.slack.action_ids import EVENT_TYPE, ActionKind, action_id, numbere
 from adapters.slack.connection.payload import slack_ids
 from adapters.slack.outbound.arguments import argument_blocks, blocks_beside_file, is_too_long
 from adapters.slack.outbound.text import length, mentions, neutral
-from gateway.events import GrantKind, InputRequested, NoticeLevel, grant_label
+from gateway.events import BROKE_OFF, GrantKind, InputRequested, NoticeLevel, grant_label
 from gateway.render.arguments import plain_text, read_call
 from gateway.render.sanitize import label, sanitize
 from gateway.render.split import split
@@ -84,7 +84,7 @@ def speech_blocks(part: Part, speech: Speech, *, named: bool, feedback: bool) ->
         blocks.append(context(activity_lines(after)))
     if speech.resuming:
         blocks.append(context(RESUMING))
-    elif feedback and speech.text and speech.last and not speech.growing:
+    elif feedback and speech.text and speech.last and not (speech.growing or speech.broken):
         blocks.append(feedback_block(part.key))
     return blocks or [context("\u2026")]
 
@@ -98,9 +98,11 @@ def heading(speech: Speech, *, named: bool) -> list[Block]:
 
 
 def rest(speech: Speech) -> list[Block]:
-    """The line that says where the rest of a text is."""
-    name = _mrkdwn(label(speech.rest_in, 80))
-    return [context(f"The rest is in {name} below.")] if name else []
+    """Small print on where the rest of a text is."""
+    lines = [BROKE_OFF] if speech.broken else []
+    if name := _mrkdwn(label(speech.rest_in, 80)):
+        lines.insert(0, f"The rest is in {name} below.")
+    return [context(*lines)] if lines else []
 
 
 def activity_lines(activity: Sequence[Activity]) -> str:

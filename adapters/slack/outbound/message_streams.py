@@ -40,8 +40,6 @@ LOG = logging.getLogger("adapters.slack")
 
 ENOUGH = 0.25
 """Level that chat.startStream's bucket needs for one more stream."""
-WORD = 1.0
-"""Seconds until a text that has only begun is tried again."""
 LIFETIME = 600.0
 """Seconds after which a stream that we know nothing of runs no more for sure."""
 
@@ -94,8 +92,20 @@ class MessageStreams:
             return False
         return await self._calls.try_reserve(place, START, above=ENOUGH)
 
-    async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
-        """Start a stream; None where Slack refuses to stream it."""
+    def begins(self, place: Place, speech: Speech) -> bool:
+        """True if a stream can begin with this text.
+
+        Where it is posted and updated, any text can.
+        """
+        if not speech.growing or not place.key.root or self._refusals.hold(place):
+            return True
+        return bool(self._begun(place, Part(key="", content=speech), speech)[2])
+
+    def _begun(self, place: Place, part: Part, speech: Speech) -> tuple[Stream, str, list[Chunk]]:
+        """A new stream with its first text and chunks.
+
+        No chunks: it is not known how it begins before the next token.
+        """
         key, now = place.key, self._calls.clock.time()
         stream = Stream(
             team=key.workspace,
@@ -106,12 +116,16 @@ class MessageStreams:
             opened=now,
             touched=now,
         )
-        named = self._calls.named(place)
         text = opening(speech.text)
-        hosts = self._calls.live_links()
-        chunks = stream.next_chunks(part, speech, text, named=named, hosts=hosts)
-        if not chunks:  # how it begins is not known before the next word
-            raise RateLimited(WORD)
+        return stream, text, self._next_chunks(place, stream, part, speech, text)
+
+    async def start(self, place: Place, part: Part, speech: Speech) -> str | None:
+        """Start a stream; None where it can't be streamed."""
+        key = place.key
+        named, hosts = self._calls.named(place), self._calls.live_links()
+        stream, text, chunks = self._begun(place, part, speech)
+        if not chunks:  # it may not have been asked whether it begins
+            return None
         team, user = self._calls.asker(place)
         arguments: dict[str, Any] = {
             "channel": key.channel,

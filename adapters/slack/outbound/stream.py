@@ -155,7 +155,7 @@ class Stream:
 
 def closing(part: Part, speech: Speech, *, feedback: bool) -> list[Block]:
     """The blocks under an agent's finished message."""
-    rated = feedback and speech.text and speech.last and not speech.resuming
+    rated = feedback and speech.text and speech.last and not (speech.resuming or speech.broken)
     return [*rest(speech), *([feedback_block(part.key)] if rated else [])]
 
 

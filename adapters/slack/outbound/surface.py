@@ -150,6 +150,10 @@ class SlackSurface:
             self._dead_ends.clear(place.key)
         return message
 
+    def begins(self, place: Place, speech: Speech) -> bool:
+        """True if a new message can begin with this growing text."""
+        return self._streams.begins(place, speech)
+
     async def _post(self, place: Place, part: Part) -> str:
         match part.content:
             case Speech(growing=True) as speech if await self._streams.try_reserve(place):

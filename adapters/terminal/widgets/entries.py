@@ -32,6 +32,7 @@ from adapters.terminal.items import (
 from adapters.terminal.text import SENDING, drawable_length, first_lines, format_duration, one_line
 from adapters.terminal.widgets.columns import Column
 from adapters.terminal.widgets.markdown import ReplyMarkdown
+from gateway.events import BROKE_OFF
 
 CARD_LINES = 20
 TAIL_LINES = 8
@@ -113,7 +114,8 @@ class AgentEntry(Vertical):
         """Draw the item: only what is new, where that is possible."""
         self.item = item
         model = f"  {item.model}" if item.model else ""
-        self._head.update(Content.assemble(agent_label(item.agent), (model, MUTED)))
+        broken = f"  {BROKE_OFF}" if item.broken else ""
+        self._head.update(Content.assemble(agent_label(item.agent), (model + broken, MUTED)))
         drawn = drawable_length(item.text) if item.open else len(item.text)
         await self._show_body(item.text[:drawn])
         self._show_tail(item.text[drawn:])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gateway.conversation import Author, Quote
-from gateway.events import HumanText, SessionEvent, TurnStarted
+from gateway.events import HumanText, MessageFinished, SessionEvent, TurnStarted, load_event
 from gateway.store.connection import Connection, Row
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
@@ -100,6 +100,11 @@ _MESSAGES = f"""
      AND (t.status IN ('failed', 'interrupted')
      OR t.status = 'stopped' AND (t.reason = :newer OR i.outcome = 'merged'))
      AND {_SINCE}) ORDER BY t.n, i.taken_at, i.place, i.order_key, i.id
+"""
+LAST = 200
+"""Events in which a turn that did not end well is looked for."""
+_LAST_SAID = """
+    SELECT body FROM events WHERE thread = :thread AND seq > :after AND kind = 'message_finished'
 """
 _REQUESTS = f"SELECT {REQUEST_COLUMNS} WHERE t.thread = :thread AND {_SINCE} ORDER BY t.n"
 _CALLS = f"""
@@ -407,7 +412,16 @@ def _work(
         events=events,
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
         model=(stands.model or "") if turn.resumed else thread.model,
+        broken=not turn.resumed and stands.status in ("failed", "interrupted"),
+        said={} if stands.status in (None, "done") else _last_said(connection, thread),
     )
+
+
+def _last_said(connection: Connection, thread: Thread) -> dict[str, str]:
+    """Turns by the ids of the thread's last messages."""
+    rows = connection.fetch(_LAST_SAID, {"thread": thread.id, "after": thread.last_seq - LAST})
+    events = [load_event(row["body"]) for row in rows]
+    return {each.message: each.turn for each in events if isinstance(each, MessageFinished)}
 
 
 def context(connection: Connection, thread: str) -> ThreadContext:

@@ -90,6 +90,7 @@ def _park(connection: Connection, lease: Lease, words: RecoveryWords, now: float
             agent=shown.agent,
             message=shown.message,
             text=shown.text,
+            broken=True,
         )
         for shown in open_messages(connection, lease.thread)
     ]

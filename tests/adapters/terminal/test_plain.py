@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 
 from adapters.terminal.items import Level
+from adapters.terminal.lines import LineTranscript
+from adapters.terminal.model import ThreadModel
 from adapters.terminal.plain import PlainChat, parse_answer
 from adapters.terminal.settings import Settings
 from gateway import events
 from gateway.client import Answer, Choice, Receipt, SentFile
 from gateway.errors import StoreFull
+from gateway.events import BROKE_OFF
 from tests.adapters.terminal.running import (
     approval,
     asked,
@@ -445,3 +448,19 @@ async def test_an_unknown_team_is_refused_before_a_thread_is_made():
     assert client.sent == [], "what was meant for another team goes nowhere"
     assert list(client.all) == ["old"]
     assert code != 0
+
+
+def test_all_of_a_retried_answer_is_printed_below_the_half_that_broke_off():
+    model = ThreadModel()
+    lines = LineTranscript(model)
+    half, whole = "Half an \nanswer", "All of \nthe answer"
+    model.apply_all([began("go"), delta("ann", "m", half)])
+    printed = lines.new_lines()
+    broken = replace(said("ann", "m", half), broken=True)
+    model.apply_all([broken, ended("failed", "cut"), replace(began(), resumed=True)])
+    printed += lines.new_lines()
+    model.apply_all([delta("ann", "m", whole), said("ann", "m", whole), ended()])
+    printed += lines.new_lines()
+    text = "\n".join(printed)
+    assert text.index("answer") < text.index(BROKE_OFF) < text.index("failed: cut")
+    assert text.endswith("ann: All of \nthe answer")

@@ -158,7 +158,9 @@ async def test_a_failing_model_is_a_clear_line_and_the_next_message_goes_on(
     assert first[-1].outcome == "failed"  # type: ignore[union-attr]
     assert [e.text for e in last if isinstance(e, MessageFinished)] == ["Here I am again."]
     asked = [m["content"] for m in server.requests[-1].messages if m["role"] == "user"]
-    assert asked == ["my first question", "and my second"], "nothing that was said is lost"
+    assert (asked[0], asked[-1]) == ("my first question", "and my second"), "nothing is lost"
+    half = [e.text for e in first if isinstance(e, MessageFinished) and e.broken]
+    assert [each.rpartition("\n\n")[2] for each in asked[1:-1]] == half, "and it is told once"
 
 
 async def test_an_unknown_model_is_named(talk: Talk) -> None:

@@ -4,17 +4,21 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from prometheus_client import Histogram
 
 from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator, TooManyRequests
 from gateway.base.clock import sleep
 from gateway.client import Answer
 from gateway.conversation import Click
 from gateway.registry import ToolRule
+from teams import RoundRobinGroupChat
+from teams.agents import AssistantAgent
 from teams.base import Team
 from teams.core import FunctionCall
 from teams.models import CreateResult, RequestUsage
 from tests.adapters.slack.desk import advancing
 from tests.adapters.slack.running import one, relay, running
+from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.slack_calls import over_tier
 from tests.gateway.scripted import calls, model, solo
 
@@ -299,3 +303,33 @@ async def test_a_card_waits_is_answered_by_a_click_after_a_restart_and_settled(
             assert "approved" in settled.text.lower()
             assert ran.is_set()
             assert slack.busy == []
+
+
+@pytest.mark.parametrize("rest", [["m ", "fine, thanks."], []], ids=["next token", "end"])
+async def test_a_first_token_that_is_no_word_is_shown_with_what_comes_next(
+    tmp_path: Path, rest: list[str]
+) -> None:
+    more = asyncio.Event()
+    model = ScriptedModel(["I'", more, *rest])
+    agent = AssistantAgent("solo", model, model_client_stream=True)
+    async with (
+        SlackSimulator() as slack,
+        running(slack, tmp_path, lambda: RoundRobinGroupChat([agent], max_turns=1)) as run,
+    ):
+        asked = await run.ask("alice", "how are you?")
+        await slack.until(lambda: counted(run.gateway.vitals.first_text))
+        assert run.messages(asked) == []
+        more.set()
+        await slack.until(lambda: run.messages(asked))  # time stands still: nothing waits
+        async with advancing(slack):
+            await slack.until(lambda: run.finished(asked))
+        (answer,) = run.messages(asked)
+    assert said([answer]) == "".join(["I'", *rest]).split()
+    assert counted(run.gateway.vitals.first_visible_text) == {"slack": 1.0}
+
+
+def counted(histogram: Histogram) -> dict[str, float]:
+    """Number of observations by label."""
+    samples = [each for metric in histogram.collect() for each in metric.samples]
+    counts = [each for each in samples if each.name.endswith("_count")]
+    return {label: each.value for each in counts for label in each.labels.values()}
