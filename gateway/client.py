@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.events import GrantKind, InputRequested, RequestKind, SessionEvent
-from gateway.values import value
+from gateway.values import Origin, value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
 AnswerKind: TypeAlias = Literal["text", "approve", "deny"] | GrantKind
@@ -63,6 +63,10 @@ class ThreadInfo:
     """Only messages that mention the bot are answered."""
     model: str = ""
     """The config's name of the model that all its agents use; empty: each has its own."""
+    config: str = ""
+    """The real path of the config it was begun with, or BUILT_IN; empty if that is not known."""
+    foreign: bool = False
+    """That is another config than the gateway's."""
 
     def is_for_team(self, *, mentioned: bool) -> bool:
         """True if a message there may concern the team."""
@@ -167,6 +171,10 @@ class Client(Protocol):
         """One thread. Raises NotFound."""
         ...
 
+    async def newest_thread(self) -> ThreadInfo | None:
+        """The config's last thread in the terminal, if its team is there."""
+        ...
+
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         """A new, empty thread, on the default team unless named."""
         ...
@@ -175,12 +183,22 @@ class Client(Protocol):
         """Give the thread another title."""
         ...
 
+    async def adopt_thread(self, thread: str) -> None:
+        """Let a thread of another config go on under the gateway's.
+
+        Raises NotFound, also if this config has no such team.
+        """
+        ...
+
     async def delete_thread(self, thread: str) -> None:
         """Delete the thread with everything that was said and made in it."""
         ...
 
     async def send(self, thread: str, text: str, *, files: Sequence[SentFile] = ()) -> Receipt:
-        """Write to the thread; once this returns, the text is safely stored."""
+        """Write to the thread; once this returns, the text is safely stored.
+
+        Like `answer`, raises OtherConfig for a thread of another config.
+        """
         ...
 
     async def withdraw(self, thread: str, inbox: int) -> str | None:
@@ -220,6 +238,10 @@ class Client(Protocol):
 
     def operator(self) -> str:
         """The name of the person at the terminal, as others read it."""
+        ...
+
+    def origin(self) -> Origin:
+        """The config with which the gateway runs."""
         ...
 
     def owner(self) -> int | None:

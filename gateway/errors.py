@@ -16,6 +16,7 @@ GatewayError
 ├── StoreFull           nothing was taken; the same again works once there is space
 ├── Unstorable          nothing was taken, and the same again never works; end and say so
 ├── NotFound            no such thread, request or team
+├── OtherConfig         ask the person, then `adopt_thread`, and the same again works
 ├── TeamUnusable        the thread's team can't be built, or not from what was saved; /new
 ├── AccessDenied        this person may not do this here
 ├── BudgetSpent         a turn may not ask a model again for now; end it and say so
@@ -119,6 +120,10 @@ def works_later(error: BaseException) -> bool:
 
 class NotFound(GatewayError):
     """No such thread, request or team."""
+
+
+class OtherConfig(GatewayError):
+    """A thread belongs to another config, and nobody has agreed."""
 
 
 class TeamUnusable(GatewayError):

@@ -13,7 +13,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    suppress,
+)
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -50,11 +55,12 @@ from gateway.conversation import (
     MissingFile,
 )
 from gateway.delivery.service import delivering
-from gateway.errors import GatewayClosed, GatewayError, NodeCutOff
+from gateway.errors import GatewayClosed, GatewayError, NodeCutOff, NotFound
 from gateway.events import SessionEvent
 from gateway.inbound.commands import MUTE, UNMUTE, command_infos, parse_command
 from gateway.inbound.intake import Intake
 from gateway.inbound.model_choice import agent_models, choices_of
+from gateway.inbound.origins import check_own, check_team
 from gateway.inbound.receipts import attachment_of, log_receipt, receipt_of
 from gateway.missed import Gap, MissedRules, MissedVerdict, OpenGap, ReadPage
 from gateway.outbox import Outbox, PartResult, ThreadActivity
@@ -72,9 +78,10 @@ from gateway.sessions.lanes import Lanes
 from gateway.store.decisions import AcceptedMessage, TurnStop
 from gateway.store.nodes import ANY_PLATFORM, Node
 from gateway.store.protocols import SessionStore, SupportsBackup, SupportsNodes
-from gateway.store.records import MetTool, PairedPerson, new_id
+from gateway.store.records import MetTool, PairedPerson, Thread, lane_groups_of, new_id
 from gateway.store.shares import BudgetShare, ShareQuery
 from gateway.surface import TextSurface
+from gateway.values import Origin
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -114,7 +121,8 @@ class Gateway:
     ) -> None:
         self._store = store
         self._tokens = tokens
-        self._using = using = ActiveSettings(teams, access or Access(), limits or Limits())
+        access, limits = access or Access(), limits or Limits()
+        self._using = using = ActiveSettings(teams, access, limits, serves=bool(platforms))
         self._clock = clock
         trust = self._trust = ClockTrust(clock, steady)
         self._back: dict[str, float] = {}
@@ -393,6 +401,10 @@ class Gateway:
 
         None if the answer was taken, otherwise a sentence why not.
         """
+        if author == LOCAL_OPERATOR:
+            with suppress(NotFound):  # which is a sentence below
+                asked = await self._store.request(request)
+                check_own(await self._store.thread(asked.thread), self._using.teams)
         accepted = await self._accept(
             InboundMessage(
                 key=ConversationKey.local(request),
@@ -411,11 +423,15 @@ class Gateway:
         files: Sequence[SentFile] = (),
         author: Author = LOCAL_OPERATOR,
     ) -> Receipt:
-        """Say something in a thread, or type a command. Raises NotFound."""
-        key = await self.key_of(thread)
+        """Say something in a thread, or type a command.
+
+        Raises NotFound, and OtherConfig as `Client.send`.
+        """
+        found = await self._store.thread(thread)
+        check_own(found, self._using.teams, text)
         return await self.accept(
             InboundMessage(
-                key=key,
+                key=found.key,
                 thread=thread,
                 author=author,
                 text=text,
@@ -468,13 +484,38 @@ class Gateway:
         found = await self._store.threads(
             search=search, platform=platform, limit=limit, offset=offset
         )
-        return [replace(each, asked=awaited(each.wait)) if each.wait else each for each in found]
+        return [
+            replace(self._told(each), asked=awaited(each.wait)) if each.wait else self._told(each)
+            for each in found
+        ]
+
+    def _told(self, thread: Thread) -> Thread:
+        """The thread, and whether it is another config's."""
+        return replace(thread, foreign=True) if thread.is_foreign(self.origin()) else thread
+
+    async def thread(self, thread: str) -> Thread:
+        """The thread, with the name of its place. Raises NotFound."""
+        return self._told(await self._store.thread(thread))
+
+    async def newest_thread(self) -> Thread | None:
+        """The config's last thread in the terminal, if its team is there."""
+        return await self._store.newest_thread(self.origin(), self._using.teams.names())
+
+    async def adopt_thread(self, thread: str) -> None:
+        """Let another config's thread go on here. Raises NotFound."""
+        self.check_open()
+        check_team(await self._store.thread(thread), self._using.teams)
+        adopted = await self._store.adopt_thread(thread, self.origin())
+        self._dispatcher.wake(thread, groups=lane_groups_of(adopted.team, adopted.key))
+
+    def origin(self) -> Origin:
+        """The config with which this gateway runs."""
+        return self._using.teams.origin
 
     def operator(self) -> str:
         """The name of the person at the terminal, as others read it."""
         return self._using.access.operator_name
 
-    thread = _stored(SessionStore.thread)
     thread_at = _stored(SessionStore.thread_at)
     recent_messages = _stored(SessionStore.recent_messages)
     awaited_files = _stored(SessionStore.awaiting)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from gateway.conversation import Author
-from gateway.values import value
+from gateway.values import Origin, value
 from teams.base import Team, ToolCall
 from teams.models import ChatCompletionClient
 
@@ -131,6 +131,18 @@ class TeamSource(Protocol):
     @property
     def default(self) -> str:
         """The team for threads that name none."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """The config that they are from."""
+        ...
+
+    def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
+        """Models that read the team's threads, with servers. Raises KeyError.
+
+        With a `model`, all agents use that one.
+        """
         ...
 
     def names(self) -> list[str]:

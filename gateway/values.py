@@ -21,6 +21,42 @@ def value(kind: type[T]) -> type[T]:
     return dataclass(slots=True, kw_only=True, unsafe_hash=True)(kind)
 
 
+BUILT_IN = "built-in"
+"""Stands for the path of the config that has no file."""
+
+
+@value
+class Origin:
+    """A config as threads remember it: real path, digest of the text."""
+
+    path: str = ""
+    digest: str = ""
+
+    def owns(self, config: str, digest: str) -> bool:
+        """True if a thread with this path or digest is the config's."""
+        return config == self.path or (digest != "" and digest == self.digest)
+
+    def differs(self, other: Origin) -> bool:
+        """True for another config, as far as that is known."""
+        return other.path != "" and not self.owns(other.path, other.digest)
+
+
+NO_ORIGIN = Origin()
+"""That of teams from no config, and of threads from before their configs were kept."""
+
+
+def begun_with(config: str) -> str:
+    """A sentence naming the config of a thread."""
+    if not config:
+        return "It is not known with which config this thread was begun."
+    return f"This thread was begun with {config_name(config)}."
+
+
+def config_name(config: str) -> str:
+    """The config for people."""
+    return "the built-in config" if config == BUILT_IN else repr(config)
+
+
 @value
 class ArgumentDiff:
     """The change that arguments make, as lines of a diff.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from adapters.terminal.deletions import Deletions
 from adapters.terminal.items import HumanItem
@@ -14,23 +14,29 @@ from adapters.terminal.model import ThreadModel
 from adapters.terminal.text import one_line
 from gateway.base.suggest import no_such
 from gateway.client import Answer, ThreadInfo
-from gateway.conversation import LOCAL
-from gateway.errors import GatewayClosed, GatewayError, NotFound, log_incident
+from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, log_incident
 from gateway.events import Notice
 from gateway.render.sanitize import sanitize
+from gateway.values import config_name
 
 if TYPE_CHECKING:
     from adapters.terminal.items import Level
     from adapters.terminal.key_guard import KeyClock
     from gateway.client import AnswerKind, ChoiceKind, Client, Receipt
     from gateway.events import SessionEvent
+    from gateway.values import Origin
 
+T = TypeVar("T")
 FIRST_RETRY = 1.0
 LONGEST_RETRY = 10.0
 STORED = ("turn", "queued")
 """Outcomes of messages that the thread will tell of."""
 BREATH = 100
 """Events taken in before the rest of the program gets its turn: a replay may never have to wait."""
+
+
+async def _not_asked(told: str) -> bool:
+    return False
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +54,8 @@ class Conversation:
     `changed()` is called after each change of `model`, `outbox` or `trouble`; `opened()` when
     another thread is shown, whose events somebody must `follow()` then; `deleted()` with a thread
     that was given up, before that; `due()` with one that somebody must `delete()` now; `lost()`
-    when the gateway is gone, and only `replace_client` helps.
+    when the gateway is gone, and only `replace_client` helps. `agree()` asks the person whether a
+    thread of another config may go on, with a sentence that says what is sent where.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class Conversation:
         lost: Callable[[], None],
         deleted: Callable[[str], None] = lambda thread: None,
         due: Callable[[str], object] = lambda thread: None,
+        agree: Callable[[str], Awaitable[bool]] = _not_asked,
         clock: KeyClock | None = None,
     ) -> None:
         self.client = client
@@ -77,6 +85,8 @@ class Conversation:
         self._opened = opened
         self._deleted = deleted
         self._lost = lost
+        self._agree = agree
+        self._origin: Origin | None = None
         self._sending = asyncio.Lock()
 
     def note(self, text: str, level: Level = "info") -> None:
@@ -87,20 +97,36 @@ class Conversation:
     @property
     def attached(self) -> str:
         """A sentence naming the gateway's process; empty if it is ours."""
-        owner = self.client.owner()
-        return f"Process {owner} owns the threads. This chat works through it." if owner else ""
+        if not (owner := self.client.owner()):
+            return ""
+        config = config_name(self.client.origin().path)
+        other = f" and runs with {config}, not with this chat's config" * self.runs_elsewhere
+        return f"Process {owner} owns the threads{other}. This chat works through it."
 
-    async def start(self, *, thread: str | None = None, new: bool = False, team: str = "") -> None:
-        """Open the thread asked for, or the terminal's one used last.
+    @property
+    def runs_elsewhere(self) -> bool:
+        """True if the gateway runs with another config than this chat's."""
+        return self._origin is not None and self._origin.differs(self.client.origin())
+
+    async def start(
+        self,
+        *,
+        thread: str | None = None,
+        new: bool = False,
+        team: str = "",
+        origin: Origin | None = None,
+    ) -> None:
+        """Open the thread asked for, or the config's last one.
 
         A `team` is one for a new thread. Raises GatewayError.
         """
+        self._origin = origin
         if thread is not None:
             self.open(await self.client.thread(thread))
-        elif not (new or team) and (latest := await self.client.threads(platform=LOCAL, limit=1)):
-            self.open(latest[0])
-        else:
+        elif new or team or self.runs_elsewhere:
             self.open(None, team=team)
+        else:
+            self.open(await self.client.newest_thread())
 
     def open(self, thread: ThreadInfo | None, *, team: str = "") -> None:
         """Show a thread from its beginning, or an empty one for `team`."""
@@ -244,7 +270,28 @@ class Conversation:
 
     async def answer(self, request: str, kind: AnswerKind, text: str = "") -> str | None:
         """Answer a request; None, or a refusal as a sentence. Raises GatewayError."""
-        return await self.client.answer(request, Answer(kind=kind, text=text))
+        given = Answer(kind=kind, text=text)
+        return await self._once_agreed(self.thread, lambda: self.client.answer(request, given))
+
+    async def adopt(self) -> None:
+        """Let the open thread go on under the gateway's config. Raises GatewayError."""
+        if self.thread is not None:
+            await self._adopt(self.thread)
+
+    async def _adopt(self, thread: ThreadInfo) -> None:
+        await self.client.adopt_thread(thread.id)
+        if self.thread is not None and self.thread.id == thread.id:
+            self.thread = replace(self.thread, foreign=False)
+
+    async def _once_agreed(self, thread: ThreadInfo | None, act: Callable[[], Awaitable[T]]) -> T:
+        """Act; in a thread of another config once the person has agreed."""
+        try:
+            return await act()
+        except OtherConfig as error:
+            if thread is None or not await self._agree(sanitize(str(error))):
+                raise
+            await self._adopt(thread)
+            return await act()
 
     async def stop(self) -> bool:
         """Stop the running turn. False if there was none. Raises GatewayError."""
@@ -280,7 +327,7 @@ class Conversation:
             self._opened()
             model.title = model.title or _clean(self.thread.title)
         thread = self.thread
-        receipt = await self.client.send(thread.id, text)
+        receipt = await self._once_agreed(thread, lambda: self.client.send(thread.id, text))
         if receipt.thread != thread.id and self.thread is thread:
             self.open(await self.client.thread(receipt.thread))
         if receipt.reply:

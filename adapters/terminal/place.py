@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from os.path import dirname
 from typing import TYPE_CHECKING
 
 from adapters.terminal.text import one_line
 from gateway.render.sanitize import sanitize
+from gateway.values import BUILT_IN
 
 if TYPE_CHECKING:
     from gateway.client import ThreadInfo
@@ -24,6 +26,19 @@ def place_name(thread: ThreadInfo) -> str:
     if thread.platform == OWN:
         return platform_name(OWN)
     return f"{platform_name(thread.platform)} {channel_name(thread)}"
+
+
+def list_place(thread: ThreadInfo) -> list[str]:
+    """Its place in a list; none for the config's own threads."""
+    if thread.foreign:
+        return [_config_folder(thread.config)]
+    return [] if thread.platform == OWN else [place_name(thread)]
+
+
+def _config_folder(config: str) -> str:
+    """The folder of another config."""
+    known = f"of {_clean(dirname(config))}" if dirname(config) else "of an unknown config"
+    return "of the built-in config" if config == BUILT_IN else known
 
 
 def channel_name(thread: ThreadInfo) -> str:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from adapters.terminal.commands import Command, Commands
 from adapters.terminal.errors import describe_error
-from adapters.terminal.place import OWN, message_title, place_name, waits
+from adapters.terminal.place import list_place, message_title, waits
 from adapters.terminal.text import format_age, indented, thread_title
 from gateway.base.exit_codes import ExitCode
+from gateway.errors import OtherConfig
 from gateway.render.sanitize import sanitize
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 LISTED = 20
 TAIL = 10
 """Number of an old thread's items printed when it is opened."""
+ADOPT = "/adopt"
+"""Lets a thread of another config go on with this one."""
 SCREEN_ONLY = frozenset(("copy", "mouse", "only", "editor", "open", "theme"))
 
 
@@ -105,15 +108,17 @@ class PlainChat:
         )
         self._conversation = conversation
         asked = self._settings
-        started = conversation.start(thread=asked.thread, new=asked.new, team=asked.team)
+        started = conversation.start(
+            thread=asked.thread, new=asked.new, team=asked.team, origin=asked.origin
+        )
         if not await self._attempt(started):
             return ExitCode.FAILED
         if self._interactive:
             await conversation.load_agents()
             on = f", on {', '.join(models)}" if (models := conversation.models) else ""
             self._print_line(f"Parley in line mode{on}. /help lists commands, /quit ends the chat.")
-            if conversation.attached:
-                self._print_error(conversation.attached)
+        if conversation.attached and (self._interactive or conversation.runs_elsewhere):
+            self._print_error(conversation.attached)
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._read, args=(loop,), daemon=True, name="lines").start()
         commands = Commands(client.commands())
@@ -193,7 +198,10 @@ class PlainChat:
         model = conversation.model
         request = model.held_up or next(iter(model.requests.values()), None)
         try:
-            if local := commands.local(text):
+            if text == ADOPT:
+                await conversation.adopt()
+                self._print_line("This thread goes on with this config. Send your message again.")
+            elif local := commands.local(text):
                 await self._run_command(conversation, commands, *local)
             elif request is not None and (answer := parse_answer(request, text)):
                 return await self._answer(conversation, request, *answer)
@@ -201,6 +209,8 @@ class PlainChat:
                 await self._send(conversation, text)
         except Exception as error:
             self._print_error(error)
+            if isinstance(error, OtherConfig):
+                self._print_error(f"Type {ADOPT} if it may; /new begins an empty thread.")
             return False
         return True
 
@@ -269,8 +279,7 @@ class PlainChat:
         self._listed = await conversation.client.threads(search=rest, limit=LISTED)
         for number, thread in enumerate(self._listed, 1):
             ago = format_age(time.time() - thread.updated_at)
-            place = [] if thread.platform == OWN else [place_name(thread)]
-            parts = [thread_title(thread), *place, thread.state, *waits(thread), ago]
+            parts = [thread_title(thread), *list_place(thread), thread.state, *waits(thread), ago]
             self._print_line(f"{number}. {', '.join(parts)}")
         self._print_line("Type /sessions and a number to open one.")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adapters.terminal.items import Level
     from adapters.terminal.key_guard import KeyClock
+    from gateway.values import Origin
 
 SECOND_PRESS = 2.0
 """Seconds in which a second ctrl+c leaves."""
@@ -41,6 +42,8 @@ class Settings:
     """The thread to open; otherwise the one used last."""
     new: bool = False
     """An empty thread is opened."""
+    origin: Origin | None = None
+    """The chat's config, once it is read."""
     team: str = ""
     """The team of an empty thread to begin with."""
     first: str = ""

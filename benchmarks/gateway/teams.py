@@ -13,6 +13,7 @@ from gateway.conversation import Author
 from gateway.factory.ownership import holdings_of
 from gateway.factory.teams import TeamFactory
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
+from gateway.values import NO_ORIGIN
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -108,6 +109,11 @@ class OneTeam:
     """A `TeamSource` of one team."""
 
     default = "team"
+    origin = NO_ORIGIN
+
+    def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
+        """Nobody."""
+        return ()
 
     def __init__(self, make: Callable[[], Team]) -> None:
         self._make = make

@@ -48,6 +48,7 @@ from gateway.missed import MissedRules
 from gateway.references.tools import known_tools, unknown_tool
 from gateway.store.protocols import SessionStore
 from gateway.store.sqlite.store import SqliteStore, temporary_store
+from gateway.values import config_name
 
 LOG = logging.getLogger(__name__)
 ANYWHERE = "https://unknown.invalid/"
@@ -172,6 +173,7 @@ def team_factory(loaded: LoadedConfig, store: Path) -> TeamFactory:
         forbidden=tuple(secret),
         local=local,
         knowledge_folder=store / "knowledge",
+        origin=loaded.origin,
     )
 
 
@@ -340,10 +342,21 @@ async def _run(loaded: LoadedConfig, task: Task, style: OutputStyle, *, verbose:
     async with AsyncExitStack() as stack:
         if task.session:
             client = await stack.enter_async_context(any_gateway(loaded, store_of(loaded)))
+            _check_config(client, loaded)
         else:
             store = await stack.enter_async_context(temporary_store())
             client = await stack.enter_async_context(own_gateway(loaded, store))
         return await run_task(client, task, output=output, err=err, asker=asker)
+
+
+def _check_config(client: Client, loaded: LoadedConfig) -> None:
+    """Check that the gateway runs with this config. Raises GatewayError."""
+    origin, own = client.origin(), loaded.origin
+    if own.differs(origin):
+        raise GatewayError(
+            f"Process {client.owner()} owns the threads and runs with {config_name(origin.path)},"
+            f" not with {config_name(own.path)}. End it first, or name its config with --config."
+        )
 
 
 def _several_agents(loaded: LoadedConfig, team: str) -> bool:

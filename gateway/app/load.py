@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,6 +32,7 @@ from gateway.config.validation import validate
 from gateway.references.ids import check_ids, check_route_ids
 from gateway.references.lookup import Lookup
 from gateway.references.routes import check_route_names, incomplete_routes, open_routes
+from gateway.values import BUILT_IN, Origin
 from teams.environment import withhold_variables
 
 _PLACE = re.compile(r"(?P<what>.*) \(at (?P<place>line \d+, column \d+|end of document)\)")
@@ -48,6 +50,14 @@ class LoadedConfig:
     imports: Imports
     adapters: Mapping[str, AdapterSettings] = field(default_factory=dict[str, AdapterSettings])
     text: str = ""
+
+    @property
+    def origin(self) -> Origin:
+        """The config as threads remember it."""
+        if self.source is None:
+            return Origin(path=BUILT_IN)
+        digest = sha256(self.text.encode()).hexdigest()
+        return Origin(path=os.path.realpath(self.source), digest=digest)
 
 
 def load_config(

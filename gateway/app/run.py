@@ -25,6 +25,7 @@ from gateway.events import (
     WorkHandedOff,
 )
 from gateway.render.sanitize import sanitize
+from gateway.values import begun_with
 
 STOP_SECONDS = 4.0
 """Time limit for stopping the turn when the run is cut short."""
@@ -78,13 +79,19 @@ async def run_task(
 
 
 async def _thread(client: Client, task: Task) -> ThreadInfo:
-    """The thread with the session's id or title, or a new one."""
+    """The config's thread of that id or title, or a new one."""
     if not task.session:
         return await client.create_thread(team=task.team)
     with suppress(NotFound):
-        return await client.thread(task.session)
+        thread = await client.thread(task.session)
+        if thread.foreign:
+            raise GatewayError(
+                f"{begun_with(thread.config)} Name that one with --config, or go on in the chat:"
+                f" `parley chat --session {thread.id}` asks first."
+            )
+        return thread
     found = await client.threads(search=task.session, limit=1000)
-    named = [thread for thread in found if thread.title == task.session]
+    named = [each for each in found if each.title == task.session and not each.foreign]
     if named:
         return named[0]
     return await client.create_thread(team=task.team, title=task.session)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--session",
     metavar="ID",
-    help="Open this thread instead of the last one.",
+    help="Open this thread instead of the config's last one.",
     shell_complete=complete_threads,
 )
 @click.option("--new", is_flag=True, help="Start a new thread.")
@@ -92,6 +92,7 @@ def chat(
         from gateway.app.assemble import any_gateway, load, store_of
 
         loaded = await load(config)
+        settings.origin = loaded.origin
         if watch:
             await import_in_background("gateway.app.watched_chat")
             from gateway.app.trust import check_powers

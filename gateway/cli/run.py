@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--session",
     default="",
     metavar="NAME",
-    help="Continue or start the thread with this title or id. Without it, nothing is kept.",
+    help="Continue or start this config's thread with this title or id. Else nothing is kept.",
     shell_complete=complete_threads,
 )
 @click.option(

@@ -151,16 +151,20 @@ def _each(item: JsonCodec) -> JsonCodec:
     )
 
 
+def _optional(item: JsonCodec) -> JsonCodec:
+    return JsonCodec(
+        dump=lambda found: None if found is None else item.dump(found),
+        load=lambda found: None if found is None else item.load(found),
+    )
+
+
 THREAD = JsonCodec(
     dump=lambda thread: {field.name: getattr(thread, field.name) for field in fields(ThreadInfo)},
     load=lambda thread: ThreadInfo(**thread),
 )
 CHOICE = JsonCodec(dump=asdict, load=lambda choice: Choice(**choice))
 RECEIPT = JsonCodec(dump=asdict, load=lambda receipt: Receipt(**receipt))
-PERSON = JsonCodec(
-    dump=lambda person: None if person is None else asdict(person),
-    load=lambda person: None if person is None else PairedPerson(**person),
-)
+PERSON = JsonCodec(dump=asdict, load=lambda person: PairedPerson(**person))
 
 
 def _node_row(row: dict[str, Any]) -> NodeRow:
@@ -216,8 +220,10 @@ class Operations:
 
     threads = _operation(Client.threads, _each(THREAD))
     thread = _operation(Client.thread, THREAD)
+    newest_thread = _operation(Client.newest_thread, _optional(THREAD))
     create_thread = _operation(Client.create_thread, THREAD)
     rename_thread = _operation(Client.rename_thread)
+    adopt_thread = _operation(Client.adopt_thread)
     delete_thread = _operation(Client.delete_thread)
     send = _operation(Client.send, RECEIPT, files=_files)
     withdraw = _operation(Client.withdraw)
@@ -226,7 +232,7 @@ class Operations:
     agents = _operation(Client.agents)
     choices = _operation(Client.choices, _each(CHOICE))
     delete_person = _operation(Operator.delete_person)
-    pair = _operation(Operator.pair, PERSON)
+    pair = _operation(Operator.pair, _optional(PERSON))
     unpair = _operation(Operator.unpair)
     accept_tool = _operation(Operator.accept_tool, met=asdict)
     reload = _operation(Process.reload)

@@ -15,6 +15,7 @@ from gateway.control.operations import RENAMED_ERRORS, Operations
 from gateway.control.socket_place import check_peer, path_of
 from gateway.errors import GatewayClosed, GatewayError
 from gateway.events import SessionEvent, load_event
+from gateway.values import NO_ORIGIN, Origin
 
 LONGEST_LINE = 1 << 26
 
@@ -29,6 +30,7 @@ class SocketClient(Operations):
         """The id of the owner's run, another one each time it begins."""
         self._commands: list[CommandInfo] = []
         self._operator = ""
+        self._origin = NO_ORIGIN
         self.owner_watches = False
         """The owner takes a changed config by itself."""
 
@@ -44,6 +46,7 @@ class SocketClient(Operations):
         client.boot = hello["boot"]
         client._commands = [_command_info(info) for info in hello["commands"]]
         client._operator = hello["operator"]
+        client._origin = Origin(**hello.get("origin", {}))
         client.owner_watches = hello.get("watches", False)
         return client
 
@@ -63,6 +66,10 @@ class SocketClient(Operations):
     def operator(self) -> str:
         """The name of the person at the terminal, as others read it."""
         return self._operator
+
+    def origin(self) -> Origin:
+        """The config with which the gateway runs."""
+        return self._origin
 
     def owner(self) -> int | None:
         """The pid of the gateway's process."""

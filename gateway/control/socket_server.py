@@ -171,6 +171,7 @@ class _Service:
             "commands": commands,
             "operator": self._gateway.operator(),
             "watches": self._process.watches,
+            "origin": asdict(self._gateway.origin()),
         }
 
     async def hang_up(self) -> None:

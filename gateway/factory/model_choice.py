@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from gateway.base.imports import Imports
 from gateway.config.agent_parts import StoreMemoryConfig
@@ -22,10 +23,12 @@ from gateway.config.agents import (
     behind_filters,
 )
 from gateway.config.conversable import ConversableTeam
+from gateway.config.models import model_address, resolve
 from gateway.config.nesting import teams_inside
 from gateway.config.root import Config
 from gateway.config.teams import ComponentTeam, DemoTeam, FactoryTeam, GroupTeam
 from gateway.factory.model_clients import ModelClients
+from gateway.factory.preparation import sections
 from gateway.registry import ModelChoice
 
 BY_FILE = "the models of {team!r} stand in its component file"
@@ -54,6 +57,29 @@ class ModelChoices:
             )
             for name in self._config.models
         )
+
+    def readers(self, team: str, model: str = "") -> Iterator[str]:
+        """Models that read the team's threads, each once. Raises KeyError."""
+        tables = list(sections(self._config, team))
+        named = [model] if model else [getattr(table, "model", None) for table in tables]
+        chains = [self._chain(name) for name in named if isinstance(name, str)]
+        yield from dict.fromkeys(self._reader(name) for chain in chains for name in chain)
+        for table in tables:
+            if isinstance(table, ComponentTeam):
+                yield "the models of its component file"
+            elif isinstance(table, FactoryTeam) and not self.takes_model(table):
+                yield "the models of its Python function"
+
+    def _chain(self, name: str) -> list[str]:
+        """A table's model, and those that answer in its place."""
+        name = name or self._config.model_name()
+        return self._models.chain(name) if name in self._config.models else []
+
+    def _reader(self, name: str) -> str:
+        """A model's name at its provider, and its server's host."""
+        model = resolve(self._config.models[name])
+        host = urlsplit(model_address(model)).hostname or model.provider
+        return f"{self._models.label(name)} ({host})"
 
     def _fixed(self, team: str) -> Iterator[str]:
         """Reasons why nothing can give the team another model."""

@@ -48,18 +48,11 @@ class Preparation:
         with self._lock:
             if (team, model) not in self._done:
                 with giving_way():
-                    for section in self._sections(team):
+                    for section in sections(self._config, team):
                         self._prepare_section(section)
                     if model:
                         self._make(model)
                 self._done.add((team, model))
-
-    def _sections(self, team: str) -> Iterator[Section]:
-        """All tables of the team and of the teams inside it."""
-        config = self._config.teams[team]
-        yield from _tables(config)
-        for inner in teams_inside(config):
-            yield from self._sections(inner)
 
     def _prepare_section(self, section: Section) -> None:
         model: object = getattr(section, "model", None)
@@ -79,6 +72,14 @@ class Preparation:
             name = model or self._config.model_name()
             if resolve(self._config.models[name]).provider != "demo":
                 _import(PRICES)
+
+
+def sections(config: Config, team: str) -> Iterator[Section]:
+    """All tables of a team and of the teams inside it."""
+    table = config.teams[team]
+    yield from _tables(table)
+    for inner in teams_inside(table):
+        yield from sections(config, inner)
 
 
 def _import(modules: Iterable[str]) -> None:

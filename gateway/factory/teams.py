@@ -58,6 +58,7 @@ from gateway.factory.servers import ServerFactory, pin_of
 from gateway.factory.store_memory import make_part
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule, model_label
 from gateway.store.records import MemoPlace
+from gateway.values import NO_ORIGIN, Origin
 from teams.base import ChatAgent, Team, ToolCall
 from teams.memory import Memory
 from teams.models import ModelError
@@ -96,7 +97,10 @@ class TeamFactory:
         forbidden: tuple[Path, ...] = (),
         local: bool = True,
         knowledge_folder: Path | None = None,
+        origin: Origin = NO_ORIGIN,
     ) -> None:
+        self.origin = origin
+        """The config's file."""
         self._config = config
         self._imports = imports
         self._models = ModelClients(config, imports)
@@ -125,6 +129,10 @@ class TeamFactory:
     def models(self) -> dict[str, str]:
         """The models with their names at the provider, in the config's order."""
         return {name: self._models.label(name) for name in self._config.models}
+
+    def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
+        """Models that read the team's threads, with servers. Raises KeyError."""
+        return tuple(self._choices.readers(team, model))
 
     def model_choices(self, team: str) -> tuple[ModelChoice, ...]:
         """The models that the team could use. Raises KeyError."""

@@ -282,6 +282,7 @@ class Intake:
             definition=info.definition,
             participants=info.participants,
             mode=mode,
+            origin=self._using.teams.origin,
         )
 
 

@@ -152,9 +152,13 @@ class Lifecycle:
             self._dispatcher.wake(left.thread, person=left.person, groups=left.groups)
 
     async def review(self) -> None:
-        """Withdraw questions of teams that no longer exist."""
+        """Withdraw questions of teams that no longer exist.
+
+        Those of another config, in the terminal, exist there.
+        """
         changed = await changed_threads(self._store, self._using.teams)
-        gone = [thread.id for thread, fate in changed if fate == "begins anew"]
+        own = [each for each in changed if not each[0].is_foreign(self._using.teams.origin)]
+        gone = [thread.id for thread, fate in own if fate == "begins anew"]
         if gone:
             added = await self._store.withdraw_questions(gone, reason=REASON, notice=WITHDRAWN)
             for thread, events in added.items():

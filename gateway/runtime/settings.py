@@ -64,6 +64,8 @@ class ActiveSettings:
     teams: TeamSource
     access: Access
     limits: Limits
+    serves: bool = True
+    """It serves platforms: then it also goes on with the terminal's threads of other configs."""
 
     def terms(self, clock: Callable[[], float], has_others: Callable[[], bool]) -> TurnSettings:
         """Settings of turns; `clock` is the time of day.
@@ -81,5 +83,6 @@ class ActiveSettings:
             may_answer=self.access.operators.who_may_answer,
             is_operator=self.access.operators.include,
             has_others=has_others,
+            only=None if self.serves else self.teams.origin,
             clock=clock,
         )

@@ -70,6 +70,7 @@ def turn_order(parts: NodeParts, limits: Limits) -> tuple[LocalDispatcher, OneNo
             queues=(f"node {parts.boot}", *sorted({LOCAL, *parts.platforms})),
             words=MISSING,
             quiet=parts.sessions.terms.quiet,
+            only=parts.sessions.terms.only,
             group_limits=tuple(dispatcher.group_limits.items()),
         )
 

@@ -109,7 +109,8 @@ class Lanes:
     @property
     def claim(self) -> TurnClaim:
         """A claim of a thread's next turn at this moment."""
-        return TurnClaim(boot=self._boot, words=MISSING, quiet=self.terms.quiet)
+        terms = self.terms
+        return TurnClaim(boot=self._boot, words=MISSING, quiet=terms.quiet, only=terms.only)
 
     def _wake(self, thread: str, person: str) -> None:
         self.dispatcher.wake(thread, person=person)
@@ -125,7 +126,9 @@ class Lanes:
         if (claimed := self._claimed.pop(thread, None)) is not None:
             return claimed
         claim = self.claim
-        work = await self._store.begin(thread, claim.boot, words=claim.words, quiet=claim.quiet)
+        work = await self._store.begin(
+            thread, claim.boot, words=claim.words, quiet=claim.quiet, only=claim.only
+        )
         if isinstance(work, ClaimedTurn):
             self._claimed.pop(thread, None)  # it was claimed meanwhile, and anew by this
         return work

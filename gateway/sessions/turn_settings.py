@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gateway.conversation import Author
 from gateway.store.records import Request
-from gateway.values import value
+from gateway.values import Origin, value
 
 DAY = 86400.0
 
@@ -47,5 +47,7 @@ class TurnSettings:
     """True for those who can be told which setting to change."""
     has_others: Callable[[], bool] = _alone
     """True while other nodes may have watchers."""
+    only: Origin | None = None
+    """The config whose threads of the terminal's are run; None: any."""
     clock: Callable[[], float] = time.time
     """By which requests last: it does not jump when the time of day is set."""

@@ -9,7 +9,7 @@ from gateway.client import Answer, AnswerKind
 from gateway.events import SessionEvent
 from gateway.store.records import InboxOutcome
 from gateway.store.turn_records import ClaimedTurn
-from gateway.values import value
+from gateway.values import NO_ORIGIN, Origin, value
 
 DELETED = "deleted"
 """Reason of a message that was deleted before it came, on its platform or with its thread."""
@@ -293,6 +293,7 @@ class NewThread:
     definition: str
     participants: tuple[str, ...] = ()
     mode: str = "queue"
+    origin: Origin = NO_ORIGIN
 
 
 @value

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gateway.store.decisions import PersonLimits
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import ClaimedTurn
-from gateway.values import value
+from gateway.values import Origin, value
 
 
 @value
@@ -47,6 +47,8 @@ class JobSearch:
     quiet: float
     group_limits: tuple[tuple[str, int], ...]
     """Most running threads of each group, by its kind."""
+    only: Origin | None = None
+    """The config whose threads of the terminal's it is for; None: any."""
 
 
 @value

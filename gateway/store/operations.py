@@ -119,6 +119,7 @@ class ReadOperations(ABC):
 
     threads = _reads(thread_units.threads)
     thread = _reads(thread_units.thread)
+    newest_thread = _reads(thread_units.newest_thread)
     thread_at = _reads(thread_units.thread_at)
     threads_of = _reads(thread_units.threads_of)
     outdated = _reads(thread_units.outdated)
@@ -185,6 +186,7 @@ class WriteOperations(ReadOperations):
 
     create_thread = _writes_at(rows.create_thread)
     rename_thread = _writes_at(thread_units.rename_thread)
+    adopt_thread = _writes_at(thread_units.adopt_thread)
     mark = _writes(adapters.mark)
     add_gaps = _writes(gaps.add_gaps, alone=True)
     finish_page = _writes(gaps.finish_page, alone=True)

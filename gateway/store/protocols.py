@@ -72,6 +72,7 @@ from gateway.store.turn_records import (
     TurnDelay,
     TurnUpdate,
 )
+from gateway.values import Origin
 
 
 class SessionReader(Protocol):
@@ -88,6 +89,13 @@ class SessionReader(Protocol):
 
     async def thread(self, thread: str) -> Thread:
         """Raises NotFound."""
+        ...
+
+    async def newest_thread(self, origin: Origin, teams: Collection[str]) -> Thread | None:
+        """The config's last thread in the terminal with such a team.
+
+        By its path, or where no thread has that by its text.
+        """
         ...
 
     async def thread_at(self, key: ConversationKey) -> Thread | None:
@@ -294,6 +302,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """Raises NotFound."""
         ...
 
+    async def adopt_thread(self, thread: str, origin: Origin) -> Thread:
+        """Let a thread belong to another config. Raises NotFound."""
+        ...
+
     async def delete_thread(self, thread: str) -> None:
         """Remove all its rows and its work folder, from the disk, too.
 
@@ -438,12 +450,19 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def begin(
-        self, thread: str, boot: str, *, words: MissingFileWords, quiet: float = 0.0
+        self,
+        thread: str,
+        boot: str,
+        *,
+        words: MissingFileWords,
+        quiet: float = 0.0,
+        only: Origin | None = None,
     ) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
         """Claim the thread and its next turn, unless another node holds it.
 
         It is one that goes on, or that of the first waiting message, once nobody has written for
-        `quiet` seconds where the thread collects.
+        `quiet` seconds where the thread collects. With `only`, a thread of the terminal's that
+        belongs to another config stays as it is, unless its turn is to be stopped.
         """
         ...
 

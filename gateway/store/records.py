@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from gateway.client import Answer, AnswerKind, ThreadInfo
 from gateway.conversation import ConversationKey
 from gateway.events import RequestKind
-from gateway.values import ArgumentDiff, Folders, value
+from gateway.values import ArgumentDiff, Folders, Origin, value
 
 TurnStatus: TypeAlias = Literal[
     "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
@@ -62,6 +62,12 @@ class Thread(ThreadInfo):
     """When the newest file that was told of was changed; in nanoseconds since the epoch."""
     wait: Wait | None = None
     """Only lists of threads say it."""
+    config_digest: str = ""
+    """The digest of its config's text when it was begun."""
+
+    def is_foreign(self, origin: Origin) -> bool:
+        """True for one of the terminal's that belongs to another config."""
+        return self.key.is_local and not origin.owns(self.config, self.config_digest)
 
     @property
     def takes_all(self) -> bool:

@@ -12,7 +12,7 @@ from gateway.client import Answer
 from gateway.conversation import Attachment, InboundMessage, MissingFile
 from gateway.store.decisions import Decision, NewThread, UsageQuery
 from gateway.store.records import InboxKind, Memo, Request, Situation, Thread, UsageTotals
-from gateway.values import value
+from gateway.values import Origin, value
 
 
 @value
@@ -123,6 +123,8 @@ class TurnClaim:
     words: MissingFileWords
     quiet: float = 0.0
     """Seconds for which nobody may have written where the thread collects."""
+    only: Origin | None = None
+    """The config whose threads of the terminal's it is for; None: any."""
 
 
 @value

@@ -26,6 +26,7 @@ from gateway.outbox import OutboxRow
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
 from gateway.store.decisions import AcceptedMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
+from gateway.values import NO_ORIGIN
 from teams import DiGraphBuilder, GraphFlow, RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -113,6 +114,10 @@ class Teams:
     """The teams of the load; their tool calls are recorded."""
 
     default = "nested"
+    origin = NO_ORIGIN
+
+    def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
+        return ()
 
     def __init__(self, points: Points, record: Record) -> None:
         self._points = points

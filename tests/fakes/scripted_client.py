@@ -18,7 +18,7 @@ from gateway.client import (
     SentFile,
     ThreadInfo,
 )
-from gateway.errors import NotFound
+from gateway.errors import NotFound, OtherConfig
 from gateway.events import (
     HumanText,
     InputResolved,
@@ -30,6 +30,7 @@ from gateway.events import (
     TurnFinished,
     TurnStarted,
 )
+from gateway.values import NO_ORIGIN, Origin
 
 NOW = 1_750_000_000.0
 
@@ -60,6 +61,7 @@ class ScriptedClient:
         self.team_agents: dict[str, str] = {}
         self.offered: dict[ChoiceKind, list[Choice]] = {"team": [], "model": []}
         self.pid: int | None = None
+        self.config = NO_ORIGIN
         self.fail: Exception | None = None
         self.refuse = ""
         self.refuse_answer: str | None = None
@@ -116,6 +118,14 @@ class ScriptedClient:
         self._maybe_fail()
         return self._entry(thread).info
 
+    async def newest_thread(self) -> ThreadInfo | None:
+        found = await self.threads(platform="local")
+        return next((each for each in found if not each.foreign), None)
+
+    async def adopt_thread(self, thread: str) -> None:
+        entry = self._entry(thread)
+        entry.info = replace(entry.info, foreign=False)
+
     async def create_thread(self, *, team: str = "", title: str = "") -> ThreadInfo:
         self._maybe_fail()
         return self.all[self.add_thread(title, team=team or "demo")].info
@@ -133,6 +143,7 @@ class ScriptedClient:
         await self.gate.wait()
         self._maybe_fail()
         entry = self._entry(thread)
+        self._check_own(entry)
         self._inbox += 1
         if self.refuse:
             return Receipt(inbox=0, thread=thread, outcome="refused", reply=self.refuse)
@@ -160,6 +171,9 @@ class ScriptedClient:
         self._maybe_fail()
         if self.refuse_answer:
             return self.refuse_answer
+        for entry in self.all.values():
+            if any(getattr(event, "request", "") == request for event in entry.events):
+                self._check_own(entry)
         self.answers.append((request, answer))
         outcome = {"approve": "approved", "approve_always": "always approved"}.get(
             answer.kind, answer.text
@@ -203,6 +217,9 @@ class ScriptedClient:
     def operator(self) -> str:
         return "Ann"
 
+    def origin(self) -> Origin:
+        return self.config
+
     def owner(self) -> int | None:
         return self.pid
 
@@ -213,6 +230,10 @@ class ScriptedClient:
         if thread not in self.all:
             raise NotFound(f"There is no thread {thread!r}.")
         return self.all[thread]
+
+    def _check_own(self, entry: Thread) -> None:
+        if entry.info.foreign:
+            raise OtherConfig("All of it is sent to gpt (models.example).")
 
     def _maybe_fail(self) -> None:
         if self.fail is not None:

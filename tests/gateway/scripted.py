@@ -17,6 +17,7 @@ from gateway.factory.advice import advise
 from gateway.factory.ownership import holdings_of
 from gateway.gateway import Gateway
 from gateway.registry import BuiltTeam, ModelChoice, TeamInfo, ToolRule
+from gateway.values import NO_ORIGIN, Origin
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent
 from teams.base import Team, ToolCall
@@ -79,6 +80,10 @@ class ScriptedTeams:
     workdirs: list[Path] = field(default_factory=list)
     choices: tuple[ModelChoice, ...] = ()
     built_on: list[str] = field(default_factory=list)
+    origin: Origin = NO_ORIGIN
+
+    def readers(self, team: str, *, model: str = "") -> tuple[str, ...]:
+        return (f"{model or 'replay'} (models.example)",)
 
     def names(self) -> list[str]:
         return ["demo", "other"]

@@ -171,10 +171,13 @@ class ChatScreen(LateClicks[None]):
             deleted=self._draft.deleted,
             due=self._delete,
             lost=self._settings.lost,
+            agree=self._agree,
             clock=self._clock,
         )
         asked = self._settings
-        await conversation.start(thread=asked.thread, new=asked.new, team=asked.team)
+        await conversation.start(
+            thread=asked.thread, new=asked.new, team=asked.team, origin=asked.origin
+        )
         self.conversation = conversation
         self._side = ThreadList(conversation, self._settings.now)
         self._side.id = "side"
@@ -186,6 +189,13 @@ class ChatScreen(LateClicks[None]):
         self._pace.changed()
         self.run_worker(self._pace.run, group="draw")
         self.run_worker(self._show_notices, group="notices")
+
+    async def _agree(self, told: str) -> bool:
+        """Ask whether a thread of another config may go on."""
+        from adapters.terminal.widgets.dialogs import QuestionDialog  # not at the start
+        from adapters.terminal.widgets.overlay import ask
+
+        return bool(await ask(self, QuestionDialog("Another config", told, self._guard)))
 
     async def _show_notices(self) -> None:
         while self.conversation is not None:

@@ -6,9 +6,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.widgets import Input, Static, TextArea
 
 from adapters.terminal.commands import Commands
+from adapters.terminal.key_guard import TypingGuard
 from adapters.terminal.widgets.overlay import Overlay
 
 KEYS = (
@@ -58,6 +60,32 @@ class InputDialog(Overlay[str | None]):
     def action_dismiss_none(self) -> None:
         """Close without."""
         self.dismiss(None)
+
+
+class QuestionDialog(Overlay[bool]):
+    """A question; keys of somebody who still types do not agree."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,n", "dismiss(False)", "No")]
+
+    def __init__(self, title: str, text: str, guard: TypingGuard) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._guard = guard
+
+    def compose(self) -> ComposeResult:
+        """The text in a frame, with the keys."""
+        with Vertical(classes="box wide") as box:
+            box.border_title = Content(self._title)
+            yield Static(self._text, markup=False)
+            keys = Content.styled("y goes on here   n or esc goes back", "$muted")
+            yield Static(keys, classes="keys")
+
+    def on_key(self, event: Key) -> None:
+        """Agree with y, unless it comes amid other keys."""
+        if event.key == "y" and self._guard.quiet_in() <= 0:
+            self.dismiss(True)
+        self._guard.note_key()
 
 
 class TextDialog(Overlay[None]):

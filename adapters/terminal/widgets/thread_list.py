@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from adapters.terminal.errors import notify_errors
-from adapters.terminal.place import OWN, place_name, platform_name, waits
+from adapters.terminal.place import OWN, list_place, platform_name, waits
 from adapters.terminal.text import deletion_notice, format_age, thread_title
 from adapters.terminal.widgets.dialogs import InputDialog
 from adapters.terminal.widgets.overlay import Options, Overlay, ask
@@ -191,8 +191,8 @@ class ThreadList(Vertical):
 
     def _row(self, thread: ThreadInfo) -> Row:
         ago = format_age(self._now() - thread.updated_at)
-        place = [] if thread.platform == OWN else [place_name(thread)]
-        details = "".join(f"\n      {line}" for line in (*place, *waits(thread)))
+        lines = (*list_place(thread), *waits(thread))
+        details = "".join(f"\n      {line}" for line in lines)
         return thread.state, ago, thread_title(thread), details, thread.id == self._open_thread
 
 

@@ -61,6 +61,7 @@ def _claim(
         words=search.words,
         quiet=search.quiet,
         anew=False,
+        only=search.only,
     ):
         case ClaimedTurn() as turn:
             jobs.finish(pipeline, found.number)

@@ -42,6 +42,7 @@ from gateway.store.units.rows import (
     scalar,
     thread_of,
 )
+from gateway.values import Origin
 
 OPEN = ("running", "paused", "waiting")
 
@@ -196,10 +197,12 @@ def begin(
     words: MissingFileWords,
     quiet: float = 0.0,
     anew: bool = True,
+    only: Origin | None = None,
 ) -> ClaimedTurn | TurnDelay | LaneElsewhere | None:
     """Claim the open turn if it can go on, or start one.
 
-    `anew`: also one that this node claimed already, and that does not run any more.
+    `anew`: also one that this node claimed already, and that does not run any more. `only`: no
+    thread of the terminal's that belongs to another config, unless its turn is to be stopped.
     """
     connection.lock(thread)
     row = first(connection, _STANDS, {"thread": thread})
@@ -209,10 +212,11 @@ def begin(
     if (held := _elsewhere(stands, boot, anew=anew)) is not None:
         return held
     begun = thread_of(row, begun=True)
+    own = only is None or not begun.is_foreign(only)
     if stands.status in OPEN:
-        goes_on = stands.status != "waiting" or stands.ready
+        goes_on = (own or stands.stop) and (stands.status != "waiting" or stands.ready)
         return _resume(connection, begun, stands, boot, now) if goes_on else None
-    if row[_FIRST] is None:
+    if row[_FIRST] is None or not own:
         return None
     message = MessageRow._make(row[_FIRST:])
     behind = missed_behind(connection, begun, message)

@@ -208,7 +208,15 @@ def accept(connection: Connection, now: float, judged: JudgedMessage) -> Accepte
     limits = _limits_of(accepted)
     if judged.claim is not None and _is_free(accepted, met) and has_room(limits, met.load):
         claim, lane = judged.claim, accepted.lane
-        turn = claims.begin(connection, now, lane, claim.boot, words=claim.words, quiet=claim.quiet)
+        turn = claims.begin(
+            connection,
+            now,
+            lane,
+            claim.boot,
+            words=claim.words,
+            quiet=claim.quiet,
+            only=claim.only,
+        )
         if isinstance(turn, ClaimedTurn):
             return replace(accepted, turn=turn)
     connection.lock(accepted.lane)

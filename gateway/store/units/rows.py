@@ -32,9 +32,9 @@ MUTED = "muted "
 THREAD_COLUMNS = """
     t.id, t.title, t.team, t.state, t.updated_at, t.last_seq, t.preview, t.key, t.current,
     t.definition, t.participants, t.mode, t.epoch, t.handoff_from, t.attached, t.files_at,
-    t.model
+    t.model, t.config, t.config_digest
 """
-THREAD_WIDTH = 17
+THREAD_WIDTH = 19
 """Number of these columns: further columns follow them."""
 
 THREADS = f"SELECT {THREAD_COLUMNS} FROM threads t"
@@ -93,7 +93,7 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
     """
     id_, title, team, state, updated_at, last_seq, preview, key, *others = row[:THREAD_WIDTH]
     current, definition, participants, mode, epoch, handoff_from, attached, *rest = others
-    files_at, model = rest
+    files_at, model, config, config_digest = rest
     place = _key(key)
     return Thread(
         id=id_,
@@ -116,6 +116,8 @@ def thread_of(row: Row, *, begun: bool = False) -> Thread:
         attached=attached,
         files_at=files_at,
         model=model,
+        config=config,
+        config_digest=config_digest,
     )
 
 
@@ -225,9 +227,9 @@ def create_thread(
     if by:
         note(connection, now, "thread.created", thread=new.id, person=by, object=new.team)
     connection.execute(
-        "INSERT INTO threads (id, key, title, team, definition, participants, mode, created_at,"
-        " updated_at) VALUES (:id, :key, :title, :team, :definition, :participants, :mode,"
-        " :now, :now)",
+        "INSERT INTO threads (id, key, title, team, definition, participants, mode, config,"
+        " config_digest, created_at, updated_at) VALUES (:id, :key, :title, :team, :definition,"
+        " :participants, :mode, :config, :digest, :now, :now)",
         {
             "id": new.id,
             "key": str(key),
@@ -236,6 +238,8 @@ def create_thread(
             "definition": new.definition,
             "participants": json.dumps(new.participants),
             "mode": new.mode,
+            "config": new.origin.path,
+            "digest": new.origin.digest,
             "now": now,
         },
     )
@@ -249,6 +253,8 @@ def create_thread(
         definition=new.definition,
         participants=new.participants,
         mode=new.mode,
+        config=new.origin.path,
+        config_digest=new.origin.digest,
         state="idle",
         updated_at=now,
     )

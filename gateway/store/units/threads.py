@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
 from gateway.base.words import parts_of
-from gateway.conversation import ConversationKey, Place, RecentMessage, place_mark
+from gateway.conversation import LOCAL, ConversationKey, Place, RecentMessage, place_mark
 from gateway.events import SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.records import Thread, Wait
@@ -17,6 +17,7 @@ from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import THREADS, find_thread, first, listed, scalar, thread_of
 from gateway.store.units.search import OF_PLATFORM, found_threads
+from gateway.values import Origin
 
 THREADS_OF = """
     SELECT thread FROM inbox WHERE author = :person AND outcome <> 'refused' AND thread IS NOT NULL
@@ -57,7 +58,25 @@ def rename_thread(
     return list(add_events(connection, thread, [renamed], now))
 
 
+def adopt_thread(connection: Connection, now: float, thread: str, origin: Origin) -> Thread:
+    """Let a thread belong to another config from now on. Raises NotFound."""
+    connection.lock(thread)
+    found = find_thread(connection, thread)
+    connection.execute(
+        "UPDATE threads SET config = :config, config_digest = :digest WHERE id = :thread",
+        {"config": origin.path, "digest": origin.digest, "thread": thread},
+    )
+    note(connection, now, "thread.adopted", thread=thread, object=origin.path)
+    return replace(found, config=origin.path, config_digest=origin.digest)
+
+
 _LAST_USED = " ORDER BY t.updated_at DESC, t.rowid DESC"
+
+_NEWEST = f"""
+{THREADS} WHERE {OF_PLATFORM} AND t.team IN {{teams}} AND (t.config = :config
+    OR :digest <> '' AND t.config_digest = :digest AND NOT EXISTS (SELECT 1 FROM threads t
+        WHERE {OF_PLATFORM} AND t.config = :config)){_LAST_USED} LIMIT 1
+"""
 
 LATELY = 5_000
 """Messages that are looked through for the names of approvers."""
@@ -93,6 +112,17 @@ def threads(
             {"platform": prefix, "limit": limit, "offset": offset},
         )
     return _with_waits(connection, _with_places(connection, [thread_of(row) for row in rows]))
+
+
+def newest_thread(connection: Connection, origin: Origin, teams: Collection[str]) -> Thread | None:
+    """The config's last thread in the terminal with such a team.
+
+    The config is known by its path, or by its text where no thread has that path.
+    """
+    names, parameters = listed("team", teams)
+    parameters |= {"platform": LOCAL, "config": origin.path, "digest": origin.digest}
+    row = first(connection, _NEWEST.format(teams=names), parameters)
+    return None if row is None else thread_of(row)
 
 
 def thread(connection: Connection, thread: str) -> Thread:

@@ -8,10 +8,13 @@ import pytest
 
 from adapters.terminal import conversation as module
 from adapters.terminal.conversation import Conversation
-from gateway.errors import GatewayClosed, GatewayError, NotFound, StoreFull
+from gateway.errors import GatewayClosed, GatewayError, NotFound, OtherConfig, StoreFull
 from gateway.events import Notice, SessionEvent, SpeakerStarted, TurnFinished
+from gateway.values import NO_ORIGIN, Origin
 from tests.adapters.terminal.running import began, delta, said
 from tests.fakes.scripted_client import ScriptedClient
+
+HERE = Origin(path="/a/config.toml", digest="a")
 
 
 def conversation_with(client: ScriptedClient) -> Conversation:
@@ -38,6 +41,74 @@ async def test_it_starts_with_the_thread_asked_for(start, opened):
     conversation = conversation_with(client)
     await conversation.start(**start)
     assert (conversation.thread.id if conversation.thread else None) == opened
+
+
+async def test_another_config_s_thread_is_not_opened():
+    client = ScriptedClient()
+    client.add_thread("Theirs", id="theirs", foreign=True)
+    conversation = conversation_with(client)
+    await conversation.start(origin=HERE)
+    assert conversation.thread is None
+    client.add_thread("Ours", id="ours", ago=100)
+    await conversation.start(origin=HERE)
+    assert conversation.thread is not None
+    assert conversation.thread.id == "ours"
+
+
+@pytest.mark.parametrize(
+    ("runs", "elsewhere"),
+    [
+        (HERE, False),
+        (Origin(path="/copy/config.toml", digest="a"), False),
+        (NO_ORIGIN, False),
+        (Origin(path="/b/config.toml", digest="b"), True),
+        (Origin(path="built-in"), True),
+    ],
+    ids=["ours", "a copy", "unknown", "another", "built-in"],
+)
+async def test_a_gateway_with_another_config_is_named_and_its_last_thread_is_not_ours(
+    runs: Origin, elsewhere: bool
+):
+    client = ScriptedClient()
+    client.pid, client.config = 12, runs
+    client.add_thread("Theirs")
+    conversation = conversation_with(client)
+    await conversation.start(origin=HERE)
+    assert (conversation.thread is None) == elsewhere
+    config = "the built-in config" if runs.path == "built-in" else repr(runs.path)
+    told = f" and runs with {config}, not with this chat's config" if elsewhere else ""
+    said = f"Process 12 owns the threads{told}. This chat works through it."
+    assert conversation.attached == said
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_going_on_in_another_config_s_thread_asks_once(agrees: bool):
+    client, asked = ScriptedClient(), []
+    client.add_thread("Theirs", id="theirs", foreign=True)
+
+    async def agree(told: str) -> bool:
+        asked.append(told)
+        return agrees
+
+    conversation = Conversation(
+        client,
+        changed=lambda: None,
+        opened=lambda: None,
+        lost=lambda: None,
+        agree=agree,
+    )
+    await conversation.start(thread="theirs")
+    if agrees:
+        await conversation.send("go on")
+        await conversation.send("and on")
+        assert conversation.thread is not None
+        assert not conversation.thread.foreign
+    else:
+        with pytest.raises(OtherConfig):
+            await conversation.send("go on")
+        assert conversation.outbox == []
+    assert asked == ["All of it is sent to gpt (models.example)."]
+    assert [text for _, text in client.sent] == (["go on", "and on"] if agrees else [])
 
 
 async def test_a_thread_that_is_not_there_is_an_error():

@@ -2,7 +2,14 @@
 
 import pytest
 
-from adapters.terminal.place import head_label, message_label, message_title, place_name, waits
+from adapters.terminal.place import (
+    head_label,
+    list_place,
+    message_label,
+    message_title,
+    place_name,
+    waits,
+)
 from gateway.client import ThreadInfo
 
 
@@ -52,3 +59,17 @@ def test_a_direct_message_reaches_one_person():
 )
 def test_a_list_says_who_waits_for_whom(facts, said):
     assert waits(thread(**facts)) == said
+
+
+@pytest.mark.parametrize(
+    ("config", "shown"),
+    [
+        ("/home/ann/a\x1b[2J/config.toml", "of /home/ann/a"),
+        ("built-in", "of the built-in config"),
+        ("", "of an unknown config"),
+    ],
+)
+def test_a_thread_of_another_config_is_listed_with_its_folder(config: str, shown: str):
+    assert list_place(thread(platform="local", config=config, foreign=True)) == [shown]
+    assert list_place(thread(platform="local", config=config)) == []
+    assert list_place(SLACK) == ["Slack C0123"]

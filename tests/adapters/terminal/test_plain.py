@@ -283,6 +283,24 @@ async def test_a_new_thread_is_begun_and_gateway_commands_are_sent():
     assert [thread == "old" for thread, _ in client.sent] == [True, False, False]
 
 
+async def test_another_config_s_thread_goes_on_after_adopt():
+    client = Team([said("helper", "m", "Yes."), ended()])
+    client.add_thread("Theirs", id="theirs", foreign=True, config="/b/config.toml")
+    code, out, err = await chat(client, "hi", "/adopt", "hi", thread="theirs")
+    assert "All of it is sent to gpt (models.example)." in err.splitlines()
+    assert "Type /adopt if it may; /new begins an empty thread." in err.splitlines()
+    assert "helper: Yes." in out.splitlines()
+    assert client.sent == [("theirs", "hi")]
+    assert code == 1  # a line of the pipe failed
+
+
+async def test_lists_show_the_folder_of_another_config_s_thread():
+    client = Team()
+    client.add_thread("Theirs", foreign=True, config="/home/b/config.toml")
+    _, out, _ = await chat(client, "/sessions")
+    assert "1. Theirs, of /home/b, idle" in out
+
+
 async def test_quit_leaves_at_once():
     client = Team()
     code, _, _ = await chat(client, "/quit", "never sent")

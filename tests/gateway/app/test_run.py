@@ -490,3 +490,32 @@ def test_a_question_shows_what_can_not_be_seen():
     assert question(because) == f"{question(approval)}It needs approval because I say so.\n"
     choice = asked("Which\x1b[2J?", kind="choice", options=("red", "blue"))
     assert question(choice) == "front asks: Which?\n  1. red\n  2. blue\n"
+
+
+# --- whose thread it is ---
+
+
+async def test_a_session_s_name_is_looked_up_among_the_config_s_own_threads():
+    client = Answering([said("Hello."), ended()])
+    client.add_thread("trip", id="theirs", foreign=True, config="/b/config.toml")
+    done = await run(client, Task(text="Hi", session="trip"))
+    assert done.code == ExitCode.DONE
+    [(thread, _)] = client.sent
+    assert thread != "theirs"
+    assert client.all[thread].info.title == "trip"
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ("/b/config.toml", "begun with '/b/config.toml'"),
+        ("built-in", "begun with the built-in config"),
+        ("", "not known with which config"),
+    ],
+)
+async def test_the_id_of_another_config_s_thread_is_a_mistake(config: str, named: str):
+    client = Answering()
+    client.add_thread("trip", id="theirs", foreign=True, config=config)
+    with pytest.raises(GatewayError, match=named):
+        await run(client, Task(text="Hi", session="theirs"))
+    assert client.sent == []

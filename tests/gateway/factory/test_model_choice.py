@@ -3,6 +3,8 @@
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from gateway.app.load import load_config
 from gateway.factory.teams import TeamFactory
 from teams.base import Team
@@ -90,9 +92,9 @@ CONFIG = """
 """
 
 
-def source(folder: Path) -> TeamFactory:
+def source(folder: Path, config: str = CONFIG) -> TeamFactory:
     (folder / "choice_parts.py").write_text(PARTS)
-    (folder / "config.toml").write_text(dedent(CONFIG))
+    (folder / "config.toml").write_text(dedent(config))
     loaded = load_config(folder / "config.toml")
     return TeamFactory(loaded.config, loaded.imports, start_folder=folder)
 
@@ -141,3 +143,32 @@ async def test_a_model_that_the_team_cannot_use_is_named_with_the_reason(tmp_pat
         "small-1",
         "talk-1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("team", "model", "read"),
+    [
+        ("desk", "", ("big-1 (choice_parts:Client)",)),
+        ("writers", "", ("small-1 (choice_parts:Client)", "other-1 (models.example)")),
+        ("writers", "talker", ("talk-1 (choice_parts:Client)",)),
+        ("rigid", "", ("big-1 (choice_parts:Client)", "the models of its Python function")),
+        ("outer", "", ("the models of its Python function",)),
+    ],
+)
+def test_whatever_reads_a_thread_is_named_with_its_server(
+    tmp_path, fresh_imports, team, model, read
+):
+    other = """
+    fallback = ["other"]
+    [models.other]
+    provider = "openai"
+    model = "other-1"
+    api_key = "k"
+    base_url = "https://models.example:8443/v1"
+    """
+    teams = source(tmp_path, CONFIG.replace('model = "small-1"', 'model = "small-1"' + other))
+    assert set(read) <= set(teams.readers(team, model=model))
+    if team != "outer":
+        assert teams.readers(team, model=model) == read
+    with pytest.raises(KeyError):
+        teams.readers("none")

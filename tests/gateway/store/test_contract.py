@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.content.attachments import MISSING
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayClosed, LeaseLost, NotFound, StoreInUse, Unstorable, works_later
 from gateway.events import Notice
 from gateway.store.connection import Connection
 from gateway.store.decisions import NewThread
 from gateway.store.operations import ReadOperations, WriteOperations
+from gateway.values import NO_ORIGIN, Origin
 from tests.fakes.new_store import new_store
 from tests.fakes.tested_store import rows_of
+from tests.gateway.store.talk import KEY as PLACE
+from tests.gateway.store.talk import take
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -122,6 +127,48 @@ async def test_a_thread_is_renamed_and_says_so(tmp_path):
         assert await store.events("t1") == [event]
         with pytest.raises(NotFound):
             await store.rename_thread("none", "x")
+
+
+async def test_the_newest_thread_is_one_of_the_config_by_its_path_or_else_its_text(tmp_path):
+    store, teams = new_store(tmp_path), ["demo"]
+    a, moved = Origin(path="/a", digest="same"), Origin(path="/moved", digest="same")
+
+    async def newest(origin: Origin, *teams: str) -> str:
+        found = await store.newest_thread(origin, teams)
+        return found.id if found else ""
+
+    async with store.own():
+        for n, origin in enumerate([NO_ORIGIN, a, a, Origin(path="/b", digest="other")], 1):
+            made = replace(new(n), origin=origin)
+            await store.create_thread(made, key=ConversationKey.local(f"t{n}"))
+        elsewhere = ConversationKey(platform="localhost", workspace="T", channel="C", root="1")
+        await store.create_thread(replace(new(5), origin=a), key=elsewhere)
+        assert await newest(a, *teams) == "t3"
+        assert await newest(moved, *teams) == "t3"
+        assert await newest(a, "gone") == await newest(a) == ""
+        assert await newest(Origin(path="/c"), *teams) == ""
+        assert await newest(NO_ORIGIN, *teams) == "t1"
+        adopted = await store.adopt_thread("t2", moved)
+        assert (adopted.config, (await store.thread("t2")).config) == ("/moved", "/moved")
+        assert await newest(moved, *teams) == "t2"
+        assert await newest(moved, "gone") == ""
+        with pytest.raises(NotFound):
+            await store.adopt_thread("none", a)
+
+
+async def test_a_turn_of_another_config_s_thread_is_begun_by_who_is_for_all(tmp_path):
+    store = new_store(tmp_path)
+    own, other = Origin(path="/a", digest="a"), Origin(path="/b", digest="b")
+    async with store.own():
+        for n, key in enumerate([ConversationKey.local("t1"), PLACE], 1):
+            await store.create_thread(replace(new(n), origin=own), key=key)
+            await take(store, key=key, thread=f"t{n}")
+        assert await store.begin("t1", "boot", words=MISSING, only=other) is None
+        assert await store.begin("t2", "boot", words=MISSING, only=other) is not None
+        assert await store.begin("t1", "boot", words=MISSING, only=own) is not None
+        # Anew, as after a crash.
+        assert await store.begin("t1", "boot", words=MISSING, only=other) is None
+        assert await store.begin("t1", "boot", words=MISSING) is not None
 
 
 async def test_a_notice_of_no_turn_s_is_added_to_a_thread_that_is_there(tmp_path):

@@ -10,9 +10,10 @@ from textual.widgets import OptionList
 
 from adapters.terminal.deletions import UNDO
 from adapters.terminal.items import Level
-from adapters.terminal.key_guard import INERT
+from adapters.terminal.key_guard import INERT, QUIET
 from adapters.terminal.screens.arguments import ArgumentsScreen
 from adapters.terminal.widgets.bars import QueueBar
+from adapters.terminal.widgets.dialogs import QuestionDialog
 from adapters.terminal.widgets.thread_list import ThreadsScreen
 from gateway import events
 from gateway.errors import StoreFull
@@ -391,6 +392,26 @@ async def test_the_thread_list_opens_renames_deletes_and_searches(tmp_path: Path
         await chat.until(lambda: "Apples" not in chat.text() and "Cherries" in chat.text())
         await chat.press("escape")
         await chat.until_shown("Write to the team below")
+
+
+@pytest.mark.parametrize("key", ["y", "n", "escape"])
+async def test_going_on_in_another_config_s_thread_is_asked(tmp_path: Path, key: str):
+    client = ScriptedClient()
+    client.add_thread("Theirs", id="theirs", foreign=True)
+    async with chatting(client, tmp_path, thread="theirs") as chat:
+        await chat.type("hi")
+        await chat.press("enter")
+        await chat.until_shown("All of it is sent to gpt (models.example).", "y goes on here   n")
+        await chat.press("y")  # somebody still types
+        assert isinstance(chat.app.screen, QuestionDialog)
+        chat.clock.advance(QUIET)
+        await chat.press(key)
+        if key == "y":
+            await chat.until(lambda: client.sent == [("theirs", "hi")])
+        else:
+            await chat.until(lambda: chat.composer.text == "hi")
+            assert client.sent == []
+        assert client.all["theirs"].info.foreign == (key != "y")
 
 
 async def test_a_long_thread_list_is_fetched_by_pages(tmp_path: Path):

@@ -50,6 +50,6 @@ async def test_tables_that_are_still_those_of_an_earlier_version_are_said(new_da
         connection.execute((files("gateway.store.postgres") / "schema.sql").read_bytes())
         connection.execute("UPDATE store SET version = %s", [BASE])
     store = PostgresStore(Database(url=url), tmp_path)
-    assert await store.threads() == []
+    assert await store.people() == []
     with pytest.raises(StoreTooOld, match=f"format {BASE}, this one has {NEWEST}"):
         await store.nodes()
