@@ -202,7 +202,9 @@ async def test_a_stores_day_is_written_without_texts_and_names(tmp_path: Path):
             ("local///x/", "turn", "local:operator", 90_040.0),
         ):
             file.execute(message, (conversation, outcome, author, at))
-        file.execute("INSERT INTO usage VALUES ('t', 'u', 'm', '', 's', 'w', 100, 42, 0, 1, 90012)")
+        file.execute(
+            "INSERT INTO usage VALUES ('t', 'u', 'm', '', 's', 'w', 100, 42, 0, 1, 90012, 0)"
+        )
     rows = rows_of(str(store.path), 86_400.0)
     first, second = said_in(rows, 86_400.0)
     assert first == Said(3610.0, "slack", 1, 2, 3, 4, "message", 42)

@@ -66,6 +66,11 @@ NO_ANSWER = JSON | st.sampled_from(
 )
 NO_PATH = NO_TEXT | st.sampled_from(["", ".", "backup.db", "../b", "/\0", "/tmp\0/b"])
 
+MET_TOOL = {"server": "s", "tool": "t", "digest": "d", "text": "x"}
+NO_TOOL = NO_TEXT | st.sampled_from(
+    [{}, {"server": "s"}, {**MET_TOOL, "text": 1}, {**MET_TOOL, "more": "x"}, [MET_TOOL]]
+)
+
 NO_FILES = st.sampled_from(
     [
         5,
@@ -83,6 +88,8 @@ WRONG = {
     "int": NO_NUMBER,
     "bool": NO_BOOLEAN,
     "Answer": NO_ANSWER,
+    "ChoiceKind": NO_TEXT | st.sampled_from(["", "teams"]),
+    "MetTool": NO_TOOL,
     "Path": NO_PATH,
     "Sequence[SentFile]": NO_FILES,
 }
@@ -91,6 +98,8 @@ RIGHT: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(0, 9),
     "bool": st.booleans(),
     "Answer": st.just({"kind": "approve", "text": ""}),
+    "ChoiceKind": st.sampled_from(["team", "model"]),
+    "MetTool": st.just(MET_TOOL),
     "Path": st.just("/nowhere/b.db"),
     "Sequence[SentFile]": st.just([{"name": "a.txt", "media_type": "text/plain", "data": "aGk="}]),
 }

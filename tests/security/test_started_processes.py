@@ -36,7 +36,7 @@ STARTS = {
     "teams/code_executors/_process.py": "what its caller has made: environment_for_code()",
     "teams/code_executors/docker_jupyter.py": "a kernel of the container, which has its own",
     "teams/code_executors/jupyter.py": LISTED,
-    "teams/tools/mcp/_sdk.py": "the SDK's six variables, and those of the server's own table",
+    "teams/tools/mcp/_stdio.py": "the SDK's six variables, and those of the server's own table",
 }
 
 

@@ -508,7 +508,8 @@ class ChatScreen(LateClicks[None]):
 
     def on_key(self, event: Key) -> None:
         """Give the draft each character that nothing else wants."""
-        if event.is_printable and event.character and not self._in_side(self.focused):
+        wanted = event.key in self.active_bindings or self._in_side(self.focused)
+        if event.is_printable and event.character and not wanted:
             event.stop()
             self._answer_focus.type(event.character)
 

@@ -93,7 +93,7 @@ class NodeOperations(WriteOperations):
             if works_later(error) or not fetched:
                 raise
             (found,) = fetched
-            LOG.warning("thread %s: its job can't be taken: %s", found.job.thread, error)
+            LOG.warning("thread %s: its job can't be taken: %r", found.job.thread, error)
         # Who begins the thread alone fails alone, and ends what can't be begun.
         await self.write(
             lambda connection: jobs.postpone(connection.pipeline, found.number, POSTPONED)

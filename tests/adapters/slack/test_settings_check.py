@@ -320,6 +320,7 @@ def test_check_asks_the_platform_unless_it_is_offline(tmp_path: Path) -> None:
     path.write_text(
         f'[adapters.slack]\n{TOKENS}api_url = "http://127.0.0.1:9/api/"\n'
         '[models.default]\nprovider = "demo"\n'
+        '[[routes]]\nadapter = "slack"\nchannels = "*"\nusers = "members"\n'
     )
     online = CliRunner().invoke(main, ["check", "--config", str(path)])
     assert online.exit_code == 1

@@ -45,6 +45,7 @@ QUIET_OPERATIONS = {
     "draw_shares": "how much of a budget a node may use",
     "draw_tokens": "how fast platforms may be asked",
     "drop_audit": "the config's audit_days",
+    "end_unbegun": "work that can't be begun: nobody decides it",
     "finish_page": "what is still to be read after a pause: nobody decides it",
     "give_up": "what stands on a platform, where the messages are",
     "index_words": "words of what is stored, for searches",
@@ -56,7 +57,9 @@ QUIET_OPERATIONS = {
 }
 QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
 QUIET_CALLS = {
-    **dict.fromkeys(("threads", "thread", "agents", "choices", "status"), "it only reads"),
+    **dict.fromkeys(
+        ("threads", "thread", "newest_thread", "agents", "choices", "status"), "it only reads"
+    ),
     "note_export": "is the row itself",
     "restore": "the restored store says it at its start",
 }
@@ -286,6 +289,7 @@ async def deletions(life: Life) -> None:
     await life.say("/forget", BOSS)
     await life.say("/new")
     thread = (await life.gateway.create_thread()).id
+    await life.gateway.adopt_thread(thread)
     await life.gateway.rename_thread(thread, "Named")
     await life.gateway.delete_thread(thread)
     await life.gateway.delete_person(ANN.id)
