@@ -58,8 +58,9 @@ def quiet_pair(*, turns: int) -> RoundRobinGroupChat:
     return RoundRobinGroupChat(agents, max_turns=turns)
 
 
-@pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 340)])
+@pytest.mark.parametrize(("everything", "modules"), [(False, 275), (True, 346)])
 def test_the_engine_is_imported_with_few_modules(everything: bool, modules: int):
+    # Six of them check what models, tools and files send where it comes in.
     assert len(loaded_by(imports("parley", everything=everything))) < modules
 
 
@@ -118,7 +119,8 @@ def test_the_composer_is_painted_with_few_modules(tmp_path: Path):
         terminal.until("Message the team")
         terminal.type("/quit\r")
         assert terminal.ended() == 0
-    assert len(json.loads(out.read_text())["painted"]) < 480
+    # Three more since what is shown is read for unseen characters, emoji and mixed scripts.
+    assert len(json.loads(out.read_text())["painted"]) < 483
 
 
 async def test_a_turn_calls_as_many_functions_after_1000_messages_as_after_20():

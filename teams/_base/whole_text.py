@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 T = TypeVar("T")
+
+_WITHOUT_TEXT = frozenset({type(None), bool, int, float, bytes})
+_COLLECTIONS = frozenset({list, tuple, dict, frozenset})
 
 
 def whole_text(text: str) -> str:
@@ -31,27 +35,40 @@ def whole_texts(value: T) -> T:
     match given:
         case str():
             return cast("T", whole_text(given))
-        case Mapping():
-            mapping = cast("Mapping[Any, Any]", given)
-            whole = {whole_texts(key): whole_texts(each) for key, each in mapping.items()}
-            return value if whole == mapping else cast("T", whole)
         case list() | tuple() | frozenset():
             members = cast("Collection[Any]", given)
             make = cast("Callable[[Iterable[Any]], Any]", type(members))
             made = make(whole_texts(each) for each in members)
             return value if made == members else made
+        case _ if names := _field_names(cast("type[Any]", type(given))):
+            changed = _changed(given, names)
+            return replace(given, **changed) if changed else value
+        case Mapping():
+            mapping = cast("Mapping[Any, Any]", given)
+            whole = {whole_texts(key): whole_texts(each) for key, each in mapping.items()}
+            return value if whole == mapping else cast("T", whole)
         case BaseModel():
-            values = {name: getattr(given, name) for name in type(given).model_fields}
-            changed = _changed(values)
+            changed = _changed(given, type(given).model_fields)
             return cast("T", given.model_copy(update=changed) if changed else given)
-        case _ if is_dataclass(given) and not isinstance(given, type):
-            values = {field.name: getattr(given, field.name) for field in fields(given)}
-            changed = _changed(values)
-            return cast("T", replace(given, **changed) if changed else given)
         case _:
             return value
 
 
-def _changed(values: Mapping[str, Any]) -> dict[str, Any]:
-    whole = {name: whole_texts(old) for name, old in values.items()}
-    return {name: new for name, new in whole.items() if new != values[name]}
+@lru_cache(maxsize=256)
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of another class."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _changed(given: object, names: Iterable[str]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    for name in names:
+        old: object = getattr(given, name)
+        # Nearly all are of these kinds: no call for each.
+        if type(old) in _WITHOUT_TEXT or (isinstance(old, str) and old.isascii()):
+            continue
+        if type(old) in _COLLECTIONS and not old:
+            continue
+        if (new := whole_texts(old)) is not old:
+            changed[name] = new
+    return changed

@@ -23,8 +23,7 @@ from teams.agents._assistant_answers import AnswerFormats
 from teams.agents._assistant_tools import ToolFunction
 from teams.models._client import ChatCompletionClient
 from teams.models._errors import ModelError
-from teams.models._hosted import HostedResult
-from teams.models._types import CreateResult
+from teams.models._types import CreateResult, HostedResult
 
 HOSTED: Mapping[str, str] = {"hosted": "provider"}
 """Metadata of an event about tools that the provider has run: no gate has seen the calls."""

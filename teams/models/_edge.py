@@ -11,8 +11,7 @@ from typing import TypeVar, cast
 
 from teams._base.tool_call import LARGEST_ARGUMENTS, MOST_VALUES, FunctionCall, is_too_large
 from teams._base.whole_text import whole_text, whole_texts
-from teams.models._hosted import HostedResult
-from teams.models._types import CreateResult, RequestUsage
+from teams.models._types import CreateResult, HostedResult, RequestUsage
 
 T = TypeVar("T")
 

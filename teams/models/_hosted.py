@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from pydantic import Field
 
 from teams._base.image import Image
 from teams.models._types import (
     AssistantMessage,
-    CreateResult,
     FunctionExecutionResult,
     LLMMessage,
     ModelInfo,
@@ -25,22 +21,6 @@ ABLE: ModelInfo = {
     "family": "unknown",
 }
 """Abilities of a model that is not known by its name."""
-
-
-class HostedResult(CreateResult, defer_build=True):
-    """An answer, with its id at the service."""
-
-    response_id: str
-    """The id to go on from."""
-
-    used: list[FunctionExecutionResult] = Field(default_factory=list[FunctionExecutionResult])
-    """Tools that the service has run for it."""
-
-    images: list[str] = Field(default_factory=list[str])
-    """Images that it has made, in base64."""
-
-    citations: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-    """Places that the text names as its sources."""
 
 
 def since_last_of(source: str, messages: Sequence[LLMMessage]) -> Sequence[LLMMessage]:

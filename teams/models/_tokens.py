@@ -29,8 +29,10 @@ _TABLES = "https://openaipublic.blob.core.windows.net/encodings"
 
 def request_tokens(messages: Sequence[Wire], tools: Sequence[Wire], *, encoding: str) -> int:
     """About how many tokens wire messages and tool schemas take."""
-    count = text_counter(encoding)
     tokens = MESSAGE_TOKENS * (len(messages) + 1)
+    if not messages and not tools:
+        return tokens  # asked for the size of a context: nothing is loaded for that
+    count = text_counter(encoding)
     tokens += sum(_value_tokens(value, count) for message in messages for value in message.values())
     return tokens + sum(count(json.dumps(tool)) for tool in tools)
 

@@ -129,6 +129,22 @@ class CreateResult(BaseModel, defer_build=True):
         object.__setattr__(self, "_left_out", calls)
 
 
+class HostedResult(CreateResult, defer_build=True):
+    """An answer, with its id at the service."""
+
+    response_id: str
+    """The id to go on from."""
+
+    used: list[FunctionExecutionResult] = Field(default_factory=list[FunctionExecutionResult])
+    """Tools that the service has run for it."""
+
+    images: list[str] = Field(default_factory=list[str])
+    """Images that it has made, in base64."""
+
+    citations: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """Places that the text names as its sources."""
+
+
 class ModelFamily:
     """Names of known model families; other names are allowed."""
 

@@ -23,11 +23,12 @@ from teams.models._edge import reported_usage
 from teams.models._endpoint import ModelEndpoint
 from teams.models._errors import BadAnswer, ModelError, ModelTimeout, ModelUnavailable
 from teams.models._exchange import Deadline
-from teams.models._hosted import ABLE, HostedResult, parts_of, ran_there, since_last_of
+from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
 from teams.models._settings import DEADLINE_SECONDS
 from teams.models._types import (
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
+    HostedResult,
     LLMMessage,
     RequestUsage,
     UserMessage,

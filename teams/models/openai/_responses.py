@@ -17,12 +17,13 @@ from teams.models._client import ToolChoice
 from teams.models._edge import reported_usage
 from teams.models._endpoint import SdkEndpoint
 from teams.models._errors import BadAnswer, ModelDisconnected, ModelRefused
-from teams.models._hosted import ABLE, HostedResult, parts_of, ran_there, since_last_of
+from teams.models._hosted import ABLE, parts_of, ran_there, since_last_of
 from teams.models._types import (
     AssistantMessage,
     FinishReasons,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
+    HostedResult,
     LLMMessage,
     SystemMessage,
     UserMessage,

@@ -123,7 +123,8 @@ async def test_a_turn_calls_no_more_functions_than_it_did(tmp_path):
             with Calls() as calls:
                 await turn(client, thread, SAYING)
             counts.append(calls.count)
-    assert 600 < min(counts[1:]) < 1200  # about 1,190 with Python 3.11
+    # About 1,215 with Python 3.11: some 25 are the task that tells people of a silent model.
+    assert 600 < min(counts[1:]) < 1240
 
 
 async def test_chunks_are_never_rows(tmp_path):
