@@ -7,7 +7,7 @@ import pytest
 from tests.time_limits import slowness
 
 pytest_plugins = ["pytester"]
-pytestmark = pytest.mark.chaos  # each starts a run of its own, some are killed
+pytestmark = pytest.mark.nightly  # each starts a run of its own, some are killed
 
 CONFTEST = """
 from tests import time_limits

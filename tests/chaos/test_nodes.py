@@ -23,7 +23,9 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))]
+)
 async def test_each_message_has_one_answer_in_order_whatever_happens_to_nodes(
     seed: int, server: PostgresServer, tmp_path: Path
 ) -> None:

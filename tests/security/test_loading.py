@@ -119,9 +119,9 @@ def _no_remarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
 
 
-@pytest.fixture(autouse=True, params=["some", pytest.param("all", marks=pytest.mark.chaos)])
+@pytest.fixture(autouse=True, params=["some", pytest.param("all", marks=pytest.mark.nightly)])
 def _examples(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Every law is tried with a few changes in `make test`, and with many in `make chaos`.
+    # Every law is tried with a few changes in `make test`, and with many in `make nightly`.
     monkeypatch.setattr(f"{__name__}.SHARE", 1 if request.param == "all" else 8)
 
 

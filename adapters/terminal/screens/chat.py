@@ -193,7 +193,7 @@ class ChatScreen(LateClicks[None]):
     async def _agree(self, told: str) -> bool:
         """Ask whether a thread of another config may go on."""
         from adapters.terminal.widgets.dialogs import QuestionDialog  # not at the start
-        from adapters.terminal.widgets.overlay import ask
+        from adapters.terminal.widgets.overlay import ask  # not at the start
 
         return bool(await ask(self, QuestionDialog("Another config", told, self._guard)))
 

@@ -162,7 +162,7 @@ class Peer:
             raise
 
     async def _tell_cancelled(self, number: int) -> None:
-        from mcp import types
+        from mcp import types  # an optional package
 
         fields = {"requestId": number, "reason": "nobody waits for the answer"}
         note = {"method": "notifications/cancelled", "params": fields}

@@ -36,7 +36,7 @@ async def stdio_streams(
     output. Raises OSError for a command that can't be started.
     """
     import anyio  # here and below: `mcp` needs it
-    from mcp.client.stdio import get_default_environment
+    from mcp.client.stdio import get_default_environment  # an optional package
 
     process = await asyncio.create_subprocess_exec(
         params.command,
@@ -79,7 +79,7 @@ async def _hear(
     parse: Callable[[str], Any],
     complaints: BoundedOutput,
 ) -> None:
-    import anyio
+    import anyio  # which comes with it
 
     assert process.stdout is not None, "the process has pipes"
     with heard, suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
