@@ -214,7 +214,7 @@ CALLS: dict[str, Call] = {
 
 
 SLICE = ("gzip, gzip", "gzip", "endless line of events")
-"""Answers that every client gets; `make chaos` has the rest."""
+"""Answers that every client gets; `make nightly` has the rest."""
 
 
 async def costs(call: Call, head: str, body: Any) -> str:
@@ -239,7 +239,7 @@ async def test_no_answer_costs_more_than_its_bounds(client: str, what: str):
     await costs(CALLS[client], *ANSWERS[what])
 
 
-@pytest.mark.chaos
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("client", CALLS)
 async def test_no_client_is_hurt_by_any_answer(client: str):

@@ -151,7 +151,7 @@ async def test_each_text_reaches_the_team_once_in_whatever_order_it_comes(tmp_pa
         *itertools.product(
             itertools.combinations(range(4), 2), ["queue", "steer", "interrupt", "collect"]
         ),
-        ((0, 1, 3), "queue"),
+        pytest.param((0, 1, 3), "queue", marks=pytest.mark.nightly),
     ],
     ids=str,
 )

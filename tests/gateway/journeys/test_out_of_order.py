@@ -179,7 +179,7 @@ async def plays(folder: Path, mode: str, orders) -> None:
             assert sorted(conversation.told()) == expected, (mode, order)
 
 
-@pytest.mark.chaos
+@pytest.mark.nightly
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_order_tells_each_message_once_in_its_newest_words(tmp_path, mode):
