@@ -165,6 +165,11 @@ class _Connection(web.RequestHandler):
         self._await_head()
         super().connection_made(transport)
 
+    async def start(self) -> None:
+        """Serve requests, unless the connection was lost before that began."""
+        if self.transport is not None:
+            await super().start()
+
     def connection_lost(self, exc: BaseException | None) -> None:
         """Wait for nothing any more."""
         self._has_come()
