@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gateway.adapter import CheckResult, SettingsCheck
@@ -15,6 +16,7 @@ from gateway.app.assemble import (
     store_of,
     team_factory,
 )
+from gateway.app.conditions import check_conditions
 from gateway.app.config_names import unknown_team
 from gateway.app.database import check_database
 from gateway.app.findings import PROBE_SECONDS, Finding
@@ -55,7 +57,7 @@ from gateway.content.documents import EXTRA
 from gateway.control.health import PortTaken, check_port
 from gateway.errors import GatewayError, NotFound
 from gateway.factory.component_files import needs_of, read_component
-from gateway.factory.ownership import TeamTools, tools_of
+from gateway.factory.ownership import tools_of
 from gateway.factory.parts import make_tool
 from gateway.factory.teams import TeamFactory
 from gateway.references.routes import hidden_routes
@@ -92,7 +94,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
         for name in teams.names():
             findings += await _check_tools(teams, loaded, name)
         findings += _check_component_files(loaded.config.teams)
-        tools = await _tools(teams)
+        built = await _built(teams)
         findings += missing_programs(loaded.config)
         for name, table in loaded.config.knowledge.items():
             findings.append(await _check_knowledge(name, table, teams.knowledge.memory(name)))
@@ -115,7 +117,10 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
         findings += await probe_models(loaded)
     listed = [] if offline else await list_servers(loaded.config)
     findings += findings_of(listed)
-    findings += check_rules(loaded.config, tools, listed) if tools is not None else ()
+    if len(built) == len(teams.names()):  # else a team's own line says what is wrong
+        tools = [tools_of(team) for team in built.values()]
+        findings += check_rules(loaded.config, tools, listed)
+    findings += check_conditions(built, listed)
     findings += check_people(loaded.config)
     findings += await _check_known_tools(loaded, listed, offline=offline, accept=accept)
     if not offline:
@@ -127,12 +132,13 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
     return findings
 
 
-async def _tools(teams: TeamFactory) -> list[TeamTools] | None:
-    """The tools of each team; None if one can't be built."""
-    try:
-        return [tools_of(await build_once(teams, name)) for name in teams.names()]
-    except GatewayError:
-        return None
+async def _built(teams: TeamFactory) -> dict[str, Team]:
+    """All teams that can be built."""
+    built: dict[str, Team] = {}
+    for name in teams.names():
+        with suppress(GatewayError):  # its own line says it
+            built[name] = await build_once(teams, name)
+    return built
 
 
 async def _check_known_tools(

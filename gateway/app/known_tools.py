@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gateway.app.findings import Finding
 from gateway.app.operator import number, writing
-from gateway.app.servers import ListedServer
+from gateway.app.servers import ListedServer, server_of
 from gateway.app.stores import AnyStore
 from gateway.base.suggest import did_you_mean
 from gateway.content.diffs import tool_diff
@@ -61,7 +61,7 @@ async def check_known_tools(known: Sequence[KnownTool], met: Sequence[MetTool]) 
     findings: list[Finding] = []
     for was, now in changed_tools(known, met):
         diff = await tool_diff(was.text, now.text)
-        text = CHANGED.format(server=_name(now.server))
+        text = CHANGED.format(server=server_of(now.server))
         shown = diff.lines or diff.note
         findings.append(
             Finding(kind="tool", name=now.full_name, good=True, text=text, details=shown)
@@ -71,17 +71,12 @@ async def check_known_tools(known: Sequence[KnownTool], met: Sequence[MetTool]) 
 
 async def accept_tools(store: AnyStore, server: str, met: Sequence[MetTool]) -> Finding:
     """Accept a server's present tools. Raises NotFound for an unknown server."""
-    wanted = [each for each in met if _name(each.server) == server]
+    wanted = [each for each in met if server_of(each.server) == server]
     if not wanted:
-        names = sorted({_name(each.server) for each in met})
+        names = sorted({server_of(each.server) for each in met})
         hint = did_you_mean(server, names) or f"known are {', '.join(names) or 'none'}"
         raise NotFound(f"No tool of a server {server!r} is known; {hint}.")
     async with writing(store) as owner:
         accepted = [each.tool for each in wanted if await owner.accept_tool(each)]
     text = f"{number(len(wanted), 'tool')}; changed and accepted: {', '.join(accepted) or 'none'}"
     return Finding(kind="tool", name=server, good=True, text=text)
-
-
-def _name(pin: str) -> str:
-    """The server's name in the policy."""
-    return pin.rpartition("/")[2]

@@ -47,7 +47,7 @@ def _known(
         known |= each.arguments
     for server in servers:
         for schema in server.tools:
-            name = f"{server.pin.rpartition('/')[2]}/{schema['name']}"
+            name = f"{server.name}/{schema['name']}"
             known[name] = argument_names(schema)
     return known
 

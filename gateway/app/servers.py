@@ -23,7 +23,12 @@ def missing_programs(config: Config) -> Iterator[Finding]:
     for pin, server in servers_by_pin(config):
         if server.command and not has_program(server):
             text = NO_PROGRAM.format(command=server.command)
-            yield Finding(kind="server", name=_name(pin), good=False, text=text)
+            yield Finding(kind="server", name=server_of(pin), good=False, text=text)
+
+
+def server_of(pin: str) -> str:
+    """The name of a server that is kept as `pin`."""
+    return pin.rpartition("/")[2]
 
 
 @value
@@ -35,12 +40,17 @@ class ListedServer:
     tools: Sequence[ToolSchema] = ()
     problem: str = ""
 
+    @property
+    def name(self) -> str:
+        """The server's name in the policy."""
+        return server_of(self.pin)
+
 
 def findings_of(servers: Sequence[ListedServer]) -> Iterator[Finding]:
     """The number of each server's tools, or what is wrong with it."""
     for each in servers:
         text = each.problem or f"{len(each.tools)} tools"
-        yield Finding(kind="server", name=_name(each.pin), good=not each.problem, text=text)
+        yield Finding(kind="server", name=each.name, good=not each.problem, text=text)
 
 
 async def list_servers(config: Config) -> list[ListedServer]:
@@ -67,7 +77,3 @@ async def _list(pin: str, server: McpServer) -> ListedServer:
     except Exception as error:  # SDK and server may raise anything
         return ListedServer(pin=pin, pinned=server.pinned, problem=describe(error))
     return ListedServer(pin=pin, pinned=server.pinned, tools=tools)
-
-
-def _name(pin: str) -> str:
-    return pin.rpartition("/")[2]

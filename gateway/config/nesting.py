@@ -41,6 +41,19 @@ def teams_inside(team: TeamConfig) -> Iterator[str]:
         yield from dict.fromkeys(use.node[0] for use in uses if len(use.node) == 1)
 
 
+def with_inner(
+    name: str, teams: Mapping[str, TeamConfig]
+) -> Iterator[tuple[str, TeamConfig | None]]:
+    """A team with all inside, each once; None for an unknown one."""
+    left, seen = [name], set[str]()
+    while left:
+        if (each := left.pop()) in seen:
+            continue
+        seen.add(each)
+        yield each, (team := teams.get(each))
+        left += teams_inside(team) if team is not None else ()
+
+
 def servers_of(team: GroupTeam) -> Iterator[McpReference | McpConfig]:
     """The MCP servers of a team's own agents."""
     for agent in team.agents.values():

@@ -10,7 +10,6 @@ from gateway.config.agent_parts import (
     AgentToolConfig,
     AnyToolConfig,
     CodeToolConfig,
-    HandoffConfig,
     TeamToolConfig,
     ToolConfig,
 )
@@ -41,7 +40,7 @@ from gateway.factory.conditions import build_condition
 from gateway.factory.http_tools import make_http_tool
 from gateway.factory.memory import TeamMemory
 from gateway.factory.model_clients import ModelClients
-from gateway.factory.parts import PartFactory, make_tool
+from gateway.factory.parts import PartFactory, make_handoff, make_tool
 from gateway.factory.servers import ServerFactory
 from gateway.factory.store_memory import ScopedMemory
 from teams import (
@@ -66,7 +65,7 @@ from teams.agents import (
 )
 from teams.agents import MessageFilterConfig as MessageFilter
 from teams.agents.magentic_one import MagenticOneCoderAgent
-from teams.base import ChatAgent, Handoff, Team
+from teams.base import ChatAgent, Team
 from teams.messages import BaseAgentEvent, BaseChatMessage
 from teams.tools import AgentTool, BaseTool, StaticStreamWorkbench, TeamTool, Workbench
 from teams.tools.code_execution import PythonCodeExecutionTool
@@ -222,7 +221,7 @@ class AgentFactory:
             self._models.client(config.model),
             tools=None if benches else tools or None,
             workbench=[*workbenches, *servers] or None,
-            handoffs=[_handoff(each) for each in config.handoffs] or None,
+            handoffs=[make_handoff(each) for each in config.handoffs] or None,
             model_context=self._parts.context(config.model_context, tools),
             memory=memories or None,
             **given,
@@ -382,7 +381,3 @@ def _given(config: Section, *names: str) -> dict[str, Any]:
     """The settings that are not left to the class."""
     values = {name: getattr(config, name) for name in names if name in type(config).model_fields}
     return {name: value for name, value in values.items() if value}
-
-
-def _handoff(config: HandoffConfig) -> Handoff:
-    return Handoff(**config.model_dump(exclude_none=True))

@@ -46,14 +46,14 @@ _WITH_CLOSE = ("teams.agents.web_surfer", "teams.agents.openai")
 
 @dataclass(frozen=True, slots=True)
 class TeamTools:
-    """A team's own tools, and whether it may have others.
+    """A team's own tools, its servers, and whether it may have others.
 
     `arguments` are those of all known tools, None for one that takes any.
     """
 
     own: frozenset[str]
     arguments: Mapping[str, Collection[str] | None]
-    has_servers: bool
+    servers: frozenset[str]
     has_others: bool
 
 
@@ -215,13 +215,13 @@ def tools_of(team: Team) -> TeamTools:
         for part in parts
         if isinstance(part, Workbench) and not isinstance(part, StaticWorkbench)
     ]
-    servers = [bench for bench in benches if bench.tool_traits("").server]
+    servers = [server for bench in benches if (server := bench.tool_traits("").server)]
     return TeamTools(
         own=frozenset(tool.name for tool in tools if not tool.traits.server),
         arguments={
             f"{tool.traits.server}/{tool.name}".lstrip("/"): argument_names(tool.schema)
             for tool in tools
         },
-        has_servers=bool(servers) or any(tool.traits.server for tool in tools),
+        servers=frozenset(servers).union(filter(None, (tool.traits.server for tool in tools))),
         has_others=len(benches) > len(servers),
     )

@@ -16,6 +16,7 @@ from gateway.config.agent_parts import (
     DockerExecutorConfig,
     DockerJupyterExecutorConfig,
     ExecutorConfig,
+    HandoffConfig,
     HeadAndTailContextConfig,
     InitialMessage,
     JupyterExecutorConfig,
@@ -35,6 +36,7 @@ from gateway.factory.knowledge import KnowledgeBases
 from gateway.factory.model_clients import ModelClients
 from gateway.factory.store_memory import ScopedMemory
 from gateway.human_tools import ASKS_PEOPLE, ask_human
+from teams.base import Handoff
 from teams.code_executor import CodeExecutor
 from teams.memory import ListMemory, Memory, MemoryContent
 from teams.model_context import (
@@ -186,6 +188,11 @@ class PartFactory:
         given["work_mb"] = self._work_mb
         given["functions"] = [self._imports.load_callable(path) for path in config.functions]
         return given
+
+
+def make_handoff(config: HandoffConfig) -> Handoff:
+    """The hand-off that a config describes. Raises ValueError."""
+    return Handoff(**config.model_dump(exclude_none=True))
 
 
 def make_tool(config: ToolConfig, imports: Imports) -> BaseTool[Any, Any]:

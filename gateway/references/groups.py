@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import assert_never
 
 from gateway.base.imports import ImportPathError
@@ -13,13 +13,11 @@ from gateway.config.agents import (
     agents_as_tools,
     behind_filters,
 )
-from gateway.config.expressions import AllOf, AnyOf, Condition, Expression, ExpressionError, parse
-from gateway.config.nesting import teams_inside
+from gateway.config.expressions import ExpressionError
 from gateway.config.problems import Problem
 from gateway.config.teams import (
     AnyGroup,
     GraphTeam,
-    GroupTeam,
     MagenticOneTeam,
     RoundRobinTeam,
     SelectorTeam,
@@ -28,12 +26,11 @@ from gateway.config.teams import (
 from gateway.config.toml import KeyPath
 from gateway.factory.agents import make_graph, message_type
 from gateway.factory.conditions import build_condition, named_in
-from gateway.references.agents import A_SPEAKER, AgentChecker, Roster
+from gateway.references.agents import AgentChecker, Roster
+from gateway.references.conditions import ConditionChecker
 from gateway.references.lookup import Lookup, check_name
-from teams import DiGraph, MagenticOneGroupChat
+from teams import DiGraph
 
-USER = "user"
-"""Source of what people say."""
 ENDLESS = "is missing: without termination or max_turns a run never ends"
 ENDLESS_GRAPH = "is missing: the graph has a loop, so a run needs a termination or max_turns to end"
 
@@ -45,6 +42,7 @@ class GroupChecker:
         self._lookup = lookup
         self._path = path
         self._team = team
+        self._conditions = ConditionChecker(lookup, str(path[1]))
         self._agents = lookup.names("teams", str(path[1]), "agents") or list(team.agents)
 
     def check(self) -> Iterator[Problem]:
@@ -57,13 +55,17 @@ class GroupChecker:
                 message_type(each, self._lookup.imports)
             except ImportPathError as error:
                 yield Problem(path=(*self._path, "custom_message_types", at), text=str(error))
-        speakers = [USER, *self._speakers(str(self._path[1]))]
-        outside, problems = self._termination(speakers)
+        outside, problems = self._termination()
         yield from problems
         members = team.members or self._agents
         agents = AgentChecker(
             self._lookup,
-            Roster(agents=self._agents, members=members, outside=outside, speakers=speakers),
+            Roster(
+                agents=self._agents,
+                members=members,
+                outside=outside,
+                speakers=self._conditions.speakers(),
+            ),
         )
         for name, agent in team.agents.items():
             yield from agents.check((*self._path, "agents", name), name, agent)
@@ -100,7 +102,7 @@ class GroupChecker:
             else:
                 yield from check_name(place, name, self._agents, "an agent of this team")
 
-    def _termination(self, speakers: Sequence[str]) -> tuple[set[str], list[Problem]]:
+    def _termination(self) -> tuple[set[str], list[Problem]]:
         """Outside targets of hand-offs, and mistakes of the condition."""
         team, place = self._team, (*self._path, "termination")
         if team.termination is None:
@@ -111,23 +113,8 @@ class GroupChecker:
             build_condition(team.termination, self._lookup.imports.load_callable)
         except ExpressionError as error:
             return set(), [Problem(path=place, text=str(error))]
-        return set(_handoff_targets(parse(team.termination))), [
-            problem
-            for name in named_in(team.termination, ("source", "sources"))
-            for problem in check_name(place, name, speakers, A_SPEAKER)
-        ]
-
-    def _speakers(self, name: str, around: tuple[str, ...] = ()) -> Iterator[str]:
-        """Names of a team's agents and inner teams, at any depth."""
-        yield from self._lookup.names("teams", name, "agents")
-        team = self._lookup.config.teams.get(name)
-        if isinstance(team, GroupTeam):
-            yield from team.agents
-        if isinstance(team, MagenticOneTeam):
-            yield MagenticOneGroupChat.manager_name
-        for inner in teams_inside(team) if team and name not in around else ():
-            yield inner
-            yield from self._speakers(inner, (*around, name))
+        problems = self._conditions.check(place, team.termination)
+        return set(named_in(team.termination, ("target",))), list(problems)
 
     def _idle(self) -> Iterator[Problem]:
         """Agents that are no participants, and no tool of another."""
@@ -234,15 +221,3 @@ def _unreachable(graph: DiGraph) -> Iterator[str]:
 
 def _always(_: object) -> bool:
     return True
-
-
-def _handoff_targets(tree: Expression) -> Iterator[str]:
-    """Targets of hand-offs at which the condition ends a run."""
-    match tree:
-        case AllOf(conditions) | AnyOf(conditions):
-            for condition in conditions:
-                yield from _handoff_targets(condition)
-        case Condition(name="Handoff" | "HandoffTermination"):
-            yield from (each.value for each in tree.arguments if isinstance(each.value, str))
-        case Condition():
-            pass

@@ -37,12 +37,13 @@ from gateway.config.agents import (
 )
 from gateway.config.conversable import ConversableConfig, ConversableTeam
 from gateway.config.http_tool import HttpConfig
+from gateway.config.nesting import servers_of
 from gateway.config.problems import Problem
 from gateway.config.root import Config
 from gateway.config.teams import DemoTeam, GroupTeam
 from gateway.demo.team import DEMO_TOOLS
 from gateway.factory.memory import FORGET, REMEMBER
-from gateway.factory.parts import make_tool
+from gateway.factory.parts import make_handoff, make_tool
 from teams.code_executor import EXECUTE_CODE
 
 FILE_TOOLS = frozenset(("open_path", "page_up", "page_down", "find_on_page_ctrl_f", "find_next"))
@@ -72,16 +73,43 @@ def known_tools(config: Config, imports: Imports) -> set[str] | None:
         if isinstance(team, DemoTeam):
             known |= DEMO_TOOLS
             continue
-        if not isinstance(team, GroupTeam | ConversableTeam):
+        groups = isinstance(team, GroupTeam | ConversableTeam)
+        if (tools := _tools_of_team(team, imports) if groups else None) is None:
             return None
-        if isinstance(team, GroupTeam) and team.memory is not None:
-            known |= {REMEMBER, FORGET, MEMORY}
-        for agent in team.agents.values():
-            if isinstance(agent, AssistantConfig) and agent.memory:
-                known.add(MEMORY)
-            if (tools := _tools(agent)) is None:
+        known |= tools
+    return known
+
+
+def called_tools(teams: Iterable[GroupTeam], imports: Imports) -> set[str] | None:
+    """Names of all that these teams' models call; None if unknown.
+
+    So it is with workbenches, servers, and a tool that is wrong itself.
+    """
+    called: set[str] = set()
+    for team in teams:
+        try:
+            tools = None if list(servers_of(team)) else _tools_of_team(team, imports)
+            if tools is None:
                 return None
-            known |= _names(tools, imports) | _built_in(agent)
+            called |= tools
+            for agent in map(behind_filters, team.agents.values()):
+                if isinstance(agent, AssistantConfig):
+                    called.update(make_handoff(each).name for each in agent.handoffs)
+        except (ValueError, TypeError):
+            return None
+    return called
+
+
+def _tools_of_team(team: GroupTeam | ConversableTeam, imports: Imports) -> set[str] | None:
+    known: set[str] = set()
+    if isinstance(team, GroupTeam) and team.memory is not None:
+        known |= {REMEMBER, FORGET, MEMORY}
+    for agent in team.agents.values():
+        if isinstance(agent, AssistantConfig) and agent.memory:
+            known.add(MEMORY)
+        if (tools := _tools(agent)) is None:
+            return None
+        known |= _names(tools, imports) | _built_in(agent)
     return known
 
 
@@ -185,7 +213,7 @@ def _names(tools: Iterable[AnyToolConfig], imports: Imports) -> set[str]:
             case HttpConfig():
                 names.add(tool.name)
             case CodeToolConfig():
-                pass
+                names.add(CODE_TOOL)
             case _:
                 assert_never(tool)
     return names

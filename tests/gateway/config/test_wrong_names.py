@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -13,6 +13,7 @@ from gateway.config.policies import DiffArguments, ToolCase, ToolPolicy
 from gateway.config.problems import ConfigError
 from gateway.config.root import Config
 from gateway.config.table import Section
+from teams import conditions
 from tests.gateway.config.test_broken import TOOLS
 from tests.gateway.journeys.test_docs import add_tables
 
@@ -107,6 +108,16 @@ def _is_inherited(kind: type[Section], name: str) -> bool:
     return any(name in getattr(base, "model_fields", {}) for base in kind.__mro__[1:])
 
 
+def condition_settings() -> set[str]:
+    kinds = [getattr(conditions, name) for name in conditions.__all__]
+    return {
+        f"{kind.__name__}.{name}"
+        for kind in kinds
+        for name, hint in get_type_hints(kind.__init__).items()
+        if has_text(hint) or get_origin(hint) is Union
+    }
+
+
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_wrong_name_is_refused_with_a_hint(tmp_path: Path, row: dict[str, str]) -> None:
     path = tmp_path / "config.toml"
@@ -126,3 +137,7 @@ def test_each_setting_with_a_text_names_something_or_is_known_not_to() -> None:
     }
     assert text_settings() - others == {row for row in ROWS if row in text_settings()}
     assert not others & ROWS.keys()
+
+
+def test_each_condition_with_a_text_names_something_or_is_known_not_to() -> None:
+    assert condition_settings() - {"TextMentionTermination.text"} <= ROWS.keys()
