@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from adapters.slack.simulator.clock import Clock
@@ -24,6 +25,8 @@ from adapters.slack.simulator.state import (
 )
 
 HOME = "T0HOME"
+LOOKS_AGAIN = 0.05
+"""Real seconds after which a condition is looked at again, though nothing has changed."""
 MESSAGE_EVENTS = {
     "channel": "message.channels",
     "group": "message.groups",
@@ -106,10 +109,14 @@ class World:
         await self._change.wait()
 
     async def until(self, condition: Callable[[], object], within: float | None = 30.0) -> None:
-        """Wait until a condition holds. Raises TimeoutError after `within` real seconds."""
+        """Wait until a condition holds. Raises TimeoutError after `within` real seconds.
+
+        It may speak of what is not in this world, which tells of no change.
+        """
         async with asyncio.timeout(within):
             while not condition():
-                await self.change()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.change(), LOOKS_AGAIN)
 
     def new_id(self, prefix: str) -> str:
         """An id that was not there before."""

@@ -119,7 +119,9 @@ def relay(clock: VirtualClock, text: str) -> Swarm:
         handoffs=["writer"],
         model_client_stream=True,
     )
-    writer = AssistantAgent("writer", SlowModel(clock, text), model_client_stream=True)
+    # So slow that its first words are stored and shown before its last one comes.
+    words = SlowModel(clock, text, pause=0.2)
+    writer = AssistantAgent("writer", words, model_client_stream=True)
     return Swarm([planner, writer], termination_condition=TextMentionTermination("END"))
 
 

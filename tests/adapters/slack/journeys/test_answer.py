@@ -320,6 +320,7 @@ async def test_a_first_token_that_is_no_word_is_shown_with_what_comes_next(
         await slack.until(lambda: counted(run.gateway.vitals.first_text))
         assert run.messages(asked) == []
         more.set()
+        await slack.until(lambda: run.messages(asked))  # time stands still: nothing waits
         async with advancing(slack):
             await slack.until(lambda: run.finished(asked))
         (answer,) = run.messages(asked)
