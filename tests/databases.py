@@ -87,6 +87,12 @@ class Fixtures:
         if self._store == "postgres" or "new_database" in request.fixturenames:
             request.getfixturevalue("new_database")
 
+    @pytest.fixture(scope="session")
+    def postgres_run(self) -> None:
+        """Skip what is about servers and programs beside PostgreSQL in other runs."""
+        if self._store != "postgres":
+            pytest.skip("runs in `make test-postgres`")
+
     @pytest.fixture
     def new_database(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[NewDatabase]:
         """Databases without tables, by name; they live as long as the test."""

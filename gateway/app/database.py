@@ -45,7 +45,7 @@ async def check_database(
             product.joined(load_product(facts.product), str(database.place))
     except OtherProduct as error:
         faults.append(_finding(str(error), good=False))
-    warned = [_finding(f"warning: {text}", good=True) for text in _warnings(facts)]
+    warned = [_finding(f"warning: {text}", good=True) for text in _warnings(facts, database)]
     sound = f"{database.place}, PostgreSQL {facts.version}, {facts.connections} connections"
     if facts.nodes:
         sound += f", {number(facts.nodes, 'node')}"
@@ -68,11 +68,6 @@ def _faults(facts: DatabaseFacts, database: Database) -> Iterator[str]:
     if facts.read_only:
         yield "it takes no writes: name the primary server, and no replica of it"
     yield from _missing_rights(facts)
-    if facts.pooled:
-        yield (
-            "a pooler (such as PgBouncer with pool_mode = transaction) gives each transaction "
-            "another connection, so that no lock lasts; name the database itself"
-        )
     if facts.isolation != "read committed":
         yield (
             f"default_transaction_isolation is {facts.isolation!r}, expected 'read committed'; "
@@ -101,7 +96,13 @@ def _missing_rights(facts: DatabaseFacts) -> Iterator[str]:
         )
 
 
-def _warnings(facts: DatabaseFacts) -> Iterator[str]:
+def _warnings(facts: DatabaseFacts, database: Database) -> Iterator[str]:
+    if facts.pooled:
+        yield (
+            "a pooler is between: let it keep a session for each of the "
+            f"{database.pool_size + FURTHER} connections of a node (`pool_size` and {FURTHER} more;"
+            " default_pool_size of PgBouncer), or name the database itself"
+        )
     if facts.synchronous_commit == "off":
         yield (
             "synchronous_commit is off: if the database crashes, messages are lost that Parley has "

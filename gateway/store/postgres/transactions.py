@@ -25,8 +25,8 @@ from psycopg_pool import ConnectionPool
 
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnreachable
 from gateway.store.postgres.connection import LOCK, PostgresConnection
-from gateway.store.postgres.database import OF_SCHEMA
-from gateway.store.postgres.errors import AGAIN, is_gone
+from gateway.store.postgres.database import OF_SCHEMA, Database
+from gateway.store.postgres.errors import AGAIN, is_gone, lent
 from gateway.store.postgres.pipeline import Pipeline, Raw, Sent
 
 T = TypeVar("T")
@@ -40,7 +40,8 @@ _SHARED = f"SELECT pg_advisory_xact_lock_shared(hashtextextended($1, {OF_SCHEMA}
 _STANDS = """
     WITH mark AS (INSERT INTO session_marks (session, boot, word) VALUES ($2, $1, $3)
      ON CONFLICT (session) DO UPDATE SET word = excluded.word)
-    SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text
+    SELECT EXISTS (SELECT 1 FROM nodes WHERE boot = $1), pg_current_xact_id()::text,
+     current_setting('parley.boot', TRUE) IS NOT DISTINCT FROM $1
 """
 # A server that crashed may have given a lost transaction's number to a later one.
 _STATUS = """
@@ -104,10 +105,11 @@ class Work:
 class Transactions:
     """Runs units of one node, in any thread."""
 
-    def __init__(self, pool: ConnectionPool[Raw], boot: str, wait: float) -> None:
+    def __init__(self, pool: ConnectionPool[Raw], boot: str, database: Database) -> None:
         self._pool = pool
         self._boot = boot
-        self._wait = wait
+        self._url = database.url
+        self._wait = database.patience.connection
         self._sessions = WeakKeyDictionary[Raw, str]()
         self.closing = Event()
         self.commits = 0
@@ -185,9 +187,11 @@ class Transactions:
         try:
             stands = self._begin(pipeline, session, word, alone=alone)
             result = unit(connection)
-            lives, number = pipeline.rows(stands, tuple)[0]
+            lives, number, own = pipeline.rows(stands, tuple)[0]
+            if not own:
+                raise lent(self._url)  # noqa: TRY301 (it is rolled back like any other)
             if not lives:
-                raise StoreTaken  # noqa: TRY301 (it is rolled back like any other)
+                raise StoreTaken  # noqa: TRY301 (likewise)
             xid = number
             commit = pipeline.send("COMMIT")
             pipeline.wait()

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
@@ -12,8 +12,14 @@ from gateway.app.database import check_database
 from gateway.app.findings import Finding
 from gateway.app.stores import NEEDS_EXTRA
 from gateway.config.root import Config
+from gateway.errors import StoreError
+from gateway.store.connection import Connection
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.transaction_pooler import pooled
+
+LENT = "behind a pooler that gives each transaction another session"
 
 
 @pytest.fixture(scope="module")
@@ -143,4 +149,43 @@ async def test_the_pool_fits_into_what_the_server_allows(server):
 
 async def test_a_pooler_that_gives_each_transaction_a_session_is_found(server):
     async with pooled(server.url) as url:
-        assert "a pooler (such as PgBouncer with pool_mode = transaction)" in await faults(url)
+        assert LENT in await faults(url)
+
+
+async def test_a_node_refuses_such_a_pooler_too(server, tmp_path):
+    async with pooled(server.url) as url:
+        with pytest.raises(StoreError, match=LENT):
+            async with PostgresStore(Database(url=url), tmp_path).own():
+                pass
+
+
+async def test_nothing_is_written_in_a_session_that_is_not_this_nodes(postgres_url, tmp_path):
+    lose = "SELECT set_config('parley.boot', 'another', FALSE)"
+    store = PostgresStore(Database(url=postgres_url, pool_size=1), tmp_path)
+    async with store.own():
+        await store.read(lambda connection: connection.fetch(lose))
+        with pytest.raises(StoreError, match=LENT):
+            await store.write(lambda connection: connection.execute("DELETE FROM threads"))
+        with pytest.raises(StoreError, match=LENT):
+            await store.probe()
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ("", ("20s", "off")),
+        ("-c statement_timeout=7s", ("7s", "off")),
+        ("--statement-timeout=7s -cJIT=on", ("7s", "on")),
+    ],
+)
+async def test_options_of_the_address_come_before_the_settings_of_a_session(
+    postgres_url, tmp_path, options, kept
+):
+    def both(connection: Connection) -> tuple[str, str]:
+        shown = "SELECT current_setting('statement_timeout'), current_setting('jit')"
+        return connection.fetch(shown)[0][:2]
+
+    store = PostgresStore(Database(url=f"{postgres_url}?options={quote(options)}"), tmp_path)
+    assert await store.read(both) == kept
+    async with store.own():
+        assert await store.read(both) == kept
