@@ -323,6 +323,7 @@ async def test_a_first_token_that_is_no_word_is_shown_with_what_comes_next(
         await slack.until(lambda: run.messages(asked))  # time stands still: nothing waits
         async with advancing(slack):
             await slack.until(lambda: run.finished(asked))
+            await slack.until(lambda: counted(run.gateway.vitals.first_visible_text))
         (answer,) = run.messages(asked)
     assert said([answer]) == "".join(["I'", *rest]).split()
     assert counted(run.gateway.vitals.first_visible_text) == {"slack": 1.0}
