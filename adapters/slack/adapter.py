@@ -21,7 +21,7 @@ from adapters.slack.connection.payload import Payload
 from adapters.slack.connection.socket_mode import Sockets
 from adapters.slack.connection.web_api import Calls, SlackClients
 from adapters.slack.connection.workspace import Workspace
-from adapters.slack.inbound.catch_up import ALIVE, LEASE, CatchUp
+from adapters.slack.inbound.catch_up import LEASE, CatchUp
 from adapters.slack.inbound.drafts import Drafts
 from adapters.slack.inbound.files import Files
 from adapters.slack.inbound.handler import InboundHandler, place_in
@@ -141,6 +141,8 @@ class _Service:
         """This node looks for what was missed, as far as it knows."""
         self._failed_at: float | None = None
         """Since when something may have been missed of which no gap is noted yet."""
+        self._whole_from = clock.time()
+        """Since when there was no gap."""
         self._open_gaps = 0
         """Minutes that are under way of which Slack leaves events out."""
         calls = Calls(clients)
@@ -202,7 +204,7 @@ class _Service:
             self._clients.new_client,
             heard=self._heartbeat,
             connected=self._start_catch_up,
-            changed=lambda is_open: self._host.connection(PLATFORM, is_open=is_open),
+            changed=self._note_connection,
         )
 
     def _pages(self) -> dict[str, Page]:
@@ -226,7 +228,8 @@ class _Service:
         try:
             return await self._handler.handle(body, me)
         except UNSTORED:
-            self._note_failure()
+            # Of when it was written: this may have been Slack's last try.
+            self._note_failure(place_in(body, me)[1] or None)
             raise
         except TimeoutError:
             # Slack waits no longer; whoever notes it may wait for the store.
@@ -249,7 +252,7 @@ class _Service:
             await self._catch_up.note_lost(place, at)
         except GatewayError as error:
             LOG.warning("a message that failed was not noted: %s", error)
-            self._note_failure()
+            self._note_failure(at)
 
     def _note_failure(self, at: float | None = None) -> None:
         times = (at, self._failed_at, self._clock.time())
@@ -263,7 +266,13 @@ class _Service:
     def _heartbeat(self) -> None:
         self._host.heartbeat(PLATFORM)
 
+    def _note_connection(self, is_open: bool) -> None:
+        if not is_open:
+            self._catch_up.cut_at = self._clock.time()
+        self._host.connection(PLATFORM, is_open=is_open)
+
     def _start_catch_up(self) -> None:
+        self._whole_from = self._clock.time()
         self.start_task(self._catch_up_now(), "slack catch-up")
 
     async def _catch_up_now(self) -> None:
@@ -281,7 +290,7 @@ class _Service:
         self._catch_up.work()
 
     async def _mark(self) -> None:
-        """Set the mark now and then while the app is connected.
+        """Set the marks now and then while the app is connected.
 
         If something was not stored meanwhile, catch up instead: Slack may have given up delivering
         it.
@@ -300,7 +309,7 @@ class _Service:
                 self._catch_up.work()  # should an error have ended it
                 if self._catches_up:
                     await self._fetching.look()  # a node that is gone may have left some
-                await self._set_mark(self._clock.time())
+                await self._catch_up.mark(self._whole_from)
             except GatewayError as error:
                 LOG.warning("%s", error)
                 self._note_failure()
@@ -308,9 +317,6 @@ class _Service:
     async def _may_begin_to_look(self) -> bool:
         """True if the node that looked for what was missed is gone."""
         return not self._catches_up and await self._host.hold(LEASE)
-
-    async def _set_mark(self, at: float) -> None:
-        await self._host.mark(PLATFORM, ALIVE, f"{at:.3f}")
 
     def note_title(self, key: ConversationKey, title: str) -> None:
         """Note the title that somebody gave a thread in Slack."""
@@ -320,7 +326,7 @@ class _Service:
         """Catch up after the minute for which Slack drops events."""
         LOG.warning("too many events in %s: Slack drops a minute of them", team)
         self._host.remark(PLATFORM, f"too many events in {team}: it drops some")
-        await self._move_mark_back(since)
+        await self._catch_up.move_back(since)
         self._open_gaps += 1
         self.start_task(self._end_gap(since + MINUTE), "slack left out")
 
@@ -331,12 +337,6 @@ class _Service:
             self._open_gaps -= 1
         self._note_failure(end - MINUTE)
         self._start_catch_up()
-
-    async def _move_mark_back(self, at: float) -> None:
-        """Note that it is not known what happened since then."""
-        alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
-        if not alive or float(alive) > at:
-            await self._set_mark(at)
 
     def _installed(self, install: Installation) -> None:
         self._clients.add(install.workspace(install.id), install.token)

@@ -1,16 +1,19 @@
 """Catching up after a pause: gaps are read page by page.
 
-Slack itself delivers again what arrived within the last minutes. What may have been missed before
-is noted as gaps, together with the mark of when the app was last connected. They are read at the
-rate that Slack grants, for as long as it takes; a page that was not finished when the process ended
-is read again.
+Slack itself delivers again what arrived within the last minutes, but only if it meets a connection
+at one of its tries: while the link flaps, or the process dies again and again, each may fall into a
+gap. So what may have been missed is noted as gaps after a long pause, and once a series of short
+ones is as old as what Slack gives up. Two marks say so: when the app was last connected, and until
+when everything was heard or noted; that one moves with such a note, or after minutes without a gap.
+Gaps are read at the rate that Slack grants, for as long as it takes; a page that was not finished
+when the process ended is read again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,15 +31,25 @@ from gateway.missed import Gap, OpenGap, ReadPage
 LOG = logging.getLogger("adapters.slack")
 
 ALIVE = "alive"
-"""The mark of when the app was last connected, in seconds since the epoch."""
+"""The mark of the time until which everything was heard or noted, in seconds since the epoch."""
+CONNECTED = "connected"
+"""The mark of when the app was last connected."""
 LEASE = "slack catch-up"
 """The lease of the node that looks for what was missed."""
-OVERLAP = 10.0
-"""Seconds before that mark from which on it is looked for what was missed: what arrived just then
-may not have been stored, and Slack's clock is another one.
+OVERLAP = 20.0
+"""Seconds before the first mark from which on it is looked for what was missed: what arrived just
+then may not have been stored, a connection may have been deaf, and Slack's clock is another one.
 """
-GAP = 30.0
-"""Seconds without a connection after which it is worth looking: less is delivered again anyway."""
+GAP = 20.0
+"""Seconds without a connection after which it is worth looking at once."""
+GIVEN_UP = 300.0
+"""Seconds after which Slack may have given up what it could not deliver.
+
+It tries at once, a minute later, and once more after five minutes, at the soonest counted from the
+first try: https://docs.slack.dev/apis/events-api/ and https://github.com/vercel/chat/issues/666.
+"""
+WHOLE = 380.0
+"""Seconds without a gap in which each of these tries was made, whatever they are counted from."""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 UNLISTED = (
@@ -69,25 +82,53 @@ class CatchUp:
         self._clock = clock
         self._working: dict[tuple[str, bool], bool] = {}
         """Workspaces and kinds of gaps that are worked on; True if more was noted meanwhile."""
+        self.cut_at = 0.0
+        """When the last connection ended, as far as this process knows."""
 
     async def note_pause(self, failed_at: float | None = None) -> None:
-        """Note what may have been missed, and move the mark to now.
+        """Note what may have been missed, and move the marks.
 
         That is nothing at the very first start. `failed_at`: since when this node has missed
-        something, while other nodes moved the mark. Raises StoreError and StoreFull: then the mark
-        stays.
+        something, while other nodes moved the marks. Raises StoreError and StoreFull: then the
+        marks stay.
+        """
+        now, gaps = self._clock.time(), list[Gap]()
+        alive = await self._stored(ALIVE)
+        if alive is None:
+            alive = now
+        else:
+            seen = max(await self._stored(CONNECTED) or alive, self.cut_at)
+            if max(alive, seen) - OVERLAP > now:  # the clock was ahead when it was noted
+                alive = seen = now - self._host.missed.offer
+            if failed_at is not None:
+                alive, seen = min(alive, failed_at), min(seen, failed_at)
+            since = alive - OVERLAP
+            if now - seen >= GAP or now - since >= GIVEN_UP:
+                LOG.info("looking for what was missed within %.0f s", now - since)
+                gaps, alive = await self._gaps(since, now), now
+        await self._set(gaps, alive, now)
+
+    async def mark(self, whole_from: float) -> None:
+        """Note that the app is connected, without a gap since then.
+
+        Raises StoreError and StoreFull.
         """
         now = self._clock.time()
-        alive = (await self._host.marks(PLATFORM, ALIVE)).get(ALIVE, "")
-        since = float(alive) - OVERLAP if alive else now
-        if since > now:  # the clock was ahead when the mark was set
-            since = now - self._host.missed.offer
-        if alive and failed_at is not None:
-            since = min(since, failed_at - OVERLAP)
-        gaps = await self._gaps(since, now) if now - since >= GAP else []
-        if gaps:
-            LOG.info("looking for what was missed within %.0f s", now - since)
-        await self._host.add_gaps(PLATFORM, gaps, {ALIVE: f"{now:.3f}"})
+        await self._set([], now if now - whole_from >= WHOLE else None, now)
+
+    async def move_back(self, at: float) -> None:
+        """Note that it is not known what happened since then."""
+        alive, seen = await self._stored(ALIVE), await self._stored(CONNECTED)
+        await self._set([], min(alive or at, at), min(seen or at, at))
+
+    async def _stored(self, name: str) -> float | None:
+        text = (await self._host.marks(PLATFORM, name)).get(name)
+        return float(text) if text else None
+
+    async def _set(self, gaps: Sequence[Gap], alive: float | None, connected: float) -> None:
+        times = {CONNECTED: connected} if alive is None else {ALIVE: alive, CONNECTED: connected}
+        marks = {name: f"{at:.3f}" for name, at in times.items()}
+        await self._host.add_gaps(PLATFORM, gaps, marks)
 
     async def note_lost(self, place: ConversationKey, at: float) -> None:
         """Add the thread of a message that failed. Raises GatewayError."""

@@ -15,7 +15,12 @@ DeliveryKind: TypeAlias = Literal["events_api", "interactive", "slash_commands"]
 
 ACK_WITHIN = 3.0
 RETRY_AFTER = (0.0, 60.0, 300.0)
-"""Seconds from a failed attempt to the next one; after the last, it is given up."""
+"""Seconds from a failed attempt to the next one; after the last, it is given up.
+
+Slack tries again "nearly immediately", after a minute and after five minutes
+(https://docs.slack.dev/apis/events-api/), also what came while no connection was open
+(https://github.com/vercel/chat/issues/666).
+"""
 
 
 @dataclass(kw_only=True)
