@@ -21,6 +21,7 @@ GatewayError
 ├── AccessDenied        this person may not do this here
 ├── BudgetSpent         a turn may not ask a model again for now; end it and say so
 ├── NodeCutOff          this node hears nothing of its database; say nothing until it does
+├── CantListen          another program has the address; choose another one
 ├── LeaseLost           somebody else works on the thread now; stop
 └── GatewayClosed       the gateway is being shut down, or is not running
 """
@@ -152,6 +153,14 @@ class NodeCutOff(GatewayError):
 
     def __init__(self) -> None:
         super().__init__("This node is cut off from its database and says nothing meanwhile.")
+
+
+class CantListen(GatewayError):
+    """An address for requests can't be had."""
+
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        super().__init__(f"Parley can't listen at {host}:{port}: {why}.")
 
 
 class LeaseLost(GatewayError):

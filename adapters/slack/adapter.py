@@ -167,11 +167,8 @@ class _Service:
             if self._installs is not None:
                 await self._load(self._installs)
             await self._fetching.look()  # what an earlier run has left
-            if self._config.listens:
-                pages = self._pages()
-                await stack.enter_async_context(
-                    listening(self._config.host, self._config.port, pages)
-                )
+            if self._config.listens_at is not None:
+                await stack.enter_async_context(listening(*self._config.listens_at, self._pages()))
             if self._sockets is None:
                 self._heartbeat()
                 self._start_catch_up()

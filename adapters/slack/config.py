@@ -170,9 +170,9 @@ class Config(Section):
         return self.bot_token.get_secret_value().replace(",", " ").split() if self.bot_token else []
 
     @property
-    def listens(self) -> bool:
-        """True if Parley listens for requests at host and port."""
-        return self.mode == "http" or bool(self.client_id)
+    def listens_at(self) -> tuple[str, int] | None:
+        """Host and port for requests, if Parley listens for any."""
+        return (self.host, self.port) if self.mode == "http" or self.client_id else None
 
     def is_at_slack(self, url: str, service: str) -> bool:
         """True for Slack's "files" or "hooks", or the API's own host.

@@ -6,7 +6,7 @@ import asyncio
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.adapter import CheckResult, SettingsCheck
 from gateway.app.assemble import (
@@ -24,19 +24,19 @@ from gateway.app.foreign_output import asking_tools
 from gateway.app.known_tools import accept_tools, check_known_tools, met_tools, stored_tools
 from gateway.app.load import LoadedConfig
 from gateway.app.models import probe_models, unpriced_models
-from gateway.app.places import unusable_places
 from gateway.app.rules import check_people, check_rules
 from gateway.app.servable import (
     ServeError,
     build_once,
     build_twice,
     check_code,
-    check_servable,
     served_teams,
 )
 from gateway.app.servers import ListedServer, findings_of, list_servers, missing_programs
+from gateway.app.start import check_start, check_store, refusal
 from gateway.app.stores import database_of, folder_of, product_of
 from gateway.app.threads import owner_at
+from gateway.base.exit_codes import ExitCode
 from gateway.config.agent_parts import ToolConfig
 from gateway.config.agents import (
     AgentConfig,
@@ -90,7 +90,7 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
     teams = _factory(loaded)
     try:
         findings: list[Finding] = []
-        findings += _check_serving(loaded)
+        findings += await check_start(loaded, offline=offline)
         for name in teams.names():
             findings += await _check_tools(teams, loaded, name)
         findings += _check_component_files(loaded.config.teams)
@@ -98,10 +98,6 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
         findings += missing_programs(loaded.config)
         for name, table in loaded.config.knowledge.items():
             findings.append(await _check_knowledge(name, table, teams.knowledge.memory(name)))
-        findings += [
-            Finding(kind="place", name=name, good=False, text=text)
-            for name, text in unusable_places(loaded.config)
-        ]
         findings += _check_backup(loaded)
         findings += _check_routes(loaded)
     finally:
@@ -109,6 +105,8 @@ async def check_config(loaded: LoadedConfig, *, offline: bool, accept: str = "")
     if loaded.adapters and not can_read_documents():
         findings.append(Finding(kind="files", name="documents", good=True, text=NO_DOCUMENTS))
     findings += await check_database(loaded.config, product=product_of(loaded), offline=offline)
+    if not {"store.folder", "store.url"} & {each.name for each in findings if not each.good}:
+        findings += await check_store(loaded, offline=offline)
     findings += await _check_health(loaded)
     findings += unpriced_models(loaded.config)
     if loaded.config.tracing is not None:
@@ -210,37 +208,21 @@ async def _check_adapter(
     ]
 
 
-def _check_serving(loaded: LoadedConfig) -> Iterator[Finding]:
-    """The reason why `parley serve` refuses the config, if any."""
-    try:
-        if loaded.adapters:
-            check_servable(loaded)
-    except ServeError as error:
-        yield _refusal(error)
-
-
-def _refusal(error: ServeError) -> Finding:
-    text, _, details = str(error).partition("\n\n")
-    code = error.exit_code
-    return Finding(
-        kind="serve", name="serve", good=False, text=text, details=details, exit_code=code
-    )
-
-
 async def _check_tools(teams: TeamFactory, loaded: LoadedConfig, name: str) -> list[Finding]:
     """Findings about a team: its agents, its code, its tools."""
     config = loaded.config
+    served = bool(loaded.adapters) and name in served_teams(config)
     finding, team = await _built_team(teams, name)
     if team is None:
-        return [finding]
+        return [replace(finding, exit_code=ExitCode.USAGE) if served else finding]
     found = [finding]
     if asks := asking_tools(teams, config.policies, name, team):
         found.append(Finding(kind="team", name=name, good=True, text=f"note: {asks}"))
     try:
-        if loaded.adapters and name in served_teams(config):
+        if served:
             check_code(config, name, team)
     except ServeError as error:
-        found.append(_refusal(error))
+        found.append(refusal("serve", error))
     return found
 
 

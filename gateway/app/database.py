@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gateway.app.findings import PROBE_SECONDS, Finding
 from gateway.app.operator import number
 from gateway.app.stores import NEEDS_EXTRA, database_of
+from gateway.base.exit_codes import ExitCode
 from gateway.config.root import Config
 from gateway.errors import GatewayError
 from gateway.store.postgres.database import Database
@@ -53,7 +54,8 @@ async def check_database(
 
 
 def _finding(text: str, *, good: bool) -> Finding:
-    return Finding(kind="store", name=SETTING, good=good, text=text)
+    code = ExitCode.USAGE
+    return Finding(kind="store", name=SETTING, good=good, text=text, exit_code=code)
 
 
 def _faults(facts: DatabaseFacts, database: Database) -> Iterator[str]:

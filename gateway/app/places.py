@@ -20,7 +20,8 @@ def unusable_places(config: Config) -> Iterator[tuple[str, str]]:
     if reason := _no_folder(folder):
         yield (
             "store.folder",
-            f"cannot write in {folder}: {reason}; choose a folder of Parley's user",
+            f"the store {str(folder)!r} can't be written: {reason}; choose a folder of Parley's "
+            "user",
         )
     if config.logging.file and (reason := _no_file(config.logging.file)):
         said = f"cannot write {config.logging.file}: {reason}; choose a file of Parley's user"

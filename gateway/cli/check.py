@@ -40,10 +40,10 @@ def check(
     and tries whether the store's folder and the log can be written to. It asks each tool server
     for its tools, starting it if it is a program, and shows those that are not what was accepted.
 
-    Exit code 2: the config has mistakes, or `parley serve` refuses it. Exit code 1: a team can't be
+    Exit code 2: the config has mistakes, or `parley serve` would refuse it before it connects, such
+    as for its store, its keys, a port or a team of a route. Exit code 1: another team can't be
     built, a rule is for a tool that no team has, a tool server's program is missing, a model does
-    not answer, a platform lacks something, the database can't hold the store, or a place can't be
-    written to.
+    not answer, or a platform lacks something.
     """
     from gateway.app.check import affected_threads, check_config
     from gateway.app.findings import table

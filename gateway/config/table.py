@@ -92,6 +92,11 @@ class Section(BaseModel):
         """Ids of the platform's apps, such as "app A0123ABCD"."""
         return ()
 
+    @property
+    def listens_at(self) -> tuple[str, int] | None:
+        """Host and port at which the platform's requests are taken, if any."""
+        return None
+
     @model_validator(mode="before")
     @classmethod
     def _read_secrets(cls, data: Any, info: ValidationInfo) -> Any:

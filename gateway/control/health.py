@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from gateway.base.http_port import Page, page_of, serving
+from gateway.base.http_port import Page, page_of, serving, try_address
 from gateway.control.metrics_page import METRICS_TYPE, metrics_page
 from gateway.errors import GatewayError
 from gateway.runtime.store_health import store_state
@@ -48,14 +47,9 @@ class PortTaken(GatewayError):
 def check_port(host: str, port: int) -> None:
     """Check that health could be served there. Raises PortTaken."""
     try:
-        with socket.create_server((host, port), family=_family_of(host)):
-            pass
+        try_address(host, port)
     except OSError as error:
         raise PortTaken(host, port, error) from error
-
-
-def _family_of(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gateway.errors import GatewayClosed
+from gateway.errors import GatewayClosed, StoreUnwritable
 
 NAME = "control.sock"
 
@@ -33,9 +33,23 @@ _OTHERS_WRITE = 0o022
 _PEER = struct.Struct("3i")
 
 
+def check_place(folder: Path) -> None:
+    """Check that a socket of the store has a place. Raises StoreUnwritable."""
+    short = _short_folder()
+    if len(os.fsencode(folder / NAME)) > LONGEST_PATH and not os.access(short, os.W_OK | os.X_OK):
+        raise StoreUnwritable(
+            f"The path of the store {str(folder)!r} is too long for a socket, and {short} can't be "
+            "written: choose a shorter path for the folder in [store]."
+        )
+
+
 @contextmanager
 def socket_place(folder: Path) -> Generator[Path]:
-    """A path to serve on for the store in `folder`, meanwhile."""
+    """A path to serve on for the store in `folder`, meanwhile.
+
+    Raises StoreUnwritable.
+    """
+    check_place(folder)
     link = folder / NAME
     link.unlink(missing_ok=True)
     _clear_left(_short_folder())

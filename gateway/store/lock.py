@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from gateway.errors import StoreInUse
@@ -40,6 +42,17 @@ class StoreLock:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def try_files(folder: Path, *names: str) -> None:
+    """Open the lock and these files to write. Raises OSError."""
+    if not folder.exists():
+        return
+    if os.geteuid() not in (0, folder.stat().st_uid):  # its mode can't be set
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    for name in (NAME, *names):
+        with suppress(FileNotFoundError):
+            os.close(os.open(folder / name, os.O_RDWR | os.O_CLOEXEC))
 
 
 def owner(folder: Path) -> int | None:

@@ -17,10 +17,9 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from gateway.base.describe import describe
 from gateway.base.http_port import MOST_BYTES, Page, page_of, serving
 from gateway.base.logging import Seldom
-from gateway.errors import GatewayError
+from gateway.errors import CantListen
 
 LOG = logging.getLogger("adapters.slack")
 UNSIGNED = Seldom(LOG)
@@ -102,7 +101,7 @@ def _unpacked(body: bytes, packed: str) -> bytes | None:
 
 @asynccontextmanager
 async def listening(host: str, port: int, pages: Mapping[str, Page]) -> AsyncGenerator[None]:
-    """Serve these pages. Raises GatewayError if the address can't be had."""
+    """Serve these pages. Raises CantListen if the address can't be had."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         return await page_of(pages, request)
@@ -111,8 +110,6 @@ async def listening(host: str, port: int, pages: Mapping[str, Page]) -> AsyncGen
         try:
             bound = await stack.enter_async_context(serving(answer, host, port))
         except OSError as error:
-            raise GatewayError(
-                f"Parley can't listen at {host}:{port}: {error.strerror or describe(error)}."
-            ) from error
+            raise CantListen(host, port, error) from error
         LOG.info("listening at %s:%s", *bound)
         yield

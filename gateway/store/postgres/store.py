@@ -23,7 +23,7 @@ from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
 from gateway.base.database_url import DatabasePlace
 from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
 from gateway.store.connection import Connection, NoConnection, Unit
-from gateway.store.lock import StoreLock
+from gateway.store.lock import StoreLock, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations
 from gateway.store.postgres.connection import PostgresConnection
@@ -238,15 +238,21 @@ class PostgresStore(PostgresReader, ReloadOperations):
         finally:
             lock.release()
 
+    async def rehearse(self) -> None:
+        """Raise what `own` would, as far as reading tells."""
+        await self.read(lambda _: None)  # its version
+        try:
+            try_files(self._folder)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
+
     def _prepare(self, lock: StoreLock) -> None:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._folder.chmod(0o700)
             lock.acquire()
         except OSError as error:
-            raise StoreUnwritable(
-                f"The folder {str(self._folder)!r} can't be written: {error.strerror}."
-            ) from error
+            raise _unwritable(self._folder, error) from error
 
     async def write(
         self,
@@ -337,3 +343,7 @@ def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
 
 def _rewrite_owner(connection: Connection) -> None:
     connection.execute("UPDATE owner SET boot = boot")
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreUnwritable:
+    return StoreUnwritable(f"The folder {str(folder)!r} can't be written: {error.strerror}.")

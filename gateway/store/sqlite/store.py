@@ -32,7 +32,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
-from gateway.store.lock import StoreLock
+from gateway.store.lock import StoreLock, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations, WriteOperations
 from gateway.store.records import StoreFault
@@ -233,6 +233,20 @@ class SqliteStore(SqliteReader, WriteOperations):
         except OSError as error:
             raise _unwritable(self._folder, error) from error
         return writer
+
+    async def rehearse(self) -> None:
+        """Raise what `own` would, as far as reading tells.
+
+        Nobody may own it.
+        """
+        await self.read(lambda _: None)  # its version, and whether it is there
+        noted = read_note(self._folder)
+        if _is_there(self.path) and (noted is None or noted.state != "closed"):
+            await asyncio.to_thread(check_after_unclean_end, self.path)
+        try:
+            try_files(self._folder, FILE)
+        except OSError as error:
+            raise _unwritable(self._folder, error) from error
 
     def _prepare(self, lock: StoreLock) -> None:
         try:

@@ -1,0 +1,90 @@
+"""Findings of `parley check` about what `parley serve` begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from gateway.app.assemble import all_addresses, require_network, store_of
+from gateway.app.findings import Finding
+from gateway.app.load import LoadedConfig
+from gateway.app.places import unusable_places
+from gateway.app.servable import check_servable
+from gateway.app.stores import database_of, folder_of
+from gateway.app.threads import owner_at
+from gateway.base.exit_codes import ExitCode
+from gateway.base.http_port import try_address
+from gateway.control.socket_place import check_place
+from gateway.errors import CantListen, GatewayError, StoreTooOld
+from gateway.store.sqlite.store import SqliteStore
+from gateway.store.tokens import TokenStore, keys_of
+
+USED = (
+    "note: process {pid} uses the store; another `parley serve` is refused until it "
+    "ends, and ports are not tried out meanwhile"
+)
+UNASKED = (
+    "note: the database is not asked offline: whether it answers, whose it is, its version, and "
+    "whether the keys in [store] read its tokens"
+)
+
+
+async def check_start(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
+    """Reasons why `parley serve` would refuse the config; nothing is written."""
+    found = [
+        Finding(kind="place", name=name, good=False, text=text, exit_code=ExitCode.USAGE)
+        for name, text in unusable_places(loaded.config)
+    ]
+    if not loaded.adapters:  # it is the terminal's alone
+        return found
+    if offline:  # else it has been asked already, and it would have ended the check
+        found += _refused("network", partial(require_network, loaded, all_addresses(loaded)))
+    found += _refused("serve", partial(check_servable, loaded))
+    folder = folder_of(loaded.config)
+    if (owner := await owner_at(folder)) is not None:
+        text = USED.format(pid=owner.owner())
+        return [*found, Finding(kind="store", name="store", good=True, text=text)]
+    found += _refused("socket", partial(check_place, folder))
+    for name, settings in loaded.adapters.items():
+        if settings.config.listens_at is not None:
+            found += _refused(name, partial(_check_address, *settings.config.listens_at))
+    return found
+
+
+async def check_store(loaded: LoadedConfig, *, offline: bool) -> list[Finding]:
+    """Reasons why `parley serve` could not begin with the store."""
+    if offline and database_of(loaded.config) is not None:
+        return [Finding(kind="store", name="store.url", good=True, text=UNASKED)]
+    try:
+        store = store_of(loaded)
+    except GatewayError as error:
+        return [refusal("store", error)]
+    try:
+        if await owner_at(store.folder) is None:
+            await store.rehearse()
+        await TokenStore(store, keys_of(loaded.config.store.keys)).check()
+    except GatewayError as error:
+        upgraded = isinstance(error, StoreTooOld) and not isinstance(store, SqliteStore)
+        return [] if upgraded else [refusal("store", error)]
+    return []
+
+
+def _check_address(host: str, port: int) -> None:
+    try:
+        try_address(host, port)
+    except OSError as error:
+        raise CantListen(host, port, error) from error
+
+
+def _refused(name: str, check: Callable[[], object]) -> Iterator[Finding]:
+    try:
+        check()
+    except GatewayError as error:
+        yield refusal(name, error)
+
+
+def refusal(name: str, error: GatewayError) -> Finding:
+    """The finding that `parley serve` refuses the config, and why."""
+    text, _, details = str(error).partition("\n\n")
+    code = ExitCode.USAGE
+    return Finding(kind="serve", name=name, good=False, text=text, details=details, exit_code=code)
