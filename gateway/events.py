@@ -20,6 +20,16 @@ GrantKind: TypeAlias = Literal["approve_same", "approve_below", "approve_always"
 """Approvals for the rest of a thread, or of the tool's new text."""
 NoticeLevel: TypeAlias = Literal["info", "warning", "error"]
 TurnOutcome: TypeAlias = Literal["done", "waiting", "stopped", "failed", "interrupted"]
+HoldLimit: TypeAlias = Literal[
+    "parallel_turns",
+    "person_parallel_turns",
+    "person_turns",
+    "team_parallel_turns",
+    "workspace_parallel_turns",
+    "collect_seconds",
+    "files",
+]
+"""What can hold a turn at its start: settings of [limits], and files that are on their way."""
 
 
 @value
@@ -315,9 +325,60 @@ class ModelSilent(_Event):
     @property
     def text(self) -> str:
         """The event in words."""
-        minutes = round(self.seconds / 60)
-        span = f"{minutes} minutes" if minutes > 1 else f"{self.seconds:.0f} s"
-        return f"The model {'said' if self.over else 'has said'} nothing for {span}."
+        said = "said" if self.over else "has said"
+        return f"The model {said} nothing for {_span(self.seconds)}."
+
+
+def _span(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes} minutes" if minutes > 1 else f"{seconds:.0f} s"
+
+
+@value
+class TurnHeld(_Event):
+    """A limit holds the thread's next turn; with `limit` "", none does any more.
+
+    `most` is the limit's number. It lasts `until` then, in seconds since the epoch, if that is
+    known. The next one takes its place, and so does the turn.
+    """
+
+    kind: Literal["turn_held"] = "turn_held"
+    limit: HoldLimit | Literal[""]
+    most: int = 0
+    until: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The event in words."""
+        most = self.most
+        match self.limit:
+            case "":
+                text = ""
+            case "parallel_turns":
+                text = f"This waits: all {most} turns that may run at a time do. One has to end."
+            case "person_parallel_turns":
+                own = f"{most} turns of yours are" if most > 1 else "a turn of yours is"
+                text = f"This waits: {own} running, and no more may. One has to end."
+            case "person_turns":
+                had = f"{most} turns" if most > 1 else "a turn"
+                text = f"This waits: you had {had} within ten minutes. It begins in {self._span}."
+            case "team_parallel_turns" | "workspace_parallel_turns":
+                whose = "team" if self.limit == "team_parallel_turns" else "workspace"
+                running = (
+                    f"{most} turns of this {whose} are"
+                    if most > 1
+                    else f"a turn of this {whose} is"
+                )
+                text = f"This waits: {running} running, and no more may. One has to end."
+            case "collect_seconds":
+                text = f"More messages may come. The turn begins in {self._span}."
+            case "files":
+                text = f"This waits for its files, {self._span} at most."
+        return text
+
+    @property
+    def _span(self) -> str:
+        return _span(max(1.0, (self.until or 0.0) - self.at))
 
 
 @value
@@ -405,6 +466,7 @@ SessionEvent: TypeAlias = (
     | InputReminded
     | InputResolved
     | ModelSilent
+    | TurnHeld
     | Notice
     | FileMade
     | Usage

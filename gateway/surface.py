@@ -14,7 +14,7 @@ exists when its method exists.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayError
@@ -44,9 +44,17 @@ class RateLimited(GatewayError):
     `retry_after` is in seconds.
     """
 
+    told: ClassVar[str] = "The platform asks to wait for {:g} s."
+
     def __init__(self, retry_after: float) -> None:
-        super().__init__(f"The platform asks to wait for {retry_after:g} s.")
+        super().__init__(self.told.format(retry_after))
         self.retry_after = retry_after
+
+
+class OwnPace(RateLimited):
+    """The platform was not asked: its rate, as it is known, has no room for now."""
+
+    told = "It waits {:g} s for its turn, within the platform's rate."
 
 
 class CallRejected(GatewayError):

@@ -31,6 +31,7 @@ from adapters.slack.inbound.missed_pages import MissedPages
 from adapters.slack.inbound.read_rates import ReadRates
 from adapters.slack.inbound.replies import Replies
 from adapters.slack.outbound.direct_messages import DirectMessages
+from adapters.slack.outbound.rate_limits import Pacer
 from adapters.slack.outbound.surface import SlackSurface
 from gateway.adapter import AdapterHost, AuthError
 from gateway.base.clock import Clock, WallClock
@@ -87,7 +88,7 @@ class SlackAdapter:
             live_links=lambda: host.live_links,
             remark=partial(host.remark, PLATFORM),
             dead_ends=dead_ends,
-            shared=host.shared_rate,
+            pacer=Pacer(self._clock, shared=host.shared_rate, pace=self._config.pace),
             commands=[info.name for info in host.commands()],
         )
         await stack.enter_async_context(surface.maintained())

@@ -143,6 +143,11 @@ class Config(Section):
     suggested_prompts: list[str] = Field(default_factory=list, max_length=4)
     """Up to four first messages that people are offered in a direct conversation."""
 
+    pace: float = Field(default=1.0, gt=0, le=100, allow_inf_nan=False)
+    """Times Slack's published rates at which Parley calls its methods; more for workspaces that
+    Slack has granted more.
+    """
+
     api_url: Url = SLACK_API
     """Where Slack's Web API is: "https://slack-gov.com/api/" for GovSlack; another one for a proxy
     before it, or a simulator.

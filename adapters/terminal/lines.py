@@ -41,6 +41,7 @@ class LineTranscript:
         self._printed: dict[str, str] = {}
         self._speaking = ""
         self._asked: set[str] = set()
+        self._held = ""
         self.echo = True
         """True if people's messages are printed, too."""
 
@@ -57,6 +58,9 @@ class LineTranscript:
             if item is not before and self._may_print(item):
                 lines += self._changed_lines(item, before)
                 self._seen[key] = item
+        if self._model.held != self._held:
+            self._held = self._model.held
+            lines += [f"note: {self._held}"] if self._held else []
         for request in self._model.requests.values():
             if request.request not in self._asked:
                 self._asked.add(request.request)

@@ -49,6 +49,7 @@ from gateway.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    TurnHeld,
     TurnStarted,
     Usage,
     WorkHandedOff,
@@ -62,7 +63,7 @@ USUAL_HANDOFF = "Transferred to {target}, adopting the role of {target} immediat
 Activity: TypeAlias = Literal["idle", "working", "waiting"]
 ThreadEvent: TypeAlias = (
     MessageQueued | MessageWithdrawn | MessageJoined | ThreadRenamed | Notice | FileMade | Usage
-    | InputSupported | InputReminded | ModelSilent
+    | InputSupported | InputReminded | ModelSilent | TurnHeld
 )  # fmt: skip
 
 
@@ -93,6 +94,8 @@ class ThreadModel:
         self.last_seq = 0
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
+        self.held = ""
+        """What holds the next turn at its start, in words."""
         self.requests: dict[str, RequestItem] = {}
         """Open requests, oldest first."""
         self.items: dict[str, Item] = {}
@@ -193,6 +196,8 @@ class ThreadModel:
             case ModelSilent(over=over):
                 if self.speaker:
                     self._add_agent(self.speaker).doing = "working" if over else event.text
+            case TurnHeld():
+                self.held = event.text
             case Usage(agent=agent, prompt_tokens=prompt, completion_tokens=completion):
                 self.prompt_tokens += prompt
                 self.completion_tokens += completion
@@ -202,7 +207,7 @@ class ThreadModel:
         match event:
             case TurnStarted(messages=messages):
                 self._resume_decided_calls(event.at)
-                self.activity, self.can_retry = "working", False
+                self.activity, self.can_retry, self.held = "working", False, ""
                 self.turn_started_at = event.at
                 for message in messages:
                     self._seal_human_text(message)

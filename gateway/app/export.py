@@ -21,6 +21,7 @@ from gateway.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    TurnHeld,
     TurnStarted,
     WorkHandedOff,
     dump_event,
@@ -82,7 +83,7 @@ def _line(event: SessionEvent) -> str:
             line = f"{event.by or 'nobody'}: {event.outcome}"
         case InputSupported():
             line = f"{event.by}: approved, {event.approved} of {event.quorum}"
-        case Notice():
+        case Notice() | TurnHeld():
             line = event.text
         case TurnFinished(outcome="failed" | "stopped" | "interrupted"):
             line = f"the turn was {event.outcome}"

@@ -263,6 +263,9 @@ def _counts(counts: Counts | None) -> str:
         lines.append(f"{total} accepted{_listed(counts.inbox)}.")
     if counts.refused:
         lines.append(f"Refused{_listed(counts.refused)}.")
+    if counts.held:
+        held = number(sum(counts.held.values()), "thread")
+        lines.append(f"Held back at the start of a turn: {held}{_listed(counts.held)}.")
     undelivered = {name: n for name, n in counts.outbox.items() if name != "delivered"}
     if undelivered:
         lines.append(f"Not delivered{_listed(undelivered)}.")

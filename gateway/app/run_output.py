@@ -17,6 +17,7 @@ from gateway.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    TurnHeld,
     TurnStarted,
     Usage,
     dump_event,
@@ -140,9 +141,9 @@ class _Remarks:
 
     def show(self, event: SessionEvent, *, mid_message: bool) -> None:
         match event:
-            case ModelSilent(over=True):
+            case ModelSilent(over=True) | TurnHeld(limit=""):
                 self.clear()
-            case ModelSilent():
+            case ModelSilent() | TurnHeld():
                 self._progress.show(event.text)
             case Notice(level="info") if not self._verbose:
                 self._progress.note(event.text)

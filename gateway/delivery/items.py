@@ -39,6 +39,7 @@ NAME = 80
 TOLD = 100
 """A growing text tells its length in steps of so many characters."""
 INTERRUPTED = "(This was interrupted and not repeated.)"
+OVER = "The wait is over."
 LEFT_OVER = "(Nothing more was said here.)"
 
 
@@ -114,6 +115,7 @@ class LineItem:
 
     `place` is where it stands if not in its thread, and then only below the card of the id `below`.
     `outdated`: its command was used, or can do nothing any more. `changed`: it said something else.
+    `passing`: it is taken away once it is `over`.
     """
 
     id: str
@@ -124,6 +126,8 @@ class LineItem:
     below: str = ""
     outdated: bool = False
     changed: bool = False
+    passing: bool = False
+    over: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -237,6 +241,10 @@ def whole_text(item: SpeechItem) -> bytes:
 
 
 def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
+    if item.over:
+        return DesiredMessage(
+            n=0, content=Line(text=OVER), use="final", needed=False, left_over=True
+        )
     line = item.line
     command = "" if item.outdated else line.command
     neutral = Line(
@@ -248,7 +256,11 @@ def _line(item: LineItem, surface: TextSurface) -> DesiredMessage:
     )
     use: Use = "final" if item.outdated or item.changed else "post"
     return DesiredMessage(
-        n=0, content=neutral, use=use, open=bool(command), needed=not item.outdated
+        n=0,
+        content=neutral,
+        use=use,
+        open=item.passing or bool(command),
+        needed=not item.outdated,
     )
 
 

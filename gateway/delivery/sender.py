@@ -29,6 +29,7 @@ from gateway.surface import (
     MessageGone,
     Obstacle,
     OutcomeUnknown,
+    OwnPace,
     Part,
     Place,
     PlatformUnreachable,
@@ -74,6 +75,8 @@ class SendRetry:
     delay: float | None = None
     why: str = ""
     """The reason, for the operator."""
+    asked: bool = False
+    """The platform has asked to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class Sender:
         try:
             message = await _bounded(self._surface.post(place, sent))
         except RateLimited as error:
-            return SendRetry(await self._pending(row, str(error)), error.retry_after)
+            return _later(await self._pending(row, str(error)), error)
         except PlatformUnreachable as error:
             return SendRetry(await self._pending(row, str(error)), why=_reason(error))
         except CallRejected as error:
@@ -138,7 +141,7 @@ class Sender:
             row = await self._pending(replace(row, unsure=True), "it may have arrived")
             return SendRetry(row, 0.0)
         except RateLimited as error:
-            return SendRetry(row, error.retry_after)
+            return _later(row, error)
         except PlatformUnreachable as error:
             return SendRetry(row, why=_reason(error))
         except CallRejected as error:
@@ -164,7 +167,7 @@ class Sender:
         try:
             await _bounded(self._edit(place, row, sent, left_over=part.left_over))
         except RateLimited as error:
-            return SendRetry(row, error.retry_after)
+            return _later(row, error)
         except (
             PlatformUnreachable,
             OutcomeUnknown,
@@ -200,6 +203,10 @@ class Sender:
         row = replace(row, status="failed", reason=REDACTION.all(str(error)))
         await self._outbox.put_part(row)
         return SendFailure(row, error.gone, error.obstacle)
+
+
+def _later(row: OutboxRow, error: RateLimited) -> SendRetry:
+    return SendRetry(row, error.retry_after, asked=not isinstance(error, OwnPace))
 
 
 def _as_wanted(row: OutboxRow, part: DesiredMessage) -> OutboxRow:

@@ -29,6 +29,7 @@ from gateway.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    TurnHeld,
     TurnStarted,
     WorkHandedOff,
 )
@@ -83,6 +84,8 @@ class ThreadView:
         """The newest notice of the turn."""
         self._silence: LineItem | None = None
         """The line about a model that says nothing."""
+        self._hold: LineItem | None = None
+        """The line about a limit that holds the next turn."""
         self._rests: list[int] = []
         self._current: dict[str, SpeechItem] = {}
         self._of_message: dict[str, SpeechItem] = {}
@@ -152,15 +155,16 @@ class ThreadView:
     def recall(self, event: SessionEvent) -> None:
         """Know an offer again that stands there from before."""
         if isinstance(event, Notice) and (line := _notice_line(event)).command:
-            item = LineItem(id=f"n:{event.seq}", seq=event.seq, asker="", line=line)
-            self._offers.append(item)
+            self._offers.append(_own_line(event, line))
+        if isinstance(event, TurnHeld):
+            self._hold = _own_line(event, Line(text=event.text), passing=True)
 
     def mute(self) -> None:
         """Tell nothing more until a person writes there again."""
         self.muted = True
         self.items.clear()
         self._forget_turn()
-        self._silence = None
+        self._silence = self._hold = None
         self._cards.clear()
         self._offers.clear()
 
@@ -179,10 +183,10 @@ class ThreadView:
         for item in [each for each in self._offers if each.line.command in over]:
             item.outdated = True
             self._offers.remove(item)
-            if item not in self.items:
-                self._add(item)
+            self._add_again(item)
 
     def _begin(self, event: TurnStarted) -> None:
+        self._end_hold()
         self._turning, self._resumed, self._failure_told = True, event.resumed, False
         self._told = ""
         self._asker, self._asked_at = event.asker, event.asked_at or event.at
@@ -200,6 +204,7 @@ class ThreadView:
             self._add_line(f"q:{event.seq}:{message.inbox}", Line(text=said))
 
     def _end(self, event: TurnFinished) -> None:
+        self._end_hold()  # one that was stopped before it began
         self._turning = False
         if self._leading:  # to the user, with nothing said
             self._add_speech(self._leading[-1][0], f"h:{event.seq}")
@@ -278,8 +283,32 @@ class ThreadView:
                 self._add_file(event)
             case ModelSilent():
                 self._note_silence(event)
+            case TurnHeld(limit=""):
+                self._end_hold()
+            case TurnHeld():
+                self._note_hold(event)
             case _:
                 pass
+
+    def _note_hold(self, event: TurnHeld) -> None:
+        """Say what holds the next turn, in one line as long as it lasts."""
+        line = Line(text=event.text)
+        if self._hold is None:
+            self._hold = _own_line(event, line, passing=True)
+        elif self._hold.line != line:
+            self._hold.line, self._hold.changed = line, True
+        self._add_again(self._hold)
+
+    def _end_hold(self) -> None:
+        """Take the line about a limit away."""
+        if (line := self._hold) is not None:
+            self._hold, line.over = None, True
+            self._add_again(line)
+
+    def _add_again(self, line: LineItem) -> None:
+        """Add a line, unless it is there."""
+        if line not in self.items:
+            self._add(line)
 
     def _note_silence(self, event: ModelSilent) -> None:
         """Change the status, and later a line with a way out."""
@@ -432,6 +461,12 @@ class ThreadView:
         self._add(card)
         self._cards.setdefault(request, []).append(card)
         return card
+
+
+def _own_line(event: SessionEvent, line: Line, *, passing: bool = False) -> LineItem:
+    """A line that tells of this event alone."""
+    id = f"n:{event.seq}"
+    return LineItem(id=id, seq=event.seq, asker="", line=line, passing=passing)
 
 
 def card_id(request: str, place: ConversationKey | None) -> str:

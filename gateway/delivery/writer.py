@@ -387,9 +387,10 @@ class Writer:
                 if not await self._backoff.wait():
                     self._count(row, "failed")
                     await self._give_up("the platform could not be reached")
-            case SendRetry(delay=delay):
+            case SendRetry(delay=delay, asked=asked):
                 self._trace_call(step, "wait_seconds", delay or 0.0)
-                self._host.count_wait(self._surface.platform, delay or 0.0)
+                if asked:
+                    self._host.count_wait(self._surface.platform, delay or 0.0)
                 await self._backoff.wait_as_asked(delay or 0.0)
 
     def _count(self, row: OutboxRow, result: PartResult) -> None:
@@ -461,6 +462,6 @@ def _stamp(item: Item) -> object:
         case CardItem():
             return (item.outcome, item.by)
         case LineItem():
-            return (item.outdated, item.line)
+            return (item.outdated, item.over, item.line)
         case FileItem():
             return (item.growing,)

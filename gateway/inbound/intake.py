@@ -179,7 +179,6 @@ class Intake:
             files=limits.attachments,
             budgets=self._ledger.budgets,
             zone=self._ledger.zone,
-            full_groups=self._dispatcher.full_groups(),
             code=draw_code() if pairs else None,
             models=self._models() if command is not None and command.name == MODEL else (),
         )

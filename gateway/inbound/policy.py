@@ -18,7 +18,6 @@ from gateway.inbound.answers import answer_in_words, decide_answer, is_approver,
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
 from gateway.inbound.replies import offer_after, reply_to
-from gateway.sessions.dispatcher import LaneGroup
 from gateway.store.decisions import (
     DELETED,
     SENT_TWICE,
@@ -31,7 +30,6 @@ from gateway.store.decisions import (
     ModeChange,
     ModelChange,
     NoAction,
-    PersonLimits,
     QueueEntry,
     QueuePromotion,
     QueueRemoval,
@@ -40,7 +38,7 @@ from gateway.store.decisions import (
     TurnRetry,
     UsageReply,
 )
-from gateway.store.records import Situation, Thread, lane_groups_of
+from gateway.store.records import Situation, Thread
 from gateway.store.rulebook import Fact, MessageMissed, Offer
 from gateway.values import value
 
@@ -57,11 +55,6 @@ NOT_YOURS_ALONE = (
 )
 MODE_NOT_YOURS = "Only operators may change the mode here."
 FULL = "{waiting} messages are already waiting here. Send yours again when some of them are done."
-CROWDED = {
-    "team": "The team has reached its limit of turns at a time. Your message waits for one to end.",
-    "workspace": "This workspace has reached its limit of turns at a time. Your message waits for "
-    "one to end.",
-}
 SPREAD = (
     "Messages of yours are already waiting in {threads} other threads. Send this one again when "
     "some of them are done."
@@ -108,7 +101,7 @@ class MessageRules:
 
     `team` is that of the thread it would make, with these `participants`, `waiting` how many
     messages may wait there, and `collect` the seconds without one before the turn of a thread that
-    collects them begins. `full_groups` are those that have all the turns they may have. `said_at`
+    collects them begins. `said_at`
     is the moment by which answers are too late or not, if that is not `now`: requests last on when
     the time of day is set. `code` is for an author who may be let in by one. /usage tells of
     `budgets`, with times in the `zone`, /model of each team's `models`.
@@ -127,7 +120,6 @@ class MessageRules:
     files: Attachments = field(default_factory=Attachments)
     budgets: tuple[Budget, ...] = ()
     zone: str = ""
-    full_groups: frozenset[LaneGroup] = frozenset()
     code: DrawnCode | None = None
     models: tuple[TeamModels, ...] = ()
 
@@ -169,19 +161,8 @@ class MessageRules:
                 return MessageRefusal(reason="files", reply=said)
         if isinstance(decision, MessageEdit):
             return decision
-        said = (
-            told_of(message.attachments, message.missing),
-            self._wait_notice(decision, situation),
-        )
+        said = (told_of(message.attachments, message.missing), decision.notice)
         return replace(decision, notice="\n".join(filter(None, said)))
-
-    def _wait_notice(self, decision: QueueEntry, situation: Situation) -> str:
-        thread = situation.thread
-        if decision.notice or situation.busy or not self.full_groups:
-            return decision.notice
-        team, key = (thread.team, thread.key) if thread else (self.team, self.message.key)
-        groups = lane_groups_of(team, key)
-        return next((CROWDED[group[0]] for group in groups if group in self.full_groups), "")
 
     def _decide(self, situation: Situation) -> Decision:
         verdict = self.verdict
@@ -335,8 +316,7 @@ class MessageRules:
                 entry = self._entry(situation, verdict)
                 decision = replace(decision, anybody=operator, enqueue=entry)
             case TurnRetry():
-                reply = _in_line(situation, verdict.limits) or decision.reply
-                decision = replace(decision, limits=verdict.limits, reply=reply)
+                decision = replace(decision, limits=verdict.limits)
             case _:
                 pass
         return decision
@@ -377,8 +357,8 @@ class MessageRules:
         addressee = self._addressee(situation.thread)
         if addressee is not None and addressee.empty and not self._brings_something:
             return MessageRefusal(reason="no task", reply=NO_TASK.format(name=addressee.name))
-        notice = _in_line(situation, verdict.limits)
-        if addressee is not None and not notice and _joins(situation):
+        notice = ""
+        if addressee is not None and _joins(situation):
             notice = JOINS.format(name=addressee.name)
         return self._entry(situation, verdict, notice)
 
@@ -418,17 +398,3 @@ def _joins(situation: Situation) -> bool:
 def _queues(decision: Decision) -> bool:
     """True if one more message would wait."""
     return isinstance(decision, QueueEntry | RepeatedTurn)
-
-
-def _in_line(situation: Situation, limits: PersonLimits | None) -> str:
-    """Notice with the message's place in its author's queue, or ""."""
-    load = situation.load
-    if limits is None:
-        return ""
-    place = load.waiting + 1
-    if load.running >= limits.parallel:
-        running = f"{load.running} of your turns are" if load.running > 1 else "a turn of yours is"
-        return f"Number {place} in your queue: {running} running."
-    if load.begun >= limits.turns:
-        return f"Number {place} in your queue: you had {load.begun} turns within ten minutes."
-    return ""

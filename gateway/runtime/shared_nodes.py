@@ -62,7 +62,7 @@ def turn_order(parts: NodeParts, limits: Limits) -> tuple[LocalDispatcher, OneNo
     """The order of turns, for one process or for many nodes."""
     store, parallel, crowds = parts.store, limits.parallel_turns, limits.crowd_turns
     if not isinstance(store, SupportsNodes):
-        return LocalDispatcher(parallel, crowds), OneNode()
+        return LocalDispatcher(parallel, crowds, tell=parts.sessions.tell_hold), OneNode()
 
     def search() -> JobSearch:
         return JobSearch(
@@ -74,8 +74,16 @@ def turn_order(parts: NodeParts, limits: Limits) -> tuple[LocalDispatcher, OneNo
             group_limits=tuple(dispatcher.group_limits.items()),
         )
 
-    take_up = parts.sessions.take_up
-    dispatcher = JobDispatcher(parallel, crowds, store, search=search, take_up=take_up)
+    lanes = parts.sessions
+    dispatcher = JobDispatcher(
+        parallel,
+        crowds,
+        store,
+        search=search,
+        take_up=lanes.take_up,
+        tell=lanes.tell_hold,
+        told=lanes.note_held,
+    )
     return dispatcher, SharedNodes(parts, store, dispatcher)
 
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from gateway.errors import GatewayError
 from gateway.store.decisions import PersonLimits
+from gateway.store.turn_records import TOLD_AFTER, Hold, full_group
 
 LOG = logging.getLogger("gateway")
 
@@ -25,6 +27,16 @@ LaneGroups: TypeAlias = tuple[LaneGroup, ...]
 
 Drain = Callable[[str], Awaitable[bool]]
 """Runs at most one turn of a thread; True if the thread has more to do."""
+TellHold = Callable[[str, Hold], Awaitable[None]]
+"""Tells a thread that its next turn is held."""
+FOR_A_MOMENT = Hold(limit="person_parallel_turns", seconds=1.0)
+"""The hold of a turn beside one that is not counted yet, and will be in a moment."""
+SAME = 30.0
+"""Seconds by which a wait may be another one, and its thread is not told anew."""
+
+
+async def tell_nobody(thread: str, hold: Hold) -> None:
+    """Tell nobody of a hold."""
 
 
 class Dispatcher(Protocol):
@@ -71,6 +83,24 @@ class RunRequest:
     groups: LaneGroups
 
 
+@dataclass(slots=True)
+class Waiting:
+    """A thread in its person's line."""
+
+    request: RunRequest
+    since: float
+    told: Hold | None = None
+    told_at: float = 0.0
+
+    def knows(self, hold: Hold, now: float) -> bool:
+        """True if the thread was told of this hold."""
+        told = self.told
+        if told is None or told.limit != hold.limit:
+            return False
+        moved = (now + hold.seconds) - (self.told_at + told.seconds)
+        return told.seconds == hold.seconds or abs(moved) <= SAME
+
+
 class PersonRateLimiter:
     """Counts each person's turns. Times are seconds of any one clock."""
 
@@ -78,16 +108,23 @@ class PersonRateLimiter:
         self._running: Counter[str] = Counter()
         self._begun: dict[str, list[float]] = {}
 
-    def wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
-        """Seconds until a turn may begin; infinity while too many run."""
+    def hold(
+        self, person: str, limits: PersonLimits | None, now: float, ahead: int = 0
+    ) -> Hold | None:
+        """The limit that holds the person's next turn, if any.
+
+        How long it does is said of the one with so many `ahead`.
+        """
         if limits is None:
-            return 0.0
+            return None
         if self._running[person] >= limits.parallel:
-            return math.inf
+            return Hold(limit="person_parallel_turns", most=limits.parallel)
         begun = self._begun.get(person, ())
-        if len(begun) < limits.turns:
-            return 0.0
-        return max(0.0, begun[len(begun) - limits.turns] + WINDOW - now)
+        if len(begun) < limits.turns or begun[len(begun) - limits.turns] + WINDOW <= now:
+            return None
+        first = len(begun) - limits.turns + ahead % limits.turns
+        seconds = begun[first] + WINDOW * (1 + ahead // limits.turns) - now
+        return Hold(limit="person_turns", most=limits.turns, seconds=seconds)
 
     def begin(self, person: str, limits: PersonLimits | None, now: float) -> None:
         """Count a turn of the person that has begun."""
@@ -97,6 +134,13 @@ class PersonRateLimiter:
             begun = self._begun.setdefault(person, [])
             begun.append(now)
             del begun[: -limits.turns]  # no more are ever looked at
+
+    def take_back(self, person: str) -> None:
+        """Count no turn that did not begin after all."""
+        if begun := self._begun.get(person):
+            begun.pop()
+            if not begun:
+                del self._begun[person]
 
     def end(self, person: str) -> None:
         """Count a turn of the person as ended."""
@@ -120,13 +164,20 @@ class LocalDispatcher:
     or group whose limit is reached is passed over until it is not.
     """
 
-    def __init__(self, limit: int, group_limits: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        limit: int,
+        group_limits: Mapping[str, int] | None = None,
+        *,
+        tell: TellHold = tell_nobody,
+    ) -> None:
+        self._tell = tell
         self.limit = limit
         """Most threads that may run at a time."""
         self.group_limits = group_limits or {}
         """Most running threads of each group, by its kind."""
         self._lines: OrderedDict[str, deque[str]] = OrderedDict()
-        self._waiting: dict[str, RunRequest] = {}
+        self._waiting: dict[str, Waiting] = {}
         self._running: dict[str, RunRequest] = {}
         self._again: dict[str, RunRequest] = {}
         self._claimed: dict[str, RunRequest] = {}
@@ -182,20 +233,25 @@ class LocalDispatcher:
             return False
         if self._begun() >= self.limit:
             return False
-        return not self._wait(person, limits, asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        return not self._hold(RunRequest(person, limits, ()), now)
 
     def _begun(self) -> int:
         """Number of turns that run or are about to."""
         return len(self._running) + len(self._claimed) + self._kept.total()
 
-    def _wait(self, person: str, limits: PersonLimits | None, now: float) -> float:
-        """Seconds until a turn of the person may begin."""
+    def _hold(self, request: RunRequest, now: float, ahead: int = 0) -> Hold | None:
+        """What holds such a turn at its start besides the number of all turns, if anything."""
+        for group in request.groups:
+            if self._is_full(group):
+                return full_group(group[0], self.group_limits[group[0]])
+        person, limits = request.person, request.limits
         # One that is about to run is not counted yet; it will be in a moment.
         if limits is not None and (
             person in self._kept or any(each.person == person for each in self._claimed.values())
         ):
-            return math.inf
-        return self._rates.wait(person, limits, now)
+            return FOR_A_MOMENT
+        return self._rates.hold(person, limits, now, ahead)
 
     def run(
         self,
@@ -217,6 +273,7 @@ class LocalDispatcher:
     def put_off(self, thread: str, delay: float) -> None:
         """Run a running thread again in `delay` seconds, unchanged."""
         if (request := self._running.get(thread)) is not None:
+            self._rates.take_back(request.person)
             self._wake_later(thread, request, delay)
 
     def hasten(self, thread: str) -> None:
@@ -247,14 +304,19 @@ class LocalDispatcher:
     def _wake(self, thread: str, request: RunRequest) -> None:
         if thread in self._running or thread in self._claimed:
             self._again.setdefault(thread, request)
-        elif thread not in self._waiting:
-            self._waiting[thread] = request
+            return
+        if thread not in self._waiting:
+            now = asyncio.get_running_loop().time()
+            self._waiting[thread] = Waiting(request, now)
             self._lines.setdefault(request.person, deque()).append(thread)
             self._changed.set()
-        elif request.limits is None and self._waiting[thread].limits is not None:
+            return
+        waiting = self._waiting[thread]
+        waiting.told = None  # the message that it was told of may be gone
+        if request.limits is None and waiting.request.limits is not None:
             # An answer, or a stop: it does not wait for what holds its thread up.
-            self._waiting[thread] = replace(self._waiting[thread], limits=None)
-            self._changed.set()
+            waiting.request = replace(waiting.request, limits=None)
+        self._changed.set()
 
     def _later(self, delay: float, act: Callable[[], None]) -> asyncio.TimerHandle:
         def due() -> None:
@@ -272,6 +334,9 @@ class LocalDispatcher:
                 while True:
                     while (thread := self._next()) is not None:
                         group.create_task(self._run(drain, thread), name=f"lane {thread}")
+                    for thread, hold in self._untold_holds():
+                        telling = self._tell_hold(thread, hold)
+                        group.create_task(telling, name=f"thread {thread} is held")
                     self._changed.clear()
                     await self._changed.wait()
         finally:
@@ -289,25 +354,51 @@ class LocalDispatcher:
         if self._resting or self._begun() >= self.limit:
             return None
         now = asyncio.get_running_loop().time()
-        waits: list[float] = []
-        for person, line in self._lines.items():
+        for line in self._lines.values():
             for thread in line:
-                request = self._waiting[thread]
-                if any(map(self._is_full, request.groups)):
-                    continue  # looked at again once one of them has ended
-                wait = self._wait(person, request.limits, now)
-                if wait == 0:
+                if self._hold(self._waiting[thread].request, now) is None:
                     self._count(thread, self._leave_line(thread), now)
                     return thread
-                waits.append(wait)
-        self._look_again(min(waits, default=math.inf))
         return None
 
-    def full_groups(self) -> frozenset[LaneGroup]:
-        """Groups at their limit of turns at this moment."""
-        if not self.group_limits:
-            return frozenset()
-        return frozenset(group for group in self._groups if self._is_full(group))
+    def _untold_holds(self) -> list[tuple[str, Hold]]:
+        """Threads that are held for a while, and that nobody has told so.
+
+        Whatever waits is looked at again when a wait of it is over.
+        """
+        if self._resting:
+            return []
+        now, delays = asyncio.get_running_loop().time(), [math.inf]
+        full = (
+            Hold(limit="parallel_turns", most=self.limit) if self._begun() >= self.limit else None
+        )
+        untold: list[tuple[str, Hold]] = []
+        for line in self._lines.values():
+            for ahead, thread in enumerate(line):
+                waiting = self._waiting[thread]
+                if (hold := self._hold(waiting.request, now, ahead) or full) is None:
+                    continue  # it is about to run
+                delays.append(hold.seconds)
+                known = hold is FOR_A_MOMENT or waiting.knows(hold, now)
+                if known or hold.seconds <= TOLD_AFTER:
+                    continue
+                if (early := waiting.since + TOLD_AFTER - now) > 0:
+                    delays.append(early)
+                    continue
+                waiting.told, waiting.told_at = hold, now
+                untold.append((thread, hold))
+        self._look_again(min(delays))
+        return untold
+
+    async def _tell_hold(self, thread: str, hold: Hold) -> None:
+        try:
+            await self._tell(thread, hold)
+        except GatewayError as error:
+            LOG.warning("thread %s: it is told later that it waits: %s", thread, error)
+            if (waiting := self._waiting.get(thread)) is not None:
+                waiting.told = None
+        except Exception:  # the turns must not end with it
+            LOG.exception("thread %s: it can't be told that it waits", thread)
 
     def _is_full(self, group: LaneGroup) -> bool:
         limit = self.group_limits.get(group[0])
@@ -321,7 +412,7 @@ class LocalDispatcher:
 
     def _leave_line(self, thread: str) -> RunRequest:
         """The request of a waiting thread, which waits no more."""
-        request = self._waiting.pop(thread)
+        request = self._waiting.pop(thread).request
         line = self._lines.pop(request.person)
         line.remove(thread)
         if line:

@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from gateway.errors import GatewayError
-from gateway.sessions.dispatcher import LocalDispatcher, RunRequest
+from gateway.events import SessionEvent
+from gateway.sessions.dispatcher import LocalDispatcher, RunRequest, TellHold, tell_nobody
 from gateway.store.jobs import FoundWork, JobSearch, LaneJob
-from gateway.store.turn_records import ClaimedTurn
+from gateway.store.turn_records import ClaimedTurn, Hold
 
 LOG = logging.getLogger("gateway")
 
@@ -38,6 +39,10 @@ class JobStore(Protocol):
         """Let a node run the thread."""
         ...
 
+    async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
+        """Some threads that no node has taken for a while, and that nobody has told so."""
+        ...
+
     async def hasten_next(self, person: str) -> None:
         """Let a person's next thread run now."""
         ...
@@ -47,7 +52,8 @@ class JobDispatcher(LocalDispatcher):
     """Runs claimed turns, and takes jobs while there is room.
 
     Threads that wait are rows, not in memory: any node with room takes them, in the order of the
-    store. `search` says what this node looks for, `take_up` is told each turn that it has claimed.
+    store. `search` says what this node looks for, `take_up` is told each turn that it has claimed,
+    `told` each event of a thread whose turn is held.
     """
 
     def __init__(
@@ -58,8 +64,11 @@ class JobDispatcher(LocalDispatcher):
         *,
         search: Callable[[], JobSearch],
         take_up: Callable[[ClaimedTurn], None],
+        tell: TellHold = tell_nobody,
+        told: Callable[[SessionEvent], None],
     ) -> None:
-        super().__init__(limit, group_limits)
+        super().__init__(limit, group_limits, tell=tell)
+        self._told = told
         self._store = store
         self._search = search
         self._take_up = take_up
@@ -90,6 +99,8 @@ class JobDispatcher(LocalDispatcher):
             try:
                 pause = await self._take_all()
                 self._was_full = self.full
+                if self._was_full and not self._resting:
+                    await self._tell_all()
             except GatewayError as error:
                 LOG.warning("looking for work failed, and is tried again: %s", error)
             except Exception:  # the turns must not end with it
@@ -109,10 +120,18 @@ class JobDispatcher(LocalDispatcher):
                 return LOCKED
         return LOOK
 
+    async def _tell_all(self) -> None:
+        """Tell those threads that no node has room for, as far as is known."""
+        hold = Hold(limit="parallel_turns", most=self.limit)
+        for thread in await self._store.due_threads(self._search().queues):
+            await self._tell_hold(thread, hold)
+
     async def _take(self) -> bool:
         work = await self._store.take(self._search())
         if work is None:
             return False
+        for event in work.held:
+            self._told(event)
         if work.turn is not None:
             self._take_up(work.turn)
         if (job := work.job).thread:

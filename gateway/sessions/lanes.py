@@ -16,7 +16,7 @@ from gateway.base.paths import make_private
 from gateway.budgets.ledger import Ledger, Meter
 from gateway.content.attachments import MISSING
 from gateway.errors import LeaseLost, StoreError, TeamUnusable, report, works_later
-from gateway.events import Notice
+from gateway.events import Notice, SessionEvent, TurnHeld
 from gateway.factory.memory import TurnMemory
 from gateway.registry import Holdings, TeamInfo, TeamSource
 from gateway.sessions.dispatcher import Dispatcher
@@ -33,7 +33,13 @@ from gateway.sessions.turn_writer import TurnWriter
 from gateway.store.protocols import SessionStore
 from gateway.store.records import Thread
 from gateway.store.rulebook import TurnClaim
-from gateway.store.turn_records import ClaimedTurn, LaneElsewhere, Succession, TurnDelay
+from gateway.store.turn_records import (
+    ClaimedTurn,
+    Hold,
+    LaneElsewhere,
+    Succession,
+    TurnDelay,
+)
 from teams.base import DurableTeam, Team
 
 LOG = logging.getLogger("gateway")
@@ -115,6 +121,17 @@ class Lanes:
     def _wake(self, thread: str, person: str) -> None:
         self.dispatcher.wake(thread, person=person)
 
+    async def tell_hold(self, thread: str, hold: Hold) -> None:
+        """Tell a thread that its next turn is held, unless it knows."""
+        for event in await self._store.tell_hold(thread, hold):
+            self.note_held(event)
+
+    def note_held(self, event: SessionEvent) -> None:
+        """Hand on that a thread was told so, and log it."""
+        self._bus.publish(event.thread, [event])
+        if isinstance(event, TurnHeld):
+            LOG.info("thread %s: held by %s. %s", event.thread, event.limit, event.text)
+
     def take_up(self, work: ClaimedTurn) -> None:
         """Run this turn when its thread is drained next."""
         thread = work.lease.thread
@@ -141,6 +158,8 @@ class Lanes:
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
                 self.dispatcher.put_off(thread, work.seconds)
+                for event in work.events:
+                    self.note_held(event)
                 return False
             if isinstance(work, LaneElsewhere):
                 return False  # the node that holds it looks for more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateway.events import SessionEvent
 from gateway.store.decisions import PersonLimits
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import ClaimedTurn
@@ -60,3 +61,5 @@ class FoundWork:
 
     job: LaneJob
     turn: ClaimedTurn | None = None
+    held: tuple[SessionEvent, ...] = ()
+    """Told to threads that were looked at, and that a limit holds."""

@@ -21,6 +21,7 @@ from gateway.store.units import (
     deletion,
     expiry,
     gaps,
+    holds,
     inbox,
     joining,
     known_texts,
@@ -202,6 +203,7 @@ class WriteOperations(ReadOperations):
     record = _writes_at(turns.record)
     end_unbegun = _writes_at(turns.end_unbegun)
     add_notice = _writes_at(event_units.add_notice)
+    tell_hold = _writes_at(holds.tell_hold)
     add_memo = _writes_at(memos.add_memo)
     delete_memo = _writes(memos.delete_memo)
     close_unshown = _writes_at(requests.close_unshown)

@@ -60,6 +60,7 @@ from gateway.store.turn_records import (
     ClaimedTurn,
     ExpiredThreads,
     ExpiryResult,
+    Hold,
     JoinedMessages,
     LaneElsewhere,
     Lease,
@@ -488,6 +489,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         """
         ...
 
+    async def tell_hold(self, thread: str, hold: Hold) -> tuple[SessionEvent, ...]:
+        """Tell the thread that its next turn is held; nothing twice."""
+        ...
+
     async def add_memo(
         self, lease: Lease, place: MemoPlace, author: Author, text: str, *, call: str, most: int
     ) -> int:
@@ -639,6 +644,10 @@ class SupportsNodes(Protocol):
 
     async def next_job(self, queues: Sequence[str]) -> float | None:
         """Seconds until a thread of these queues may run; None without one."""
+        ...
+
+    async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
+        """Some threads that no node has taken for a while, and that nobody has told so."""
         ...
 
     async def defer(self, job: LaneJob) -> None:

@@ -438,6 +438,8 @@ class Counts:
     """Number of ratings of answers, "good" and "bad"."""
     oldest_undelivered: float = 0.0
     """Seconds since the first try of the oldest message on its way to a platform."""
+    held: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Threads whose next turn a limit holds, by its name."""
 
 
 _IDS: deque[str] = deque()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from math import inf
 from typing import Literal
 
 from gateway.conversation import Author, MissingFile, Quote
-from gateway.events import SessionEvent
+from gateway.events import HoldLimit, SessionEvent
 from gateway.store.records import (
     NOTHING_USED,
     CallRow,
@@ -127,11 +128,34 @@ class LaneElsewhere:
     running: bool
 
 
+TOLD_AFTER = 3.0
+"""Seconds for which a turn may be held and nobody is told."""
+
+
+@value
+class Hold:
+    """A limit that holds a turn at its start, for these seconds if that is known."""
+
+    limit: HoldLimit
+    most: int = 0
+    seconds: float = inf
+
+
+def full_group(kind: str, most: int) -> Hold:
+    """The hold of a group that has all its turns."""
+    team = kind == "team"
+    return Hold(limit="team_parallel_turns" if team else "workspace_parallel_turns", most=most)
+
+
 @value
 class TurnDelay:
-    """Seconds until the next turn may begin, unless somebody writes meanwhile."""
+    """Seconds until the next turn may begin, unless somebody writes meanwhile.
+
+    `events` tell the thread so.
+    """
 
     seconds: float
+    events: tuple[SessionEvent, ...] = ()
 
 
 @value

@@ -15,3 +15,14 @@ def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, module in [*sys.modules.items()]:
         if name not in known and "pytest-of-" in str(getattr(module, "__file__", "")):
             del sys.modules[name]
+
+
+@pytest.fixture
+def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is held at the start of a turn is told without a pause."""
+    from gateway.sessions import dispatcher
+    from gateway.store.postgres import node_operations, taking
+    from gateway.store.units import acceptance, claims
+
+    for module in (dispatcher, node_operations, taking, acceptance, claims):
+        monkeypatch.setattr(module, "TOLD_AFTER", 0.0)

@@ -23,7 +23,14 @@ from adapters.discord.connection.rate_limits import Bucket, Buckets, Rank
 from gateway.adapter import AuthError
 from gateway.base.outside_time import told_time
 from gateway.base.proxy_connector import NOT_SENT, failure, platform_session
-from gateway.surface import CallRejected, Obstacle, OutcomeUnknown, PlatformUnreachable, RateLimited
+from gateway.surface import (
+    CallRejected,
+    Obstacle,
+    OutcomeUnknown,
+    OwnPace,
+    PlatformUnreachable,
+    RateLimited,
+)
 from teams.bounded import read_most
 
 LOG = logging.getLogger("adapters.discord")
@@ -153,14 +160,14 @@ class Rest:
         """One call; the JSON that came back."""
         bucket = self.bucket(method, path)
         if self.buckets.held_seconds > PATIENCE:
-            raise RateLimited(self.buckets.held_seconds)
+            raise OwnPace(self.buckets.held_seconds)
         try:
             async with asyncio.timeout(PATIENCE) as waiting, bucket.call(rank):
                 await self.buckets.spread()
                 waiting.reschedule(None)
                 return await self._send(method, path, bucket, json, files, query)
         except TimeoutError as error:
-            raise RateLimited(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
+            raise OwnPace(max(bucket.delay(rank), self.buckets.held_seconds, 0.5)) from error
 
     async def respond(self, path: str, json: Any) -> Any:
         """Answer an interaction, at once: there are only three seconds."""

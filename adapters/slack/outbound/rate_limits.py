@@ -19,7 +19,7 @@ from adapters.slack.outbound.shared_tokens import SharedTokens
 from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
 from gateway.base.clock import Clock, sleep
 from gateway.rates import RateLimit, SharedRate
-from gateway.surface import Place, RateLimited
+from gateway.surface import OwnPace, Place, RateLimited
 
 FLUSH = 0.7
 """Seconds that pass at least between two pieces of a message."""
@@ -59,22 +59,28 @@ _RESERVED = frozenset({START, APPEND, STOP, UPDATE, POST})
 
 
 class Pacer:
-    """All buckets of an app; `shared` gives rates kept with other nodes."""
+    """All buckets of an app.
+
+    `pace` multiplies the rates; `shared` gives those kept with other nodes.
+    """
 
     def __init__(
         self,
         clock: Clock,
         rates: Mapping[str, Rate] = RATES,
         shared: Callable[[RateLimit], SharedRate] | None = None,
+        *,
+        pace: float = 1.0,
     ) -> None:
         self._clock = clock
-        self._rates = rates
+        self._rates = {method: rate.times(pace) for method, rate in rates.items()}
+        self._others = OTHERS.times(pace)
         self._shared = shared
         self._buckets: dict[tuple[str, str, str], Bucket] = {}
 
     def bucket(self, method: str, caller: Caller) -> Bucket:
         """The bucket that this caller's calls of a method come from."""
-        rate = self._rates.get(method, OTHERS)
+        rate = self._rates.get(method, self._others)
         name = (method, caller.team, caller.channel if rate.per_channel else "")
         found = self._buckets.get(name)
         if found is None:
@@ -93,14 +99,14 @@ class Pacer:
     ) -> None:
         """Wait until this caller may call the method once.
 
-        Raises RateLimited if that is not so within `patience` seconds.
+        Raises OwnPace if that is not so within `patience` seconds.
         """
         bucket = self.bucket(method, caller)
         if patience is None:
             await bucket.acquire(caller, urgent=urgent)
             return
         if bucket.reopens() > patience:
-            raise RateLimited(bucket.reopens())
+            raise OwnPace(bucket.reopens())
         if bucket.is_shared:
             patience = max(patience, ASKING)
         async with asyncio.TaskGroup() as group:
@@ -111,7 +117,7 @@ class Pacer:
             taking.cancel()
             late.cancel()
         if not done:
-            raise RateLimited(max(1.0, bucket.reopens()))
+            raise OwnPace(max(1.0, bucket.reopens()))
 
     def gap(self, caller: Caller, streams: int) -> float:
         """Seconds between two pieces of one message.

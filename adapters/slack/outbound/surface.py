@@ -32,7 +32,6 @@ from adapters.slack.outbound.text import length, name_of, neutral
 from adapters.slack.outbound.thread_status import ThreadStatuses
 from gateway.base.clock import Clock, WallClock, sleep
 from gateway.conversation import ConversationKey
-from gateway.rates import RateLimit, SharedRate
 from gateway.surface import (
     BusyState,
     CallRejected,
@@ -73,8 +72,7 @@ class SlackSurface:
 
     `live_links` gives the hosts whose links are links while a text grows. `remark` tells the
     operator what Slack warns of. Without `dead_ends` nobody is told directly that a place can't be
-    written to. `shared` gives rates that all nodes keep together. `commands` are those that people
-    type here with a `!`.
+    written to. `commands` are those that people type here with a `!`.
     """
 
     def __init__(
@@ -86,12 +84,12 @@ class SlackSurface:
         clock: Clock | None = None,
         call_seconds: float = CALL_SECONDS,
         dead_ends: DeadEnds | None = None,
-        shared: Callable[[RateLimit], SharedRate] | None = None,
+        pacer: Pacer | None = None,
         commands: Collection[str] = (),
     ) -> None:
         self._clock = clock or WallClock()
         self._dead_ends = dead_ends
-        self._pacer = Pacer(self._clock, shared=shared)
+        self._pacer = pacer or Pacer(self._clock)
         calls = Calls(clients, seconds=call_seconds)
         own = gateway_text(commands)
         self._calls = PacedCalls(calls, self._pacer, self._clock, live_links, own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from adapters.slack.outbound.shared_tokens import SharedTokens
@@ -22,6 +22,11 @@ class Rate:
     burst: float
     reserve: float = 0.0
     per_channel: bool = False
+
+    def times(self, pace: float) -> Rate:
+        """This rate, so many times."""
+        each = self.per_minute * pace, self.burst * pace, self.reserve * pace
+        return replace(self, per_minute=each[0], burst=max(1.0, each[1]), reserve=each[2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

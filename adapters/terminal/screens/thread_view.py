@@ -107,7 +107,7 @@ class ThreadView:
         self.head.team_name = conversation.team
         self.head.show(model, conversation.agents, only=self.only, place=place)
         on_the_way = [each.item.text for each in outbox if each.item.sending and not idle]
-        self.queue.show(list(model.queued.values()), on_the_way)
+        self.queue.show(list(model.queued.values()), on_the_way, held=model.held)
         usage = model.prompt_tokens, model.completion_tokens
         self.status.show_usage(conversation.models, *usage)
 

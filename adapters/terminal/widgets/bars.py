@@ -132,19 +132,21 @@ class HeadBar(Horizontal):
 
 
 class QueueBar(Static):
-    """Messages that wait behind the running turn, or are on their way."""
+    """Messages that wait, or are on their way, and what holds the next turn."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)
         self.display = False
 
-    def show(self, queued: Sequence[str], outbox: Sequence[str]) -> None:
+    def show(self, queued: Sequence[str], outbox: Sequence[str], *, held: str = "") -> None:
         """Draw them, newest last."""
         lines = [_waiting_line("queued", text) for text in queued[-SHOWN_QUEUED:]]
         if len(queued) > SHOWN_QUEUED:
             more = f"… {len(queued) - SHOWN_QUEUED} more queued"
             lines.insert(0, Content.styled(more, MUTED))
         lines += [_waiting_line("sending", text) for text in outbox]
+        if held:
+            lines.append(Content.styled(held, MUTED))
         self.display = bool(lines)
         self.update(Content("\n").join(lines))
 

@@ -24,6 +24,8 @@ TASK = "parley.thread"
 """The name of every job's task."""
 CHANNEL = "procrastinate_any_queue_v1"
 """The channel on which new jobs are told of."""
+TOGETHER = 20
+"""Threads that are told at once that they wait."""
 AGES = 10
 """Places that a job gains over those of busy people each time that `age_jobs` is called."""
 
@@ -92,6 +94,12 @@ _NEXT = f"""
     SELECT CASE
      WHEN EXISTS (SELECT 1 {_WAITING} AND (scheduled_at IS NULL OR scheduled_at <= now())) THEN 0
      ELSE (SELECT extract(epoch FROM MIN(scheduled_at) - now())::float8 {_WAITING}) END
+"""
+_DUE = f"""
+    SELECT lock {_WAITING} AND (scheduled_at IS NULL OR scheduled_at <= now())
+     AND EXISTS (SELECT 1 FROM threads t JOIN inbox i ON i.thread = t.id
+      WHERE t.id = lock AND t.held = '' AND i.outcome = 'queued' AND i.received_at < $2::float8)
+    ORDER BY id LIMIT {TOGETHER}
 """
 _FINISH = "SELECT procrastinate_finish_job_v1($1, 'succeeded', TRUE)"
 _RETRY = """
@@ -184,6 +192,11 @@ def fetch(pipeline: Pipeline, queues: Sequence[str]) -> FoundJob | None:
 def next_job(pipeline: Pipeline, queues: Sequence[str]) -> float | None:
     """Seconds until a job of these queues may run; None without one."""
     return pipeline.rows(pipeline.send(_NEXT, [[*queues]]), tuple)[0][0]
+
+
+def due_threads(pipeline: Pipeline, queues: Sequence[str], before: float) -> list[str]:
+    """Threads of these queues that may run, have waited since then, and were not told."""
+    return [row[0] for row in pipeline.rows(pipeline.send(_DUE, [[*queues], before]), tuple)]
 
 
 def finish(pipeline: Pipeline, number: int) -> None:

@@ -17,6 +17,7 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.database import OF_SCHEMA
 from gateway.store.postgres.taking import take_work
 from gateway.store.rulebook import RecoveryWords
+from gateway.store.turn_records import TOLD_AFTER
 from gateway.store.units import lanes, recovery
 from gateway.store.units import nodes as node_units
 
@@ -103,6 +104,13 @@ class NodeOperations(WriteOperations):
     async def next_job(self, queues: Sequence[str]) -> float | None:
         """Seconds until a thread of these queues may run; None without one."""
         return await self.read(lambda connection: jobs.next_job(connection.pipeline, queues))
+
+    async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
+        """Some threads that no node has taken for a while, and that nobody has told so."""
+        before = self.clock() - TOLD_AFTER
+        return await self.read(
+            lambda connection: jobs.due_threads(connection.pipeline, queues, before)
+        )
 
     async def defer(self, job: LaneJob) -> None:
         """Let a node run the thread."""

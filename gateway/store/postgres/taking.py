@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.events import SessionEvent
 from gateway.store.jobs import FoundJob, FoundWork, JobSearch, LaneJob
 from gateway.store.postgres import jobs
 from gateway.store.postgres.connection import PostgresConnection
-from gateway.store.turn_records import ClaimedTurn, LaneElsewhere, TurnDelay
-from gateway.store.units import claims, lanes
+from gateway.store.turn_records import (
+    TOLD_AFTER,
+    ClaimedTurn,
+    Hold,
+    LaneElsewhere,
+    TurnDelay,
+    full_group,
+)
+from gateway.store.units import claims, holds, lanes
 
 LOOKED_AT = 8
 """Jobs that a node looks at in one transaction."""
@@ -32,26 +40,34 @@ def take_work(
 
     `fetched` is told each job that is looked at.
     """
+    held: list[SessionEvent] = []
     for _ in range(LOOKED_AT):
         found = jobs.fetch(connection.pipeline, search.queues)
         if found is None:
-            return None
+            return FoundWork(job=LaneJob(thread=""), held=tuple(held)) if held else None
         fetched(found)
-        if (turn := _claim(connection, now, found, search)) is not None:
-            return FoundWork(job=found.job, turn=turn)
-    return FoundWork(job=LaneJob(thread=""))
+        if (turn := _claim(connection, now, found, search, held)) is not None:
+            return FoundWork(job=found.job, turn=turn, held=tuple(held))
+    return FoundWork(job=LaneJob(thread=""), held=tuple(held))
 
 
 def _claim(
-    connection: PostgresConnection, now: float, found: FoundJob, search: JobSearch
+    connection: PostgresConnection,
+    now: float,
+    found: FoundJob,
+    search: JobSearch,
+    held: list[SessionEvent],
 ) -> ClaimedTurn | None:
     """The turn of a fetched job.
 
-    Without one the job is put back, or finished.
+    Without one the job is put back, or finished; `held` gets what its thread was told.
     """
     pipeline, job = connection.pipeline, found.job
-    if (delay := _wait(connection, now, job, search)) > 0:
-        jobs.put_back(pipeline, found.number, delay)
+    if (limited := _hold(connection, now, job, search)) is not None:
+        hold, pause = limited
+        jobs.put_back(pipeline, found.number, pause)
+        if now - holds.waits_since(connection, job.thread) >= TOLD_AFTER:
+            held += holds.tell_hold(connection, now, job.thread, hold)
         return None
     match claims.begin(
         connection,
@@ -66,8 +82,9 @@ def _claim(
         case ClaimedTurn() as turn:
             jobs.finish(pipeline, found.number)
             return turn
-        case TurnDelay(seconds=seconds):
+        case TurnDelay(seconds=seconds, events=events):
             jobs.put_back(pipeline, found.number, seconds)
+            held += events
         case LaneElsewhere(running=False, node=node):
             jobs.put_back(pipeline, found.number, 0, f"node {node}")
         case LaneElsewhere() | None:  # who ends that turn looks for more
@@ -75,17 +92,24 @@ def _claim(
     return None
 
 
-def _wait(connection: PostgresConnection, now: float, job: LaneJob, search: JobSearch) -> float:
-    """Seconds until person and groups permit one more turn."""
+def _hold(
+    connection: PostgresConnection, now: float, job: LaneJob, search: JobSearch
+) -> tuple[Hold, float] | None:
+    """A limit that permits no more turns, and how soon to look again."""
     if search.group_limits:
         connection.lock(GROUPS)
         running, most = lanes.running_in_groups(connection), dict(search.group_limits)
-        if any(running[group] >= most.get(group[0], running[group] + 1) for group in job.groups):
-            return FULL_DELAY
-    if job.limits is None:
-        return 0.0
+        for group in job.groups:
+            if running[group] >= most.get(group[0], running[group] + 1):
+                return full_group(group[0], most[group[0]]), FULL_DELAY
+    if (limits := job.limits) is None:
+        return None
     connection.lock_found(_CONCERNED, {"person": job.person, "thread": job.thread})
-    load = lanes.load_of(connection, job.person, now, job.limits.turns)
-    if lanes.has_room(job.limits, load):
-        return 0.0
-    return max(FULL_DELAY, load.waiting * EACH_DELAY)
+    load = lanes.load_of(connection, job.person, now, limits.turns)
+    if lanes.has_room(limits, load):
+        return None
+    pause = max(FULL_DELAY, load.waiting * EACH_DELAY)
+    if load.running >= limits.parallel:
+        return Hold(limit="person_parallel_turns", most=limits.parallel), pause
+    begins_at = lanes.begins_at(connection, job.person, job.thread, now, limits.turns)
+    return Hold(limit="person_turns", most=limits.turns, seconds=begins_at - now), pause

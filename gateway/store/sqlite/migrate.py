@@ -32,9 +32,6 @@ COUNTED = 12
 TALLIED = 16
 """The first version that keeps figures over its rows."""
 
-AUDITED = 17
-"""The first version whose audit has more than requests and grants."""
-
 SEARCHED = 18
 """The first version that keeps an index of words."""
 

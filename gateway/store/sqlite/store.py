@@ -40,10 +40,7 @@ from gateway.store.sqlite.backup import write_backup
 from gateway.store.sqlite.commit_count import CommitCount, read_note
 from gateway.store.sqlite.integrity import check_whole
 from gateway.store.sqlite.migrate import (
-    AUDITED,
     BASE,
-    SEARCHED,
-    TALLIED,
     VERSION,
     bring_up_to_date,
     gone,
@@ -53,10 +50,8 @@ from gateway.store.sqlite.migrate import (
 from gateway.store.sqlite.opening import check_after_unclean_end, open_to_write
 from gateway.store.sqlite.repair import Repaired, repair
 from gateway.store.sqlite.restore import delete_from_copy, kept, put_staged, stage
+from gateway.store.sqlite.stand_ins import stand_in
 from gateway.store.sqlite.writer import SqliteConnection, Writer, prepare, translate
-from gateway.store.units.audit import AUDIT_VIEW
-from gateway.store.units.counts import COUNTING_VIEWS
-from gateway.store.units.search_index import SEARCH_VIEWS
 from gateway.store.units.threads import thread_ids
 
 LOG = logging.getLogger("gateway.store")
@@ -172,7 +167,8 @@ class SqliteReader(ReadOperations):
             with closing(connect_to_read(path)) as raw:
                 version = known_version(raw.execute(VERSION).fetchone(), path, newest)
                 if version:
-                    _stand_in(raw, version)
+                    if version < newest:
+                        stand_in(raw, version)
                     return unit(SqliteConnection(raw))
         if noted is not None and noted.commits:
             raise gone(path, noted.commits)
@@ -392,19 +388,6 @@ async def temporary_store() -> AsyncGenerator[SqliteStore]:
         yield SqliteStore(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _stand_in(raw: sqlite3.Connection, version: int) -> None:
-    """Give an earlier version's store, when read, the tables it lacks."""
-    views = [
-        *(COUNTING_VIEWS if version < TALLIED else ()),
-        *((AUDIT_VIEW,) if version < AUDITED else ()),
-        *(SEARCH_VIEWS if version < SEARCHED else ()),
-    ]
-    raw.execute("PRAGMA query_only = OFF")
-    for view in views:
-        raw.execute(view)
-    raw.execute("PRAGMA query_only = ON")
 
 
 def _unwritable(folder: Path, error: OSError) -> GatewayError:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Collection
 from dataclasses import asdict, replace
 
-from gateway.conversation import AWAITED_SECONDS, InboundMessage
+from gateway.conversation import InboundMessage
 from gateway.events import HumanText, MessageQueued, Notice, SessionEvent, ThreadRenamed
 from gateway.store.connection import Connection
 from gateway.store.decisions import AcceptedMessage, QueueEntry
 from gateway.store.records import InboxOutcome, Situation, lane_groups_of
 from gateway.store.rulebook import Fact, JudgedMessage
+from gateway.store.turn_records import TOLD_AFTER
 from gateway.store.units import out_of_order
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
@@ -109,7 +110,7 @@ class Acceptance:
             events=events,
             wake=self.met.status is None or bool(stop),
             stop=stop,
-            delay=max(decision.quiet, AWAITED_SECONDS) if message.awaited else decision.quiet,
+            delay=TOLD_AFTER if message.awaited else min(decision.quiet, TOLD_AFTER),
         )
         if decision.mode == "steer":
             return replace(accepted, steer=open_turn(self.connection, thread.id))

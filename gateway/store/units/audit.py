@@ -60,11 +60,6 @@ TELLS_OF_GONE = (
 )
 """Condition of rows that should have been forgotten with their thread."""
 FORGET_GONE = f"{_FORGET} {TELLS_OF_GONE}"
-AUDIT_VIEW = (
-    "CREATE TEMP VIEW audit AS SELECT *, '' AS turn, '' AS agent, '' AS call, 0 AS shown,"
-    " '' AS object FROM main.audit"
-)
-"""Stands in for the audit of an earlier version, which knew requests and grants alone."""
 
 
 def note(connection: Connection, now: float, what: str, **columns: str | int) -> None:

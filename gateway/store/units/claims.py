@@ -7,12 +7,21 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gateway.conversation import Author, Quote
-from gateway.events import HumanText, MessageFinished, SessionEvent, TurnStarted, load_event
+from gateway.events import (
+    HoldLimit,
+    HumanText,
+    MessageFinished,
+    SessionEvent,
+    TurnStarted,
+    load_event,
+)
 from gateway.store.connection import Connection, Row
 from gateway.store.records import NOTHING_USED, Thread, TurnStatus, next_id
 from gateway.store.rulebook import MissingFileWords
 from gateway.store.turn_records import (
+    TOLD_AFTER,
     ClaimedTurn,
+    Hold,
     LaneElsewhere,
     Lease,
     QueuedMessage,
@@ -23,6 +32,7 @@ from gateway.store.units import files as file_units
 from gateway.store.units import usage
 from gateway.store.units.events import add_events
 from gateway.store.units.grants import granted_to_all
+from gateway.store.units.holds import tell_hold
 from gateway.store.units.lanes import UNTOLD
 from gateway.store.units.missed import files_due, missed_behind
 from gateway.store.units.queue import IN_ORDER
@@ -220,14 +230,25 @@ def begin(
         return None
     message = MessageRow._make(row[_FIRST:])
     behind = missed_behind(connection, begun, message)
-    wait = max(
-        _still_collecting(connection, begun, now, quiet),
-        file_units.wait(connection, begun, files_due(message, behind), now),
-    )
-    if wait > 0:
-        return TurnDelay(seconds=wait)
+    collects = _still_collecting(connection, begun, now, quiet)
+    files = file_units.wait(connection, begun, files_due(message, behind), now)
+    if (wait := max(collects, files)) > 0:
+        limit: HoldLimit = "files" if files >= collects else "collect_seconds"
+        return _delay(connection, now, thread, Hold(limit=limit, seconds=wait), message)
     turn = _open(connection, begun, stands, message, behind, now)
     return _start(connection, begun, stands, message, turn, boot, words, now)
+
+
+def _delay(
+    connection: Connection, now: float, thread: str, hold: Hold, message: MessageRow
+) -> TurnDelay:
+    """The rest of a wait, told if it is long; looked at again once it is to be told."""
+    waited = now - message.received_at
+    if hold.seconds <= TOLD_AFTER:
+        return TurnDelay(seconds=hold.seconds)
+    if 0 <= waited < TOLD_AFTER:
+        return TurnDelay(seconds=min(hold.seconds, TOLD_AFTER - waited))
+    return TurnDelay(seconds=hold.seconds, events=tell_hold(connection, now, thread, hold))
 
 
 def _elsewhere(stands: _ThreadStatus, boot: str, *, anew: bool) -> LaneElsewhere | None:
@@ -262,7 +283,7 @@ def _resume(
     asked_at = first_asked_at(connection, turn.id) or now
     if stands.stop:
         connection.execute(
-            "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working'"
+            "UPDATE threads SET epoch = epoch + 1, owner = :boot, state = 'working', held = ''"
             " WHERE id = :thread",
             {"boot": boot, "thread": thread.id},
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gateway.base.calendar import CalendarWindow, window_start
 from gateway.store.connection import Connection
 from gateway.store.records import Counts
+from gateway.store.units.holds import held_threads
 from gateway.store.units.rows import first
 
 DAY = 86400
@@ -76,6 +77,7 @@ def counts(connection: Connection, now: float) -> Counts:
         outbox=found.get("outbox", {}),
         feedback=found.get("feedback", {}),
         oldest_undelivered=waiting,
+        held=held_threads(connection),
     )
 
 

@@ -33,7 +33,8 @@ PREVIEW = 160
 _COUNT = """
     UPDATE threads SET last_seq = :last_seq, updated_at = :now,
      preview = COALESCE(:preview, preview), state = COALESCE(:state, state),
-     owner = COALESCE(:owner, /*pg lane_holder(owner, id, key), */ owner), epoch = epoch + :claims
+     owner = COALESCE(:owner, /*pg lane_holder(owner, id, key), */ owner), epoch = epoch + :claims,
+     held = CASE WHEN :claims = 0 THEN held ELSE '' END
     WHERE id = :thread
 """
 

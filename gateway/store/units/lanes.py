@@ -11,7 +11,7 @@ from gateway.store.decisions import PersonLimits
 from gateway.store.jobs import LaneJob
 from gateway.store.nodes import ANY_PLATFORM
 from gateway.store.records import PersonLoad, lane_groups_of
-from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed
+from gateway.store.units.rows import FREE, MUTED, OPEN_STATUSES, first, listed, scalar
 
 ADOPTED = 200
 """Threads that a node adopts at once."""
@@ -48,6 +48,18 @@ _LOAD = f"""
      (SELECT COUNT(*) FROM (SELECT 1 FROM inbox WHERE author = :person AND outcome = 'queued'
        LIMIT :many) AS waiting)
 """
+_BEGUN_AT = """
+    SELECT at FROM
+     (SELECT started_at AS at FROM turns WHERE author = :person AND started_at > :since
+       AND started_at <= :now
+      UNION ALL SELECT taken_at FROM inbox WHERE author = :person AND outcome = 'command'
+       AND turn IS NOT NULL AND taken_at > :since AND taken_at <= :now) AS begun
+    ORDER BY at DESC LIMIT 1 OFFSET :later
+"""
+_AHEAD = """
+    SELECT COUNT(DISTINCT thread) FROM inbox WHERE author = :person AND outcome = 'queued'
+    AND id < (SELECT MIN(id) FROM inbox WHERE thread = :thread AND outcome = 'queued')
+"""
 _LOST = f"""
     SELECT w.thread, w.author, t.team, t.key FROM (
      SELECT thread, author FROM turns WHERE status = 'paused' OR status = 'waiting' AND ready
@@ -73,6 +85,15 @@ def load_of(connection: Connection, person: str, now: float, most: int) -> Perso
     row = first(connection, _LOAD, facts)
     assert row is not None
     return PersonLoad(running=row[0], begun=row[1], waiting=row[2])
+
+
+def begins_at(connection: Connection, person: str, thread: str, now: float, most: int) -> float:
+    """When the thread's turn may begin, after those of the person that waited before it."""
+    facts = {"person": person, "thread": thread, "since": now - PERSON_WINDOW, "now": now}
+    ahead = scalar(connection, _AHEAD, facts)
+    later = most - 1 - ahead % most
+    begun = scalar(connection, _BEGUN_AT, {**facts, "later": later})
+    return (begun or now) + PERSON_WINDOW * (1 + ahead // most)
 
 
 def running_in_groups(connection: Connection) -> Counter[tuple[str, str]]:

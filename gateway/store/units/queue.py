@@ -7,6 +7,7 @@ from gateway.store.connection import Connection
 from gateway.store.records import WaitingMessage
 from gateway.store.units.audit import note
 from gateway.store.units.events import add_events
+from gateway.store.units.holds import hold_over
 from gateway.store.units.rows import OPEN_STATUSES, first, scalar
 
 IN_ORDER = "ORDER BY place, order_key, id"
@@ -47,8 +48,8 @@ def withdraw(
     row = first(connection, f"SELECT text {_WAITS}", {"inbox": inbox, "thread": thread})
     if row is None:
         return None
-    event = _refuse(connection, thread, inbox, "withdrawn")
-    return row["text"], list(add_events(connection, thread, [event], now))
+    told = _refuse(connection, thread, inbox, "withdrawn")
+    return row["text"], list(add_events(connection, thread, told, now))
 
 
 def refuse_first(connection: Connection, thread: str, reason: str) -> list[SessionEvent]:
@@ -58,17 +59,17 @@ def refuse_first(connection: Connection, thread: str, reason: str) -> list[Sessi
         f"SELECT id FROM inbox WHERE thread = :thread AND outcome = 'queued' {IN_ORDER} LIMIT 1",
         {"thread": thread},
     )
-    return [] if inbox is None else [_refuse(connection, thread, inbox, reason)]
+    return [] if inbox is None else _refuse(connection, thread, inbox, reason)
 
 
-def _refuse(connection: Connection, thread: str, inbox: int, reason: str) -> MessageWithdrawn:
+def _refuse(connection: Connection, thread: str, inbox: int, reason: str) -> list[SessionEvent]:
     connection.execute(
         "UPDATE inbox SET outcome = 'refused', reason = :reason, text = NULL, quotes = '[]',"
         " awaits = NULL WHERE id = :inbox",
         {"inbox": inbox, "reason": reason},
     )
     connection.execute("DELETE FROM attachments WHERE inbox = :inbox", {"inbox": inbox})
-    return MessageWithdrawn(thread=thread, inbox=inbox)
+    return [MessageWithdrawn(thread=thread, inbox=inbox), *hold_over(connection, thread)]
 
 
 def withdraw_here(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.slack.connection.web_api import SlackClients
+from adapters.slack.outbound.rate_limits import Pacer
 from adapters.slack.outbound.surface import SlackSurface
 from adapters.slack.simulator.state import Message
 from adapters.slack.testing import HOME, Person, RenderedMessage, SlackSimulator, VirtualClock
@@ -106,7 +107,9 @@ async def running(
             clock=slack.clock.time,
         ) as gateway,
     ):
-        surface = SlackSurface(clients, clock=slack.clock, call_seconds=2.0, shared=shared)
+        surface = SlackSurface(
+            clients, clock=slack.clock, call_seconds=2.0, pacer=Pacer(slack.clock, shared=shared)
+        )
         async with surface.maintained(), delivering(gateway, surface, clock=slack.clock):
             yield RunningGateway(slack, gateway, surface)
 

@@ -607,10 +607,7 @@ async def test_turns_of_a_team_wait_for_each_other_and_say_so(tmp_path):
         client = here.gateway
         seen = [await until(client, thread, ends) for thread in threads]
     assert most == 2
-    assert [len(told(events)) for events in seen] == [0, 0] + [1] * 6
-    assert told(seen[2]) == [
-        "The team has reached its limit of turns at a time. Your message waits for one to end."
-    ]
+    assert not any(map(told, seen))
 
 
 async def test_a_changed_config_counts_for_turns_that_begin(tmp_path):

@@ -20,7 +20,7 @@ from gateway.conversation import (
     InboundMessage,
     Quote,
 )
-from gateway.events import InputRequested, Notice
+from gateway.events import InputRequested, TurnHeld
 from gateway.gateway import Gateway
 from gateway.inbound.policy import BOT_MESSAGES, PRIVATE, WAITING_THREADS
 from gateway.registry import ToolRule
@@ -420,6 +420,7 @@ class Breaking(BaseChatAgent):
         pass
 
 
+@pytest.mark.usefixtures("told_at_once")
 @pytest.mark.parametrize("limits", [{"parallel_turns": 1}, {"turns": 3}])
 async def test_a_retry_counts_as_a_turn_of_who_asks_for_it(tmp_path, limits):
     door, tried = Door(), list[str]()
@@ -437,18 +438,20 @@ async def test_a_retry_counts_as_a_turn_of_who_asks_for_it(tmp_path, limits):
             await gateway.accept(message(ALLOWED, "/retry"))
             events = await until(gateway, broken.thread, ends, events[-1].seq)
         before = len(tried)
-        receipt = await gateway.accept(message(ALLOWED, "/retry"))
+        await gateway.accept(message(ALLOWED, "/retry"))
         other = await gateway.accept(message(STAFF, "break", key=staffs))
         await until(gateway, other.thread, ends)
         assert len(tried) == before + 1  # Sam's alone
         if "turns" not in limits:
-            assert receipt.reply == "Number 1 in your queue: a turn of yours is running."
+            held = await until(gateway, broken.thread, lambda e: e.kind == "turn_held")
+            assert [each.limit for each in of(TurnHeld, held)] == ["person_parallel_turns"]
             door.open()
             await until(gateway, broken.thread, ends, events[-1].seq)
             assert len(tried) == before + 2
 
 
-async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first(tmp_path):
+@pytest.mark.usefixtures("told_at_once")
+async def test_a_person_over_their_limit_is_told_and_others_go_first(tmp_path):
     door, begun = Door(), []
 
     async def wait() -> str:
@@ -469,15 +472,12 @@ async def test_a_person_over_their_limit_is_told_their_place_and_others_go_first
         door.open()
         seen = [await until(gateway, thread, ends) for thread in threads]
     assert begun == ["working", "idle", "idle", "working"]
-    told = [[event.text for event in of(Notice, events)] for events in seen]
-    assert told == [
-        [],
-        ["Number 1 in your queue: a turn of yours is running."],
-        ["Number 2 in your queue: a turn of yours is running."],
-        [],
-    ]
+    told = [[event.text for event in of(TurnHeld, events)] for events in seen]
+    busy = "This waits: a turn of yours is running, and no more may. One has to end."
+    assert told == [[], [busy], [busy], []]
 
 
+@pytest.mark.usefixtures("told_at_once")
 async def test_turns_of_ten_minutes_are_counted(tmp_path):
     teams = ScriptedTeams(lambda: solo("one", "two", "three"))
     found = access({**ROUTE, "limits": {"turns": 2}})
@@ -486,9 +486,9 @@ async def test_turns_of_ten_minutes_are_counted(tmp_path):
         await until(gateway, first.thread, ends)
         await turn(gateway, first.thread, "1", author=ALLOWED)
         await gateway.accept(message(ALLOWED, "2"))
-        seen = await until(gateway, first.thread, lambda e: e.kind == "notice")
-        place = "Number 1 in your queue: you had 2 turns within ten minutes."
-        assert of(Notice, seen)[0].text == place
+        seen = await until(gateway, first.thread, lambda e: e.kind == "turn_held")
+        had = "This waits: you had 2 turns within ten minutes. It begins in 10 minutes."
+        assert of(TurnHeld, seen)[0].text == had
         assert (await gateway.thread(first.thread)).state == "idle"
 
 

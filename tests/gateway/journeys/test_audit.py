@@ -54,6 +54,7 @@ QUIET_OPERATIONS = {
     "mark": "what an adapter remembers of its platform",
     "mark_delivered": "what stands on a platform, where the messages are",
     "put_part": "what stands on a platform, where the messages are",
+    "tell_hold": "tells people what their turn waits for: nobody decides it",
 }
 QUIET_COMMANDS = dict.fromkeys(("status", "usage", "help", "grants"), "it only answers")
 QUIET_CALLS = {

@@ -179,6 +179,7 @@ async def test_what_was_awaited_when_the_process_ended_is_awaited_by_the_next(tm
     assert "buy bread" in heard(client)
 
 
+@pytest.mark.usefixtures("told_at_once")
 @pytest.mark.parametrize("mode", ["queue", "collect"])
 async def test_a_turn_begins_without_files_that_do_not_come_in_time(tmp_path, mode):
     now = [1000.0]

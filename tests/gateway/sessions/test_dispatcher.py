@@ -3,8 +3,10 @@ from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 
+from gateway.errors import StoreFull
 from gateway.sessions.dispatcher import LocalDispatcher
 from gateway.store.decisions import PersonLimits
+from gateway.store.turn_records import Hold
 
 
 class Lanes:
@@ -316,3 +318,95 @@ async def test_rest_waits_for_claimed_turns_and_for_kept_rooms():
         assert rooms(dispatcher, 1) == [False]
         lanes.running["a"].set()
         await resting
+
+
+# --- holds ---
+
+
+@asynccontextmanager
+async def telling(limit: int = 9, **groups: int):
+    told, heard = list[tuple[str, Hold]](), asyncio.Event()
+
+    async def tell(thread: str, hold: Hold) -> None:
+        told.append((thread, hold))
+        heard.set()
+        if thread == "bad":
+            raise StoreFull
+
+    dispatcher, lanes = LocalDispatcher(limit, groups, tell=tell), Lanes()
+    task = asyncio.ensure_future(dispatcher.serve(lanes.drain))
+    try:
+        yield dispatcher, lanes, told, heard
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("told_at_once")
+async def test_each_who_waits_is_told_once_and_by_when_the_turn_may_begin():
+    limits = PersonLimits(parallel=9, turns=1)
+    async with telling() as (dispatcher, lanes, told, heard):
+        for thread in "abc":
+            dispatcher.wake(thread, person="ann", limits=limits)
+        await lanes.until(1)
+        await heard.wait()
+        dispatcher.wake("other")
+        await lanes.until(2)
+        assert [(thread, hold.limit, round(hold.seconds, -1)) for thread, hold in told] == [
+            ("b", "person_turns", 600),
+            ("c", "person_turns", 1200),
+        ]
+
+
+@pytest.mark.usefixtures("told_at_once")
+async def test_a_hold_that_becomes_another_one_is_told_and_one_that_cant_be_told_harms_nobody():
+    one, free = PersonLimits(parallel=1, turns=9), None
+    async with telling(limit=2) as (dispatcher, lanes, told, heard):
+        dispatcher.wake("a", person="ann", limits=one)
+        dispatcher.wake("bad", person="ann", limits=one)
+        await heard.wait()
+        dispatcher.wake("b", person="bob", limits=free)
+        heard.clear()
+        dispatcher.wake("c", person="cid", limits=free)
+        await heard.wait()
+        assert [(thread, hold.limit) for thread, hold in told] == [
+            ("bad", "person_parallel_turns"),
+            ("bad", "person_parallel_turns"),
+            ("c", "parallel_turns"),
+        ]
+        heard.clear()
+        dispatcher.wake("d", person="bob", limits=free)
+        await heard.wait()
+        await lanes.end("a", 3)  # the person may, but all places are taken
+        assert lanes.begun[2] in ("bad", "c")
+
+
+async def test_nobody_is_told_of_a_wait_that_is_over_in_a_moment():
+    async with telling(limit=1) as (dispatcher, lanes, told, _):
+        dispatcher.wake("a")
+        dispatcher.wake("b")
+        await lanes.until(1)
+        await lanes.end("a", 2)
+    assert told == []
+
+
+async def test_a_turn_that_is_put_off_is_not_counted_for_its_person():
+    limits, dispatcher = PersonLimits(parallel=1, turns=1), LocalDispatcher(9)
+    begun: list[str] = []
+    done = asyncio.Event()
+
+    async def drain(thread: str) -> bool:
+        begun.append(thread)
+        if begun == ["a"]:
+            dispatcher.put_off("a", 600)
+            dispatcher.wake("b", person="ann", limits=limits)
+        else:
+            done.set()
+        return False
+
+    task = asyncio.ensure_future(dispatcher.serve(drain))
+    dispatcher.wake("a", person="ann", limits=limits)
+    await done.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert begun == ["a", "b"]

@@ -22,7 +22,7 @@ from gateway.events import (
     TurnStarted,
 )
 from gateway.registry import ToolRule
-from gateway.store.sqlite.migrate import BASE
+from gateway.store.sqlite.migrate import BASE, bring_up_to_date, migrations
 from gateway.store.sqlite.store import SqliteStore
 from gateway.store.units.copies import broken_promises
 from tests.gateway.scripted import ScriptedTeams, ends, model, of, opened, solo, until
@@ -135,3 +135,20 @@ def keeps(event: SessionEvent) -> bool:
 
 async def test_a_status_is_told_of_a_store_that_is_not_upgraded_yet(sample: Path) -> None:
     assert "2 threads" in (await owner_status(SqliteStore(sample)))[1]
+
+
+@pytest.mark.parametrize("version", range(BASE, max(migrations())))
+async def test_each_earlier_version_is_read_without_an_upgrade(sample: Path, version: int) -> None:
+    steps = {n: script for n, script in migrations().items() if n <= version}
+    await bring_up_to_date(sample / "parley.db", steps)
+    store = SqliteStore(sample)
+    found = await store.threads()
+    assert sorted(each.title for each in found) == ["Deleting", "Greetings"]
+    assert {each.config for each in found} == {""}
+    for each in found:
+        assert (await store.thread(each.id)).title == each.title
+        assert await store.events(each.id)
+        await store.checkpoints(each.id)
+        await store.open_messages(each.id)
+    await store.whole_audit(after=0, since=0.0, until=2e9, limit=9, longest=9)
+    assert (await store.counts()).held == {}

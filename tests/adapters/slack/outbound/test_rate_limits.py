@@ -7,7 +7,7 @@ import pytest
 
 from adapters.slack.outbound.rate_limits import APPEND, POST, STOP, UPDATE, Pacer
 from adapters.slack.outbound.token_bucket import Bucket, Caller, Rate
-from gateway.surface import RateLimited
+from gateway.surface import OwnPace, RateLimited
 from tests.fakes.hand_clock import HandClock
 
 
@@ -178,3 +178,15 @@ def test_pieces_come_further_apart_the_more_messages_grow_and_the_less_is_left()
     for _ in range(14):
         pacer.bucket(APPEND, caller("a")).spend()
     assert pacer.gap(caller("a"), 10) > 6
+
+
+@pytest.mark.parametrize(("pace", "calls"), [(1.0, 18), (3.0, 54), (0.01, 1)])
+async def test_a_workspace_that_was_granted_more_is_called_so_much_more(
+    pace: float, calls: int
+) -> None:
+    clock = HandClock()
+    pacer, ann = Pacer(clock, pace=pace), caller("ann")
+    for _ in range(calls):
+        await pacer.acquire("chat.startStream", ann, patience=0.0)
+    with pytest.raises(OwnPace, match=r"It waits .* for its turn"):
+        await pacer.acquire("chat.startStream", ann, patience=0.0)

@@ -93,6 +93,7 @@ async def test_a_missed_message_taken_live_meanwhile_hides_no_other(tmp_path) ->
             assert texts == [f"Ann {number}" for number in range(4)], thread
 
 
+@pytest.mark.usefixtures("told_at_once")
 async def test_a_turn_waits_for_the_files_of_all_that_it_takes(tmp_path) -> None:
     file = AwaitedFile(name="plan.txt", media_type="text/plain")
     store = new_store(tmp_path)
