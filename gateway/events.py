@@ -29,7 +29,7 @@ HoldLimit: TypeAlias = Literal[
     "collect_seconds",
     "files",
 ]
-"""What can hold a turn at its start: settings of [limits], and files that are on their way."""
+"""Limits that can hold a turn: settings of [limits], and files."""
 
 
 @value
@@ -336,7 +336,7 @@ def _span(seconds: float) -> str:
 
 @value
 class TurnHeld(_Event):
-    """A limit holds the thread's next turn; with `limit` "", none does any more.
+    """A limit holds the next turn; `limit` "" ends that.
 
     `most` is the limit's number. It lasts `until` then, in seconds since the epoch, if that is
     known. The next one takes its place, and so does the turn.

@@ -52,7 +52,7 @@ class RateLimited(GatewayError):
 
 
 class OwnPace(RateLimited):
-    """The platform was not asked: its rate, as it is known, has no room for now."""
+    """The platform was not asked: its known rate has no room."""
 
     told = "It waits {:g} s for its turn, within the platform's rate."
 

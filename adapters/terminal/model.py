@@ -95,7 +95,7 @@ class ThreadModel:
         self.agents: dict[str, AgentState] = {}
         self.queued: dict[int, str] = {}
         self.held = ""
-        """What holds the next turn at its start, in words."""
+        """The limit that holds the next turn at its start, in words."""
         self.requests: dict[str, RequestItem] = {}
         """Open requests, oldest first."""
         self.items: dict[str, Item] = {}

@@ -291,7 +291,7 @@ class ThreadView:
                 pass
 
     def _note_hold(self, event: TurnHeld) -> None:
-        """Say what holds the next turn, in one line as long as it lasts."""
+        """Say what holds the next turn, in one line."""
         line = Line(text=event.text)
         if self._hold is None:
             self._hold = _own_line(event, line, passing=True)

@@ -241,7 +241,7 @@ class LocalDispatcher:
         return len(self._running) + len(self._claimed) + self._kept.total()
 
     def _hold(self, request: RunRequest, now: float, ahead: int = 0) -> Hold | None:
-        """What holds such a turn at its start besides the number of all turns, if anything."""
+        """The limit of groups or person that holds such a turn."""
         for group in request.groups:
             if self._is_full(group):
                 return full_group(group[0], self.group_limits[group[0]])
@@ -362,7 +362,7 @@ class LocalDispatcher:
         return None
 
     def _untold_holds(self) -> list[tuple[str, Hold]]:
-        """Threads that are held for a while, and that nobody has told so.
+        """Threads that are held for a while and were not told.
 
         Whatever waits is looked at again when a wait of it is over.
         """

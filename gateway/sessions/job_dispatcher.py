@@ -40,7 +40,7 @@ class JobStore(Protocol):
         ...
 
     async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
-        """Some threads that no node has taken for a while, and that nobody has told so."""
+        """Some threads that have waited, and were not told so."""
         ...
 
     async def hasten_next(self, person: str) -> None:
@@ -121,7 +121,7 @@ class JobDispatcher(LocalDispatcher):
         return LOOK
 
     async def _tell_all(self) -> None:
-        """Tell those threads that no node has room for, as far as is known."""
+        """Tell threads for which no node has room."""
         hold = Hold(limit="parallel_turns", most=self.limit)
         for thread in await self._store.due_threads(self._search().queues):
             await self._tell_hold(thread, hold)

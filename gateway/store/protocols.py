@@ -647,7 +647,7 @@ class SupportsNodes(Protocol):
         ...
 
     async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
-        """Some threads that no node has taken for a while, and that nobody has told so."""
+        """Some threads that have waited, and were not told so."""
         ...
 
     async def defer(self, job: LaneJob) -> None:

@@ -134,7 +134,7 @@ TOLD_AFTER = 3.0
 
 @value
 class Hold:
-    """A limit that holds a turn at its start, for these seconds if that is known."""
+    """A limit that holds a turn for these seconds, if known."""
 
     limit: HoldLimit
     most: int = 0

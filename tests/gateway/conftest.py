@@ -19,7 +19,7 @@ def fresh_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is held at the start of a turn is told without a pause."""
+    """Tell at once who is held at the start."""
     from gateway.sessions import dispatcher
     from gateway.store.postgres import node_operations, taking
     from gateway.store.units import acceptance, claims

@@ -132,7 +132,7 @@ class HeadBar(Horizontal):
 
 
 class QueueBar(Static):
-    """Messages that wait, or are on their way, and what holds the next turn."""
+    """Messages that wait or are sent, and what holds the turn."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)

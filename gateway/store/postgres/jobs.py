@@ -195,7 +195,7 @@ def next_job(pipeline: Pipeline, queues: Sequence[str]) -> float | None:
 
 
 def due_threads(pipeline: Pipeline, queues: Sequence[str], before: float) -> list[str]:
-    """Threads of these queues that may run, have waited since then, and were not told."""
+    """Threads that have waited since then and were not told."""
     return [row[0] for row in pipeline.rows(pipeline.send(_DUE, [[*queues], before]), tuple)]
 
 

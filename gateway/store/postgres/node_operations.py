@@ -106,7 +106,7 @@ class NodeOperations(WriteOperations):
         return await self.read(lambda connection: jobs.next_job(connection.pipeline, queues))
 
     async def due_threads(self, queues: Sequence[str]) -> Sequence[str]:
-        """Some threads that no node has taken for a while, and that nobody has told so."""
+        """Some threads that have waited, and were not told so."""
         before = self.clock() - TOLD_AFTER
         return await self.read(
             lambda connection: jobs.due_threads(connection.pipeline, queues, before)

@@ -95,7 +95,7 @@ def _claim(
 def _hold(
     connection: PostgresConnection, now: float, job: LaneJob, search: JobSearch
 ) -> tuple[Hold, float] | None:
-    """A limit that permits no more turns, and how soon to look again."""
+    """A limit that permits no turn, and seconds until the next look."""
     if search.group_limits:
         connection.lock(GROUPS)
         running, most = lanes.running_in_groups(connection), dict(search.group_limits)

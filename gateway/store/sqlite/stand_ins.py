@@ -1,4 +1,4 @@
-"""Stand-ins in a store of an earlier version that is only read: for what it lacks."""
+"""Stand-ins for what an earlier version's store lacks, when read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT
 
 
 def stand_in(raw: sqlite3.Connection, version: int) -> None:
-    """Give a store, when it is read, the tables and columns that it lacks."""
+    """Give a store, when read, what it lacks."""
     own = [
         *(COUNTING_VIEWS if version < TALLIED else ()),
         *(SEARCH_VIEWS if version < SEARCHED else ()),

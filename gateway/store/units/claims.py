@@ -242,7 +242,7 @@ def begin(
 def _delay(
     connection: Connection, now: float, thread: str, hold: Hold, message: MessageRow
 ) -> TurnDelay:
-    """The rest of a wait, told if it is long; looked at again once it is to be told."""
+    """The rest of a wait, told if it is long."""
     waited = now - message.received_at
     if hold.seconds <= TOLD_AFTER:
         return TurnDelay(seconds=hold.seconds)

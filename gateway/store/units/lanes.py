@@ -88,7 +88,7 @@ def load_of(connection: Connection, person: str, now: float, most: int) -> Perso
 
 
 def begins_at(connection: Connection, person: str, thread: str, now: float, most: int) -> float:
-    """When the thread's turn may begin, after those of the person that waited before it."""
+    """When the thread's turn may begin, after the person's others."""
     facts = {"person": person, "thread": thread, "since": now - PERSON_WINDOW, "now": now}
     ahead = scalar(connection, _AHEAD, facts)
     later = most - 1 - ahead % most

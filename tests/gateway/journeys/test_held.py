@@ -1,4 +1,4 @@
-"""Who is held back at the start of a turn is told: by what, and for how long."""
+"""People held back at the start of a turn are told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread whose next turn is held is told once, and again when that changes."""
+"""A held thread is told once, and again after a change."""
 
 from __future__ import annotations
 
