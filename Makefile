@@ -36,13 +36,16 @@ test-postgres: .venv/dev ## Run the journeys with stores on PostgreSQL, which co
 	$(BIN)/pytest -n 2 --dist worksteal --store postgres -m "not soak and not chaos and not nightly and not sqlite" \
 		$(if $(findstring tests/,$(ARGS)),,$(JOURNEYS)) $(ARGS)
 
+# The files of a mark's tests, unless ARGS names others: each process would import all the rest, too.
+files-that-name = $(if $(findstring tests/,$(ARGS)),,$(shell grep -rlw --include='test_*.py' $(1) tests))
+
 .PHONY: chaos
 chaos: .venv/dev ## Kill real processes, break what they depend on, fuzz: seeded
-	$(BIN)/pytest -n 3 --dist worksteal -m "chaos and not soak and not nightly" $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal -m "chaos and not soak and not nightly" $(call files-that-name,chaos) $(ARGS)
 
 .PHONY: long
 long: .venv/dev ## Run the longest seeds and campaigns, which make chaos leaves to make nightly
-	$(BIN)/pytest -n 3 --dist worksteal -m "nightly and not soak" -o run_timeout=3600 $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal -m "nightly and not soak" -o run_timeout=3600 $(call files-that-name,nightly) $(ARGS)
 
 .PHONY: nightly
 nightly: .venv/dev ## Run what need not run per change, and write .ci/nightly.json; ARGS names parts of it

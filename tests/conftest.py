@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,13 +52,34 @@ with suppress(ModuleNotFoundError):  # an extra's environment has only what its 
     hypothesis.settings.load_profile("quick")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection() -> None:
     """Keep the collector off what lives as long as the run.
 
     Modules and tests are half a million objects: a tenth of a run went into looking at them again.
     """
+    gc.disable()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Refuse a mark that its file does not name.
+
+    `make chaos` reads the files that do alone.
+    """
+    for mark in item.iter_markers():
+        if mark.name in ("chaos", "nightly") and mark.name not in _words(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: name the mark {mark.name!r} in this file")
+
+
+@cache
+def _words(file: Path) -> str:
+    return file.read_text("utf-8")
+
+
+def pytest_collection_finish() -> None:
+    """Look at what the tests make alone."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
