@@ -69,7 +69,7 @@ class OpenGap(Gap):
 
 @value
 class ReadPage:
-    """A page of a gap that was read.
+    """A page of a gap as that was when asked for.
 
     Everything on it is accepted or offered. `cursor` is where the next one begins; None closes the
     gap. `newest` is of what is left. `found` counts the messages for the team by their outcomes,
@@ -77,7 +77,7 @@ class ReadPage:
     of this one.
     """
 
-    gap: int
+    gap: OpenGap
     cursor: str | None
     newest: float = 0.0
     found: Mapping[MissedOutcome, int] = field(default_factory=dict["MissedOutcome", int])

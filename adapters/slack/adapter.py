@@ -44,6 +44,8 @@ from gateway.surface import PlatformUnreachable
 LOG = logging.getLogger("adapters.slack")
 
 MARK_EVERY = 30.0
+FROZEN = 20.0
+"""Seconds by which such a look may be late: after more, the process stood still meanwhile."""
 MINUTE = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
@@ -290,11 +292,14 @@ class _Service:
     async def _mark(self) -> None:
         """Set the marks now and then while the app is connected.
 
-        If something was not stored meanwhile, catch up instead: Slack may have given up delivering
-        it.
+        If something was not stored meanwhile, or the process stood still, catch up instead: Slack
+        may have given up delivering it.
         """
         while True:
+            before = self._clock.time()
             await asyncio.sleep(MARK_EVERY)
+            if self._clock.time() - before > MARK_EVERY + FROZEN:
+                self._note_failure(before)
             connected = self._sockets is None or self._sockets.open_count > 0
             if self._sockets is None:
                 self._heartbeat()  # Slack sends no heartbeat here: silence is no sign of anything

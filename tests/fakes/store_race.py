@@ -442,4 +442,4 @@ class StoreRace:
             case _:
                 for each in await store.open_gaps("x", "w", threads=False, limit=2):
                     cursor = random.choice([None, "c"])
-                    await store.finish_page(ReadPage(gap=each.id, cursor=cursor, newest=2.0))
+                    await store.finish_page(ReadPage(gap=each, cursor=cursor, newest=2.0))

@@ -148,18 +148,17 @@ class EventQueue:
             shard.reset(data, number, first=which == 0)
         elif shard.session is not None:
             shard.session.received = max(shard.session.received, number)
-        if shard.live:
-            shard.heard_at = self._clock()
+        shard.hear(self._clock())
 
     def on_lost(self, shard: int) -> None:
         """The connection is gone: next come a greeting, or repeated events."""
-        self._shards[shard].live = False
+        self._shards[shard].lose()
 
     def on_resumed(self, shard: int) -> None:
         """All that was said meanwhile was told."""
         found = self._shards[shard]
         found.live = True
-        found.heard_at = self._clock()
+        found.hear(self._clock())
         if DIRECT in found.owed and not found.looks_at_direct:
             self._begin_direct(found)
 

@@ -17,6 +17,11 @@ from adapters.discord.connection.shard_state import DIRECT, ShardSession, ShardS
 
 LOG = logging.getLogger("adapters.discord")
 
+LATE = 60.0
+"""Seconds without a frame after which the next ones may have waited: the process stood still."""
+WAITED = 10.0
+"""Seconds in which all that waited is read."""
+
 
 @dataclass(slots=True)
 class SessionProgress:
@@ -46,6 +51,10 @@ class ShardProgress:
     """Until when that was so as the connection began."""
     live: bool = False
     """It tells what happens now, and owes nothing of before."""
+    read_at: float = math.inf
+    """When its last frame was read."""
+    late_until: float = 0.0
+    """Until when frames say nothing of the time at which they are read."""
     lost: float = math.inf
     """When the first thing was said that could not be taken."""
     open: dict[int, float] = field(default_factory=dict[int, float])
@@ -75,6 +84,18 @@ class ShardProgress:
             if session is not None and known
             else None,
         )
+
+    def lose(self) -> None:
+        """The connection is gone: next come a greeting, or repeated events."""
+        self.live, self.read_at, self.late_until = False, math.inf, 0.0
+
+    def hear(self, now: float) -> None:
+        """Note that a frame was read, unless it had waited."""
+        if now - self.read_at > LATE:
+            self.late_until = now + WAITED
+        self.read_at = now
+        if self.live and now >= self.late_until:
+            self.heard_at = now
 
     def reset(self, data: Mapping[str, Any], number: int, *, first: bool) -> None:
         """A connection begins that owes what happened before.

@@ -159,7 +159,7 @@ class ArchivedThreads:
             if (at := sent_at(str(each.get("last_message_id") or 0))) >= gap.since
         }
         return ReadPage(
-            gap=gap.id,
+            gap=gap,
             cursor=_cursor(threads, gap.since, more=bool(page["has_more"]), private=private),
             newest=gap.newest,
             further=further,

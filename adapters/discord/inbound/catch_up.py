@@ -234,7 +234,7 @@ class CatchUp:
             if not error.unreadable:
                 raise
             LOG.info("could not read missed messages of %s: %s", gap.place.channel, error)
-            page = ReadPage(gap=gap.id, cursor=None)
+            page = ReadPage(gap=gap, cursor=None)
         if gap.place.root:
             listed = [place.channel for place in page.further]
             whole = page.cursor is None

@@ -88,7 +88,7 @@ class MissedMessages:
         channel = await self._channel(gap.place.channel)
         served = [channel.id, channel.parent]
         if channel.guild and not self._host.serves(PLATFORM, channel.guild, served):
-            return ReadPage(gap=gap.id, cursor=None)
+            return ReadPage(gap=gap, cursor=None)
         me = await self._me(channel.guild)
         after = int(gap.cursor) if gap.cursor else snowflake(gap.since)
         async with self._lock(channel.id):
@@ -102,8 +102,8 @@ class MissedMessages:
         await self._offer(gap, channel, missed["offer"], me)
         if len(page) < PAGE or len(inside) < len(page):
             self._offered.pop(gap.id, None)
-            return ReadPage(gap=gap.id, cursor=None, found=found)
-        return ReadPage(gap=gap.id, cursor=str(page[-1]["id"]), newest=gap.newest, found=found)
+            return ReadPage(gap=gap, cursor=None, found=found)
+        return ReadPage(gap=gap, cursor=str(page[-1]["id"]), newest=gap.newest, found=found)
 
     async def _channel(self, channel: str) -> Channel:
         if channel in self._context.targets.direct:

@@ -199,7 +199,7 @@ class CatchUp:
                 LOG.info("what was missed in %s can't be read now: %s", gap.place, describe(error))
                 return False
             self._tell(gap, error)
-            page = ReadPage(gap=gap.id, cursor=None)
+            page = ReadPage(gap=gap, cursor=None)
         except Exception:  # whatever Slack sends keeps no other place from being read
             LOG.exception("what was missed in %s can't be read now", gap.place)
             return False

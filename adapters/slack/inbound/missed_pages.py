@@ -50,7 +50,7 @@ class MissedPages:
                 return await self._list(gap)
             except Refusal as error:
                 if error.code == "invalid_cursor" and gap.cursor:  # it has expired
-                    return ReadPage(gap=gap.id, cursor="", newest=gap.newest)
+                    return ReadPage(gap=gap, cursor="", newest=gap.newest)
                 raise
         if gap.place.root == OLDER:
             return await self._older(gap)
@@ -89,7 +89,7 @@ class MissedPages:
                 further[replace(gap.place, channel=channel)] = created * (created > gap.since)
         cursor = text_at(answer, "response_metadata", "next_cursor")
         return ReadPage(
-            gap=gap.id,
+            gap=gap,
             cursor=f"{LIST}{cursor}" if cursor else None,
             newest=gap.newest,
             further=further,
@@ -111,16 +111,16 @@ class MissedPages:
         found, further = await self._roots(gap, said)
         if said and text_at(answer, "response_metadata", "next_cursor"):
             cursor, newest = ts_at(said[0], "ts"), _at(said[0])
-            return ReadPage(gap=gap.id, cursor=cursor, newest=newest, found=found, further=further)
+            return ReadPage(gap=gap, cursor=cursor, newest=newest, found=found, further=further)
         if older := await self._next_older(gap, self._floor(gap, gap.until)):
             further[replace(gap.place, root=OLDER)] = float(older)
-        return ReadPage(gap=gap.id, cursor=None, found=found, further=further)
+        return ReadPage(gap=gap, cursor=None, found=found, further=further)
 
     async def _older(self, gap: OpenGap) -> ReadPage:
         """Messages of a channel from a known thread's root on down."""
         root = gap.cursor or await self._next_older(gap, self._floor(gap, gap.until))
         if not root:
-            return ReadPage(gap=gap.id, cursor=None)
+            return ReadPage(gap=gap, cursor=None)
         answer = await self._rates.read_in_turn(
             gap.place.workspace,
             HISTORY,
@@ -134,7 +134,7 @@ class MissedPages:
         older = await self._next_older(gap, lowest)
         further = {_thread(gap, each): news for each in said if (news := _news(each)) > gap.since}
         newest = float(older or "0")
-        return ReadPage(gap=gap.id, cursor=older or None, newest=newest, further=further)
+        return ReadPage(gap=gap, cursor=older or None, newest=newest, further=further)
 
     def _floor(self, gap: OpenGap, back: float) -> str:
         """The age limit of a channel's messages, as a time."""
@@ -207,10 +207,10 @@ class MissedPages:
                     found[verdict] += 1
         found.update(await self._missed.hand_in(recent))
         if said and text_at(answer, "response_metadata", "next_cursor"):
-            return ReadPage(gap=gap.id, cursor=str(rest), newest=gap.newest, found=+found)
+            return ReadPage(gap=gap, cursor=str(rest), newest=gap.newest, found=+found)
         if rest.count:
             found[await self._missed.offer(place, rest.first, rest.count)] += rest.count
-        return ReadPage(gap=gap.id, cursor=None, found=+found)
+        return ReadPage(gap=gap, cursor=None, found=+found)
 
 
 @dataclass(slots=True)

@@ -90,18 +90,21 @@ def open_gaps(
 def finish_page(connection: Connection, page: ReadPage) -> None:
     """Go on behind a page that was read, or close its gap.
 
-    Does nothing for a gap that is gone.
+    A gap that has grown meanwhile is read anew: the page may be of before. Does nothing for a gap
+    that is gone.
     """
     query = "SELECT id, platform, place, since, until, returned, newest, cursor FROM gaps"
-    row = first(connection, f"{query} WHERE id = :gap", {"gap": page.gap})
+    row = first(connection, f"{query} WHERE id = :gap", {"gap": page.gap.id})
     if row is None:
         return
     gap, platform = _gap(row), row["platform"]
+    grown = gap.until > page.gap.until
     for verdict, n in page.found.items():
-        connection.execute(_COUNT, {"gap": gap.id, "verdict": verdict, "n": n})
-    if page.cursor is None:
+        if verdict == "answer" or not grown:  # the others are found again
+            connection.execute(_COUNT, {"gap": gap.id, "verdict": verdict, "n": n})
+    if page.cursor is None and not grown:
         connection.execute("DELETE FROM gaps WHERE id = :gap", {"gap": gap.id})
-    else:
+    elif not grown:
         connection.execute(
             "UPDATE gaps SET cursor = :cursor, newest = :newest, begun = 1 WHERE id = :gap",
             {"gap": gap.id, "cursor": page.cursor, "newest": page.newest},

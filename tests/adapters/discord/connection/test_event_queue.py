@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from adapters.discord.connection import event_queue as events
+from adapters.discord.connection import shard_progress
 from adapters.discord.connection.event_queue import EventQueue
 from adapters.discord.connection.shard_state import ShardSession, ShardState
 from adapters.discord.connection.values import Payload
@@ -103,6 +105,7 @@ class WiredBot:
 @pytest.fixture
 async def wired(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[WiredBot]:
     monkeypatch.setattr(events, "RETRY_SECONDS", ())
+    monkeypatch.setattr(shard_progress, "LATE", math.inf)  # the clock is set by minutes
     async with asyncio.TaskGroup() as group:
         yield WiredBot(group)
 
@@ -249,3 +252,25 @@ async def test_a_session_can_be_resumed_while_direct_messages_are_looked_at(
     await wired.tell("TYPING_START", guild_id=NEAR, channel_id="9")
     assert wired.bot.read == [(NEAR, 50.0), ("direct", 50.0)]
     assert wired.done_until[0] == 200.0
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_frames_that_waited_say_nothing_of_when_they_are_read(
+    wired: WiredBot, monkeypatch: pytest.MonkeyPatch, goes_on: bool
+) -> None:
+    monkeypatch.setattr(shard_progress, "LATE", 60.0)
+    await wired.connected(0)
+    wired.now = 4000.0  # the process stood still, and the connection may have ended meanwhile
+    for _ in range(3):
+        await wired.tell("TYPING_START", channel_id="8")
+        wired.now += 1.0
+    assert wired.done_until[0] == 100.0
+    if goes_on:
+        wired.now += 30.0
+        await wired.tell("TYPING_START", channel_id="8")
+        assert wired.done_until[0] == wired.now
+    else:
+        wired.events.on_lost(0)
+        await wired.connected(0)
+        assert wired.bot.read[-1] == (NEAR, 100.0)
+        assert wired.done_until[0] == wired.now

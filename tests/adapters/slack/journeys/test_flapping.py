@@ -28,6 +28,10 @@ alone.
 LONG = 18.0, 42.0
 """The same, with gaps that are just not worth a look."""
 SERIES = 480.0
+STEP = 15.0
+"""Seconds for which Slack's time goes on at once."""
+LOOK_EVERY = 0.002
+"""Seconds of the machine's time between two looks of the process."""
 
 
 @dataclass
@@ -62,6 +66,13 @@ class Link:
             while now not in (await self.run.gateway.marks("slack")).values():  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.005)
 
+    async def wait(self, seconds: float) -> None:
+        """Let time go by in which the process lives and looks."""
+        while seconds > 0:
+            self.slack.clock.advance(min(STEP, seconds))
+            seconds -= STEP
+            await asyncio.sleep(2 * LOOK_EVERY)
+
     async def ask(self) -> None:
         """Let somebody ask in a thread of its own."""
         self.asked.append(f"question {len(self.asked)}")
@@ -72,11 +83,11 @@ class Link:
         away, back = rhythm
         for _ in range(round(seconds / (away + back))):
             await self.cut()
-            self.slack.clock.advance(away / 2)
+            await self.wait(away / 2)
             await self.ask()
-            self.slack.clock.advance(away / 2)
+            await self.wait(away / 2)
             await self.mend()
-            self.slack.clock.advance(back)
+            await self.wait(back)
 
     def reads(self) -> int:
         """Number of uncut looks at the list of channels."""
@@ -85,9 +96,7 @@ class Link:
     async def all_heard(self) -> None:
         """Let all that Slack still delivers come, and find each question once."""
         async with asyncio.timeout(20):
-            for _ in range(400):  # more than Slack's last try
-                self.slack.clock.advance(1)
-                await asyncio.sleep(0)
+            await self.wait(400)  # more than Slack's last try
             while len(await self.run.inbox("text")) < len(self.asked):
                 self.slack.clock.advance(1)
                 await asyncio.sleep(0.01)
@@ -108,7 +117,7 @@ def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the process look at once; Slack has its own time."""
     monkeypatch.setattr(socket_mode, "FIRST_WAIT", 0.005)
     monkeypatch.setattr(socket_mode, "LONGEST_WAIT", 0.02)
-    monkeypatch.setattr(adapter, "MARK_EVERY", 0.01)
+    monkeypatch.setattr(adapter, "MARK_EVERY", LOOK_EVERY)
 
 
 @asynccontextmanager
@@ -136,10 +145,10 @@ async def test_a_short_series_is_left_to_slack_and_moves_the_mark_after_six_minu
     async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
         before = await flapping.alive()
         await flapping.flap(240)
-        slack.clock.advance(360 - LONG[1])
+        await flapping.wait(360 - LONG[1])
         await flapping.noted()
         assert await flapping.alive() == before
-        slack.clock.advance(60)
+        await flapping.wait(60)
         async with asyncio.timeout(20):
             while await flapping.alive() == before:  # noqa: ASYNC110 (a store tells nobody)
                 await asyncio.sleep(0.01)
@@ -154,7 +163,7 @@ async def test_a_process_that_dies_every_minute_does_not_move_the_mark(tmp_path:
         for _ in range(8):
             async with link(slack, tmp_path) as flapping:
                 alive.append(await flapping.alive())
-                slack.clock.advance(LONG[1])
+                await flapping.wait(LONG[1])
                 await flapping.noted()
             slack.clock.advance(LONG[0] / 2)
             asked.append(f"question {len(asked)}")
@@ -211,7 +220,7 @@ async def test_what_slacks_last_try_could_not_store_is_found_by_when_it_was_writ
         slack.hold()
         slack.world.deliveries.retry_after = ()
         await flapping.ask()
-        slack.clock.advance(400)
+        await flapping.wait(400)
         await flapping.noted()
         node.away = True
         slack.release()
@@ -219,4 +228,14 @@ async def test_what_slacks_last_try_could_not_store_is_found_by_when_it_was_writ
         slack.clock.advance(3)
         assert all(each.lost for each in slack.deliveries)
         node.away = False
+        await flapping.all_heard()
+
+
+async def test_a_process_that_stood_still_looks_for_what_was_said_meanwhile(tmp_path: Path) -> None:
+    async with SlackSimulator(rates=False) as slack, link(slack, tmp_path) as flapping:
+        await flapping.wait(400)
+        slack.hold()  # the connection is dead, and nobody has noticed
+        await flapping.ask()
+        slack.world.deliveries.close()
+        slack.clock.advance(600)
         await flapping.all_heard()

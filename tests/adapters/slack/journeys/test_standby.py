@@ -41,7 +41,7 @@ class Standby:
         patches: dict[str, Any] = {"hold": hold_lease, "accept": accept_message}
         for name, patch in patches.items():
             monkeypatch.setattr(Gateway, name, patch)
-        monkeypatch.setattr(adapter, "MARK_EVERY", 0.02)
+        monkeypatch.setattr(adapter, "MARK_EVERY", 0.002)
 
     def _check(self, what: str) -> None:
         if self.away:

@@ -111,14 +111,14 @@ async def test_conversations_to_read_are_counted_as_they_come_and_go(tmp_path: P
         gaps = [Gap(place=replace(ROOM, root=n), since=1, until=9, newest=9) for n in ("1", "2")]
         await store.add_gaps("slack", gaps, {})
         one, two = await store.open_gaps("slack", "T1", threads=True, limit=9)
-        await store.finish_page(ReadPage(gap=one.id, cursor="x", newest=5))
+        await store.finish_page(ReadPage(gap=one, cursor="x", newest=5))
         await store.add_gaps("slack", [replace(gaps[0], since=20, until=30)], {})
         await store.add_gaps("slack", [replace(gaps[1], since=20, until=30)], {})
         assert (await store.missed_counts()).unread == {"slack": 2}
-        await store.finish_page(ReadPage(gap=two.id, cursor=None))
+        await store.finish_page(ReadPage(gap=two, cursor=None))
         assert await faults(store) == []
         while found := await store.open_gaps("slack", "T1", threads=True, limit=9):
-            await store.finish_page(ReadPage(gap=found[0].id, cursor=None))
+            await store.finish_page(ReadPage(gap=found[0], cursor=None))
         assert (await store.missed_counts()).unread == {}
         assert await faults(store) == []
 

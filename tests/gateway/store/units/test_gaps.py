@@ -10,7 +10,7 @@ import pytest
 
 from gateway.app.stores import AnyStore
 from gateway.conversation import ConversationKey
-from gateway.missed import DAY, Gap, OpenGap, ReadPage
+from gateway.missed import DAY, Gap, MissedOutcome, OpenGap, ReadPage
 from gateway.store.decisions import NewThread
 from tests.fakes.new_store import new_store
 
@@ -58,14 +58,33 @@ async def test_a_later_gap_waits_for_the_one_that_is_begun(store: AnyStore) -> N
     await add(store, ROOM, 60, 90)  # not begun: one gap, whose first return counts
     (gap,) = await rows(store)
     assert (gap.since, gap.until, gap.returned) == (10, 90, 50)
-    await store.finish_page(ReadPage(gap=gap.id, cursor="70", newest=70))
+    await store.finish_page(ReadPage(gap=gap, cursor="70", newest=70))
     await add(store, ROOM, 20, 80)  # is being read
     await add(store, ROOM, 100, 200)
     assert [(each.cursor, each.until) for each in await rows(store)] == [("70", 90)]
-    await store.finish_page(ReadPage(gap=gap.id, cursor=None))
+    await store.finish_page(ReadPage(gap=gap, cursor=None))
     assert [(each.cursor, each.since, each.until) for each in await rows(store)] == [("", 100, 200)]
-    await store.finish_page(ReadPage(gap=gap.id, cursor="1"))  # it is closed already
+    await store.finish_page(ReadPage(gap=gap, cursor="1"))  # it is closed already
     assert len(await rows(store)) == 1
+
+
+@pytest.mark.parametrize("cursor", [None, "70"])
+async def test_a_gap_that_grew_while_its_page_was_read_is_read_anew(
+    store: AnyStore, cursor: str | None
+) -> None:
+    await add(store, ROOM, 10, 50)
+    (asked,) = await rows(store)
+    await add(store, ROOM, 60, 90)  # what was said then is not on the page
+    found: dict[MissedOutcome, int] = {"answer": 2, "offer": 1, "too_old": 1}
+    thread = replace(ROOM, root="20.0")
+    page = ReadPage(gap=asked, cursor=cursor, newest=70, found=found, further={thread: 30.0})
+    await store.finish_page(page)
+    (gap,) = await rows(store)
+    assert (gap.cursor, gap.since, gap.until) == ("", 10, 90)
+    assert [each.place for each in await rows(store, threads=True)] == [thread]
+    await store.finish_page(replace(page, gap=gap, cursor=None, found={"offer": 1, "too_old": 1}))
+    assert await rows(store) == []
+    assert (await store.missed_counts()).found == {"answer": 2, "offer": 1, "too_old": 1}
 
 
 async def test_a_page_shows_further_places_and_is_counted(store: AnyStore) -> None:
@@ -73,20 +92,20 @@ async def test_a_page_shows_further_places_and_is_counted(store: AnyStore) -> No
     (gap,) = await rows(store)
     thread = replace(ROOM, root="20.0")
     await store.finish_page(
-        ReadPage(gap=gap.id, cursor=None, found={"answer": 2, "offer": 1}, further={thread: 30.0})
+        ReadPage(gap=gap, cursor=None, found={"answer": 2, "offer": 1}, further={thread: 30.0})
     )
     (found,) = await rows(store, threads=True)
     assert (found.place, found.since, found.until, found.returned) == (thread, 10, 50, 50)
     assert found.newest == 30.0
-    await store.finish_page(ReadPage(gap=found.id, cursor="x", newest=1.0, found={"answer": 1}))
+    await store.finish_page(ReadPage(gap=found, cursor="x", newest=1.0, found={"answer": 1}))
     counts = await store.missed_counts()
     assert (counts.unread, counts.found) == ({"slack": 1}, {"answer": 3, "offer": 1})
-    await store.finish_page(ReadPage(gap=found.id, cursor=None))
+    await store.finish_page(ReadPage(gap=found, cursor=None))
     assert (await store.missed_counts()).unread == {}
     await add(store, ROOM, 60, 90)  # a short pause hides no long one
     assert (await store.missed_counts()).found == {"answer": 3, "offer": 1}
     (gap,) = await rows(store)
-    await store.finish_page(ReadPage(gap=gap.id, cursor=None))
+    await store.finish_page(ReadPage(gap=gap, cursor=None))
     await add(store, ROOM, 90, 90 + 8 * DAY)
     assert (await store.missed_counts()).found == {}
 
