@@ -63,6 +63,21 @@ _CALLED_ONE = re.compile(
 
 _LINE_END = re.compile("[\r\n\x0b\x0c\x85\u2028\u2029]++")
 _STEERS = re.compile("[\x1b\x80-\x9f]")
+# As JSON and Python write a character, also in a text that is inside of another one.
+_ESCAPE = r"(?<!\\)\\++"
+_HEX = "[0-9a-fA-F]"
+_ESCAPED = re.compile(
+    rf"{UNSEEN.pattern}|{_ESCAPE}(?:"
+    rf"u(?P<high>[dD][89abAB]{_HEX}{{2}})\\++u(?P<low>[dD][c-fC-F]{_HEX}{{2}})"
+    rf"|(?:u(?P<short>{_HEX}{{4}})|U(?P<long>000{_HEX}{{5}})|x(?P<byte>{_HEX}{{2}}))|b)"
+)
+_ESCAPED_SEQUENCES = re.compile(
+    rf"(?P<steers>{_ESCAPE}(?:(?:(?:u00|x)1[bB]\[|(?:u00|x)9[bB])[0-?]*[ -/]*[@-~]"
+    r"|(?:u00|x)1[bB][PX\]^_][^\\]*\\++(?:(?:u00|x)(?:07|9[cC])|(?:u00|x)1[bB]\\++)"
+    r"|(?:u00|x)1[bB](?:[ -/]+[0-~]|[NOPX\]^_]|[0-9=>c-~])))"
+    rf"|{_ESCAPED.pattern}"
+)
+_STEERS_ESCAPED = re.compile("(?:u00|x)[19][bB]")
 _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 _LINE_BREAK = "[\r\n\x0b\x0c\x85\u2028\u2029]*+"
 _PASSWORDS = (
@@ -114,14 +129,36 @@ def _hide(text: str, find: Callable[[str], Iterable[Span]]) -> str:
     """The text without what is found in its visible part.
 
     What nobody sees splits no secret: the next program may leave it out, with all of a sequence or
-    with its first character alone.
+    with its first character alone. So it is with what JSON writes as an escape.
     """
-    text = _hide_between(text, UNSEEN, find)
-    return _hide_between(text, SEQUENCES, find) if _STEERS.search(text) else text
+    text = _hide_between(text, _spans(UNSEEN, text), find)
+    if _STEERS.search(text):
+        text = _hide_between(text, _spans(SEQUENCES, text), find)
+    if "\\" in text and (escaped := list(_unseen_in(_ESCAPED, text))):
+        text = _hide_between(text, escaped, find)
+        if _STEERS_ESCAPED.search(text):
+            text = _hide_between(text, _unseen_in(_ESCAPED_SEQUENCES, text), find)
+    return text
 
 
-def _hide_between(text: str, unseen: re.Pattern[str], find: Callable[[str], Iterable[Span]]) -> str:
-    seen, places = _seen(text, unseen)
+def _spans(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    return (each.span() for each in pattern.finditer(text))
+
+
+def _unseen_in(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    """Places of unseen characters, as such and as escapes."""
+    for found in pattern.finditer(text):
+        high, low, short, long, byte = found.group("high", "low", "short", "long", "byte")
+        if high:
+            code = (int(high, 16) << 10) + int(low, 16) - 0x35FDC00
+        else:
+            code = int(short or long or byte or "0", 16)
+        if UNSEEN.fullmatch(chr(code)):
+            yield found.span()
+
+
+def _hide_between(text: str, gaps: Iterable[Span], find: Callable[[str], Iterable[Span]]) -> str:
+    seen, places = _seen(text, gaps)
     parts: list[str] = []
     end = 0
     for start, stop in find(seen):
@@ -130,16 +167,16 @@ def _hide_between(text: str, unseen: re.Pattern[str], find: Callable[[str], Iter
     return "".join((*parts, text[end:])) if parts else text
 
 
-def _seen(text: str, unseen: re.Pattern[str]) -> tuple[str, list[Span]]:
+def _seen(text: str, gaps: Iterable[Span]) -> tuple[str, list[Span]]:
     """The visible text, and the places of its pieces in both."""
     parts: list[str] = []
     places: list[Span] = []
     length = end = 0
-    for gap in unseen.finditer(text):
+    for start, stop in gaps:
         places.append((length, end))
-        parts.append(text[end : gap.start()])
+        parts.append(text[end:start])
         length += len(parts[-1])
-        end = gap.end()
+        end = stop
     return ("".join((*parts, text[end:])), [*places, (length, end)]) if parts else (text, [(0, 0)])
 
 

@@ -1,5 +1,6 @@
 """Secrets are taken out of what is written down, whoever writes it."""
 
+import json
 import logging
 import time
 from pathlib import Path
@@ -98,6 +99,11 @@ def test_what_is_called_a_secret_is_hidden(text, shown):
         "x:y@",
         "\x1b]x",
         "\u200bs",
+        "\\",
+        "\\u200b",
+        "\\u001b[",
+        "\\u001b]x",
+        "\\\\\\\\u",
     ],
 )
 def test_no_text_takes_long(evil):
@@ -145,6 +151,30 @@ def test_what_nobody_sees_splits_no_secret(part: str, at: int):
         token = f"sk-{part}proj-{part}abcdefgh"
         assert known.all(f"{part}use {token} {part}") == f"{part}use {HIDDEN} {part}"
         assert known.all(f"api_{part}key={part}abcd{part}ef") == f"api_{part}key={part}{HIDDEN}"
+
+
+def written(text: str) -> list[str]:
+    """The text as JSON, as JSON inside of JSON, as Python."""
+    inner = json.dumps({"key": text})
+    return [inner, json.dumps({"arguments": inner}), repr(text), inner.replace("\\u", "\\\\\\u")]
+
+
+@pytest.mark.parametrize("part", UNSEEN_PARTS.values(), ids=UNSEEN_PARTS)
+@pytest.mark.parametrize("at", [1, 4, 9])
+def test_an_escape_of_what_nobody_sees_splits_no_secret(part: str, at: int):
+    part = part.replace("\u2028", "").replace("\x85", "") or "\u200b"
+    known = Redaction([PASSWORD])
+    for text in written(f"{part}a {PASSWORD[:at]}{part}{PASSWORD[at:]}{part} b"):
+        hidden = known.known(text)
+        assert HIDDEN in hidden
+        assert PASSWORD[at:] not in hidden
+    for text in written(f"use sk-{part}proj-{part}abcdefgh"):
+        assert "abcdefgh" not in known.all(text)
+
+
+def test_escapes_without_secrets_stay_as_they_are():
+    for text in (*written("a\u200b \x1b[31mb \U000e0041 right"), "C:\\bin\\x", "\\u12 \\ud800 \\"):
+        assert Redaction([SECRET]).all(text) == text
 
 
 @pytest.mark.parametrize("inner", [PASSWORD, "\u200b".join(PASSWORD), "\x1b[m".join(PASSWORD)])
