@@ -10,6 +10,8 @@ from gateway.app.threads import columns
 from gateway.base.calendar import local_time
 from gateway.store.nodes import NodeRow
 
+DIFFERS = 2.0
+"""Seconds from which a difference of clocks is told."""
 _HEADS = ("NODE", "VERSION", "SINCE", "BEAT", "TURNS", "IDLE", "LANES", "LAG", "COMMIT", "LEASES")
 
 
@@ -40,6 +42,7 @@ def _row(row: NodeRow, boot: str, zone: str) -> tuple[str, ...]:
         *([] if row.takes_lanes else ["another config, so no threads"]),
         *([] if row.lives else ["silent for too long"]),
         *([] if node.platforms else ["no platforms"]),
+        *_clock(told.get("clock")),
     ]
     return (
         " ".join([node.name, *([f"({', '.join(marks)})"] if marks else [])]),
@@ -53,6 +56,15 @@ def _row(row: NodeRow, boot: str, zone: str) -> tuple[str, ...]:
         _milliseconds(told.get("commit")),
         ", ".join(row.leases) or "-",
     )
+
+
+def _clock(ahead: Any) -> list[str]:
+    """The words for a clock that differs from the database's."""
+    if not _are_numbers(ahead) or abs(ahead) < DIFFERS:
+        return []
+    return [
+        f"its clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
+    ]
 
 
 def _of(running: Any, parallel: Any) -> str:

@@ -16,6 +16,7 @@ from typing_extensions import override
 from gateway.base.metrics import Metrics
 from gateway.outbox import PartResult
 from gateway.runtime.status import Status
+from gateway.runtime.store_health import OK
 from gateway.store.records import Counts
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -104,6 +105,7 @@ def _counters(vitals: Metrics) -> Iterator[Metric]:
 def _gauges(vitals: Metrics, status: Status) -> Iterator[Metric]:
     yield _gauge("uptime_seconds", "Seconds since the process began.", vitals.uptime)
     yield _gauge("troubles", "Sentences of /healthz about trouble.", len(status.troubles))
+    yield _gauge("store_writes", "1 while the store takes writes.", float(status.store == OK))
     yield _gauge(
         "missed_unread", "Conversations to read after a pause.", status.missed.unread, "adapter"
     )

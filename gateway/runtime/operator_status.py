@@ -51,6 +51,7 @@ class OperatorStatus:
             pool=self._store.pool() if isinstance(self._store, SupportsPool) else None,
             boot=self._boot,
             nodes=await known_nodes(self._store, state),
+            store=state,
             troubles=self._troubles(state),
         )
 

@@ -51,5 +51,7 @@ class Status:
     """The run that answers: one of the nodes, if there are any."""
     nodes: Sequence[NodeRow] = ()
     """All nodes of the store; none for files."""
+    store: str = "ok"
+    """A word for the store's state: an error's kind, unless its last writes were taken."""
     troubles: Sequence[str] = ()
     """Sentences about what does not work as it should."""

@@ -37,7 +37,7 @@ async def store_state(store: SessionStore) -> str:
 
 def store_trouble(state: str) -> str:
     """A sentence about a store in this state, or ""."""
-    other = f"The store takes no writes ({state}). Nothing is accepted."
+    other = f"The store refuses writes ({state}). What it refuses is not accepted."
     return _TROUBLES.get(state, other)
 
 

@@ -155,6 +155,8 @@ class Lanes:
         claim_at = time_ns()
         self._early.setdefault(thread, [])
         try:
+            if self._delays:  # what a model said then could not be stored
+                await self._store.probe()
             work = await self._next(thread)
             if isinstance(work, TurnDelay):
                 self.dispatcher.put_off(thread, work.seconds)

@@ -78,7 +78,7 @@ def _writes(
     unit: Callable[Concatenate[Connection, P], T], *, alone: bool = False
 ) -> Callable[Concatenate[WriteOperations, P], CoroutineType[Any, Any, T]]:
     async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await store.write(lambda connection: unit(connection, *args, **kwargs), alone=alone)
+        return await store.write(_bound(unit, *args, **kwargs), alone=alone)
 
     return _named(operation, unit)
 
@@ -89,12 +89,21 @@ def _writes_at(
     """An operation that writes, of a unit that gets the time."""
 
     async def operation(store: WriteOperations, *args: P.args, **kwargs: P.kwargs) -> T:
-        now = store.clock()
-        return await store.write(
-            lambda connection: unit(connection, now, *args, **kwargs), alone=alone
-        )
+        return await store.write(_bound(unit, store.clock(), *args, **kwargs), alone=alone)
 
     return _named(operation, unit)
+
+
+def _bound(
+    unit: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+) -> Unit[T]:
+    """The unit with what it needs, under its own name."""
+
+    def bound(connection: Connection) -> T:
+        return unit(connection, *args, **kwargs)
+
+    bound.__qualname__ = unit.__name__
+    return bound
 
 
 def _named(operation: Callable[P, T], unit: Callable[..., Any]) -> Callable[P, T]:

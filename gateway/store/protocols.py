@@ -389,7 +389,10 @@ class SessionStore(SessionReader, Outbox, Protocol):
         ...
 
     async def probe(self) -> None:
-        """Nothing, as a write. Raises the GatewayError that a write would."""
+        """Write something. Raises what the last write of some kind met.
+
+        After a refusal it takes new room: what is written in place still fits a full disk.
+        """
         ...
 
     async def accept(

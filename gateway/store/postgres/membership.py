@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Thread
@@ -53,7 +54,7 @@ _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = """
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
-    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store)
+    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time()
 """
 _END_DEAD = """
     SELECT pg_terminate_backend(a.pid) FROM nodes n JOIN pg_stat_activity a
@@ -80,8 +81,18 @@ class Membership:
     `alone` there is no other node.
     """
 
-    def __init__(self, database: Database, node: Node, *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        node: Node,
+        clock: Callable[[], float] = time.time,
+        *,
+        alone: bool = False,
+    ) -> None:
         self._database = database
+        self._clock = clock
+        self._ahead = 0.0
+        """Seconds by which the clock was ahead of the database's at the last beat."""
         self._alone = alone
         self._ended = Event()
         self._late = Event()
@@ -192,17 +203,19 @@ class Membership:
 
     def _beat(self, connection: PostgresConnection) -> None:
         began, pipeline = monotonic(), connection.pipeline
-        sent = pipeline.send(_BEAT, [self.boot, json.dumps(self.figures())])
+        figures = {**self.figures(), "clock": self._ahead}
+        sent, asked_at = pipeline.send(_BEAT, [self.boot, json.dumps(figures)]), self._clock()
         rows = pipeline.rows(sent, tuple)
         if not rows:
             self.is_lost = True
             return
+        self.nodes, version, server_time = rows[0]
+        self._ahead = round((asked_at + self._clock()) / 2 - server_time, 1)
         self.is_steady = began - self._beat_at < self._database.failover / 2
         self._beat_at = began
         if self.is_steady:  # on a session of its own: the dead may hold up all others
             pipeline.send(_END_DEAD, [self.boot])
             pipeline.wait()
-        self.nodes, version = rows[0]
         self.is_outdated = version > newest_version()
 
     def _come_back(self) -> None:

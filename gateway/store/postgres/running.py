@@ -119,13 +119,13 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    database: Database, node: Node, *, alone: bool = False
+    database: Database, node: Node, clock: Callable[[], float], *, alone: bool = False
 ) -> AsyncGenerator[Running]:
     """Be a node of the store. Raises StoreInUse and PostgreSQL's errors.
 
     `alone`: nobody else may be one.
     """
-    membership = Membership(database, node, alone=alone)
+    membership = Membership(database, node, clock, alone=alone)
     try:
         await asyncio.to_thread(_join, database, membership)
     except BaseException:

@@ -21,8 +21,15 @@ from typing import Any, TypeVar, cast
 from psycopg.errors import UndefinedColumn, UndefinedFunction, UndefinedTable
 
 from gateway.base.database_url import DatabasePlace
-from gateway.errors import GatewayClosed, StoreTaken, StoreUnwritable
+from gateway.errors import (
+    GatewayClosed,
+    StoreFull,
+    StoreTaken,
+    StoreUnreachable,
+    StoreUnwritable,
+)
 from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations
@@ -144,6 +151,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
     ) -> None:
         super().__init__(database, folder, clock=clock)
         self._work = WorkFolders(self._folder, database)
+        self._last = LastWrites(StoreFull, StoreUnreachable)
         self._recording: set[asyncio.Task[StoredUpdate]] = set()
         self._left: set[asyncio.Future[Any]] = set()
         """Units that go on without their callers."""
@@ -220,7 +228,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         name = node.name or f"process {os.getpid()} on {gethostname()}"
         named = replace(node, name=name, digest=node.digest or self.digest)
         try:
-            context = running(self._database, named, alone=alone)
+            context = running(self._database, named, self.clock, alone=alone)
             self._running = await self._translated(context.__aenter__())
             if self._observe is not None:
                 self._running.transactions.observe = self._observe
@@ -270,7 +278,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         if then is not None:
             running.add_done_callback(lambda done: _hand_on(done, then))
         try:
-            return await self._translated(asyncio.shield(running))
+            return await self._last.watch(unit, self._translated(asyncio.shield(running)))
         except asyncio.CancelledError:
             if not running.done():
                 self._left.add(running)
@@ -281,7 +289,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
         """Run a unit in a transaction that it may share with others."""
         if self._group is None:
             raise GatewayClosed
-        return await self._translated(self._group.write(unit, then))
+        return await self._last.watch(unit, self._translated(self._group.write(unit, then)))
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
         """Call `observe` with the seconds of each transaction, once this is owned."""
@@ -321,10 +329,14 @@ class PostgresStore(PostgresReader, ReloadOperations):
         await asyncio.to_thread(self._work.sweep, kept)
 
     async def probe(self) -> None:
-        """Write what stands there already. Raises the GatewayError that a write would."""
-        if self._running is None:
-            raise GatewayClosed
-        await self._translated(self._running.write(_rewrite_owner, patience=PROBE))
+        """Write a little, or more after a refusal; see SessionStore."""
+
+        async def soon(unit: Unit[None]) -> None:
+            if self._running is None:
+                raise GatewayClosed
+            await self._translated(self._running.write(unit, patience=PROBE))
+
+        await self._last.probe(soon, _rewrite_owner)
 
     async def work_folder(self, thread: str) -> Path:
         """The thread's folder as it is stored; it may be missing."""

@@ -32,6 +32,7 @@ from gateway.errors import (
     StoreUnwritable,
 )
 from gateway.store.connection import Connection, NoConnection, Unit
+from gateway.store.last_writes import LastWrites
 from gateway.store.lock import StoreLock, try_files
 from gateway.store.nodes import Node
 from gateway.store.operations import ReadOperations, WriteOperations
@@ -182,6 +183,10 @@ class SqliteStore(SqliteReader, WriteOperations):
     _observe: Callable[[float], None] | None = None
 
     @cached_property
+    def _last(self) -> LastWrites:
+        return LastWrites(StoreFull, StoreUnwritable)
+
+    @cached_property
     def _work(self) -> Path:
         """Where the work folders are."""
         return self._folder / "work"
@@ -272,7 +277,7 @@ class SqliteStore(SqliteReader, WriteOperations):
         """
         if self._writer is None:
             raise GatewayClosed
-        return await self._writer.write(unit, then)
+        return await self._last.watch(unit, self._writer.write(unit, then))
 
     def watch_commits(self, observe: Callable[[float], None]) -> None:
         """Call `observe` with the seconds of each transaction, once this is owned."""
@@ -305,8 +310,8 @@ class SqliteStore(SqliteReader, WriteOperations):
                 shutil.rmtree(folder, ignore_errors=True)
 
     async def probe(self) -> None:
-        """Write what stands there already. Raises the GatewayError that a write would."""
-        await self.write(_rewrite_version)
+        """Write a little, or more after a refusal; see SessionStore."""
+        await self._last.probe(self.write, _rewrite_version)
 
     async def backup(self, path: Path) -> None:
         """Write a copy of the store to a file; see SessionStore."""

@@ -76,7 +76,7 @@ async def test_a_store_that_takes_no_writes_is_degraded_and_not_ready(tmp_path):
         assert (status, json.loads(body)["store"]) == (503, "StoreUnwritable")
         status, _, body = await get("/healthz")
         assert (status, json.loads(body)["status"]) == (200, "degraded")
-        trouble = "The store takes no writes (StoreUnwritable). Nothing is accepted."
+        trouble = "The store refuses writes (StoreUnwritable). What it refuses is not accepted."
         assert json.loads(body)["troubles"] == [trouble]
         assert list((await gateway.status()).troubles) == [trouble]
         assert "\nparley_troubles 1.0\n" in (await get("/metrics"))[2]

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
+from gateway.app.node_table import node_table
 from gateway.errors import LeaseLost, StoreTaken
-from gateway.store.nodes import Node
+from gateway.store.nodes import Node, NodeRow
 from gateway.store.postgres.database import Database, Patience
 from gateway.store.postgres.store import PostgresStore
 from gateway.store.rulebook import RecoveryWords
@@ -92,7 +94,7 @@ async def test_a_beat_brings_figures_and_the_number_of_nodes(postgres_url, tmp_p
     other = store_at(postgres_url, tmp_path / "b")
     async with one.own(A), other.own(B), asyncio.timeout(10):
         one.tell_figures(lambda: {"running": 3})
-        while one.node_count != 2 or await figures_of(other) != {"running": 3}:  # noqa: ASYNC110
+        while one.node_count != 2 or (await figures_of(other)).get("running") != 3:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         assert one.speaks
 
@@ -175,3 +177,28 @@ async def test_the_dead_of_an_earlier_run_are_no_others(postgres_url, tmp_path):
         assert await store.dead_nodes("a1") == ["dead"]
         await store.recover("a1", replace(WORDS, parked="no"))
         assert await store.bury(["dead", "none"], WORDS) == ["node a1"]
+
+
+@pytest.mark.parametrize(
+    ("skew", "said"),
+    [
+        (42.0, "(its clock is 42 s ahead of the database's)"),
+        (-42.0, "(its clock is 42 s behind the database's)"),
+        (0.0, ""),
+        (0.5, ""),
+    ],
+)
+async def test_a_clock_that_differs_from_the_databases_is_told(postgres_url, tmp_path, skew, said):
+    database = Database(url=postgres_url, failover=0.4)
+    store = PostgresStore(database, tmp_path, clock=lambda: time.time() + skew)
+    async with asyncio.timeout(30), store.own(A):
+        while not (rows := await store.nodes())[0].figures.get("clock") and said:  # noqa: ASYNC110 (a row tells nobody)
+            await asyncio.sleep(0.02)
+        table = node_table(rows)
+    assert ("its clock" in table) == bool(said)
+    assert said in table
+
+
+def test_a_node_of_an_earlier_version_says_nothing_of_its_clock():
+    row = NodeRow(node=A, since=0.0, silent=0.0, draining=False, figures={"clock": None})
+    assert "its clock" not in node_table([row, replace(row, figures={})])
