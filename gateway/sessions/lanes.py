@@ -191,7 +191,7 @@ class Lanes:
             notice = failed_notice(thread, failed.turn, failed.failure)
             try:
                 # A statement that the store refused may be its own fault, and not that of a row.
-                if not failed.turn and not isinstance(error, StoreError):
+                if not isinstance(error, StoreError):
                     return await self._end_unbegun(thread, notice)
             except Exception as unended:
                 LOG.warning("thread %s: its work can't be ended: %s", thread, describe(unended))

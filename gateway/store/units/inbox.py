@@ -45,6 +45,7 @@ from gateway.store.records import (
     PersonLoad,
     Request,
     Situation,
+    Thread,
     TurnStatus,
 )
 from gateway.store.rulebook import JudgedMessage
@@ -52,6 +53,7 @@ from gateway.store.turn_records import ClaimedTurn
 from gateway.store.units import claims, edits, out_of_order, outcomes
 from gateway.store.units.acceptance import Acceptance, spend
 from gateway.store.units.copies import find_copy, is_repeated, owners
+from gateway.store.units.damage import mend_thread
 from gateway.store.units.grants import grants
 from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
 from gateway.store.units.queue import waiting
@@ -62,6 +64,7 @@ from gateway.store.units.rows import (
     THREAD_COLUMNS,
     THREAD_WIDTH,
     find_request,
+    find_thread,
     first,
     listed,
     request_of,
@@ -148,6 +151,15 @@ _FOR_COMMANDS = """
     (SELECT MIN(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused'),
     (SELECT MAX(author) FROM inbox WHERE thread = t.id AND outcome <> 'refused')
 """
+
+
+def _thread(connection: Connection, now: float, row: Row) -> Thread | None:
+    """The thread in a row, mended if it is damaged."""
+    try:
+        return None if row[0] is None else thread_of(row)
+    except (ValueError, TypeError):
+        mend_thread(connection, now, row[0])
+        return find_thread(connection, row[0])
 
 
 @lru_cache(maxsize=32)
@@ -325,7 +337,7 @@ def _situation(
     met = _SituationRow._make(row[THREAD_WIDTH:])
     if met.taken is not None and not is_new:
         return None
-    thread = None if row[0] is None else thread_of(row)
+    thread = _thread(connection, now, row)
     if thread is None and message.thread:
         raise NotFound(f"There is no thread {message.thread!r}.")
     return Situation(

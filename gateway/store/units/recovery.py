@@ -8,6 +8,7 @@ from gateway.store.rulebook import RecoveryWords, RequestDating
 from gateway.store.turn_records import MAX_RESUMES, Lease, RecoveredThread
 from gateway.store.units import doubts
 from gateway.store.units.audit import note
+from gateway.store.units.damage import mend_threads
 from gateway.store.units.events import add_events
 from gateway.store.units.expiry import date_anew
 from gateway.store.units.files import expect_anew
@@ -38,6 +39,7 @@ def recover(
     After a loss, park whatever is unfinished: it may have been done.
     """
     note(connection, now, "gateway.started", person="", object=boot)
+    mend_threads(connection, now)
     if words.doubt is not None:
         doubts.park_unfinished(connection, now, boot, words.doubt)
         mark_told(connection)

@@ -15,6 +15,7 @@ from gateway.store.records import CallRow, Checkpoint, OpenMessage
 from gateway.store.turn_records import Lease, StoredUpdate, TurnEnd, TurnUpdate
 from gateway.store.units import audit, queue, usage
 from gateway.store.units import requests as asked
+from gateway.store.units.damage import mend_thread
 from gateway.store.units.events import add_events
 from gateway.store.units.rows import fence, first
 
@@ -266,6 +267,7 @@ def end_unbegun(
     Raises LeaseLost unless the thread is there.
     """
     connection.lock(thread)
+    mend_thread(connection, now, thread)
     if turn := queue.open_turn(connection, thread):
         connection.execute("UPDATE turns SET status = 'running' WHERE id = :turn", {"turn": turn})
         lease = Lease(thread=thread, turn=turn, epoch=fence(connection, thread, boot))

@@ -9,7 +9,7 @@ import pytest
 from gateway.access.authority import Access
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import OUR_FAULT, StoreError, StoreFull, Unstorable
-from gateway.events import Notice, SessionEvent, TurnFinished
+from gateway.events import Notice, SessionEvent, ToolStarted, TurnFinished
 from gateway.gateway import Gateway
 from gateway.sessions import lanes
 from gateway.store.turn_records import Lease, StoredUpdate, TurnUpdate
@@ -148,6 +148,47 @@ async def test_a_turn_that_can_t_be_begun_ends_with_a_word(tmp_path):
     assert [*chain(*rows)] == ["turn", "refused", "turn"]
     told = [each for each in of(Notice, heard) if each.level == "error"]
     assert [(each.text, bool(each.incident)) for each in told] == [(OUR_FAULT, True)]
+
+
+@pytest.mark.parametrize("damage", ["participants = '{'", "key = '{'"])
+async def test_a_damaged_thread_holds_nobody_up(tmp_path, damage):
+    async def spoil() -> None:
+        sql = f"UPDATE threads SET {damage}"
+        await store.write(lambda connection: connection.execute(sql))
+
+    go = asyncio.Event()
+
+    async def hold() -> str:
+        """Hold."""
+        await go.wait()
+        return "held"
+
+    held = asyncio.Event()
+
+    def is_over(event: SessionEvent) -> bool:
+        if isinstance(event, ToolStarted):
+            held.set()
+        return isinstance(event, Notice)
+
+    store = new_store(tmp_path)
+    teams = ScriptedTeams(lambda: solo(calls("hold"), *"abcd", tools=[hold]))
+    async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
+        thread = (await gateway.accept(InboundMessage(key=KEY, author=ANN, text="a"))).thread
+        await gateway.accept(InboundMessage(key=KEY, author=ANN, text="b"))
+        async with asyncio.TaskGroup() as group:
+            watching = group.create_task(until(gateway, thread, is_over))
+            await held.wait()
+            await spoil()
+            go.set()
+        heard = watching.result()
+        assert [each.text for each in of(Notice, heard)] == [OUR_FAULT]
+        await spoil()
+        receipt = await gateway.accept(InboundMessage(key=KEY, author=ANN, text="c"))
+        after = heard[-1].seq if receipt.thread == thread else 0
+        check_ended(await until(gateway, receipt.thread, ends, after), failed=False)
+        await spoil()
+    async with Gateway(store, teams, access=Access([ANN.id])) as gateway:
+        assert len(await gateway.threads()) == 1 + (receipt.thread != thread)
 
 
 async def test_what_a_model_says_in_halves_of_a_character_ends_the_turn_with_a_word(tmp_path):
