@@ -353,7 +353,8 @@ class OpeningSurface(Protocol):
     def begins(self, place: Place, speech: Speech) -> bool:
         """True if a new message can begin with this text.
 
-        If not, it is asked again with the next piece, or the whole is posted at the end.
+        If not, it is asked again with the next piece, for a second at most, or the whole is posted
+        at the end.
         """
         ...
 

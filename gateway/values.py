@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os.path import dirname
 from typing import TypeAlias, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -55,6 +56,14 @@ def begun_with(config: str) -> str:
 def config_name(config: str) -> str:
     """The config for people."""
     return "the built-in config" if config == BUILT_IN else repr(config)
+
+
+def config_folder(config: str) -> str:
+    """The folder of a config, as lists name it."""
+    if config == BUILT_IN:
+        return "of the built-in config"
+    folder = dirname(config)
+    return f"of {folder}" if folder else "of an unknown config"
 
 
 @value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from os.path import dirname
 from typing import TYPE_CHECKING
 
 from adapters.terminal.text import one_line
 from gateway.render.sanitize import sanitize
-from gateway.values import BUILT_IN
+from gateway.values import config_folder
 
 if TYPE_CHECKING:
     from gateway.client import ThreadInfo
@@ -31,14 +30,8 @@ def place_name(thread: ThreadInfo) -> str:
 def list_place(thread: ThreadInfo) -> list[str]:
     """Its place in a list; none for the config's own threads."""
     if thread.foreign:
-        return [_config_folder(thread.config)]
+        return [_clean(config_folder(thread.config))]
     return [] if thread.platform == OWN else [place_name(thread)]
-
-
-def _config_folder(config: str) -> str:
-    """The folder of another config."""
-    known = f"of {_clean(dirname(config))}" if dirname(config) else "of an unknown config"
-    return "of the built-in config" if config == BUILT_IN else known
 
 
 def channel_name(thread: ThreadInfo) -> str:

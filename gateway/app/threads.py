@@ -25,6 +25,7 @@ from gateway.store.protocols import SessionReader
 from gateway.store.records import AuditRow, OldState, Thread, next_id
 from gateway.store.rulebook import JudgedMessage
 from gateway.store.sqlite.store import SqliteStore
+from gateway.values import NO_ORIGIN, Origin, config_folder
 
 TERMINAL = "terminal"
 """The platform of threads that live in the store alone, for people."""
@@ -33,8 +34,13 @@ OWN_MODELS = "-"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str:
-    """The threads in columns: id, age, state, team, model, place, title."""
+def thread_table(
+    threads: Sequence[Thread], now: float | None = None, *, origin: Origin = NO_ORIGIN
+) -> str:
+    """The threads in columns: id, age, state, team, model, place, title.
+
+    `origin`: the config whose own threads need no folder.
+    """
     at = time.time() if now is None else now
     rows = [
         (
@@ -43,13 +49,18 @@ def thread_table(threads: Sequence[ThreadInfo], now: float | None = None) -> str
             each.state,
             each.team,
             each.model or OWN_MODELS,
-            place_of(each),
+            f"{place_of(each)}{_folder_of(each, origin)}",
             each.title or each.preview,
         )
         for each in threads
     ]
     rows.insert(0, ("ID", "USED", "STATE", "TEAM", "MODEL", "WHERE", "TITLE"))
     return columns(rows)
+
+
+def _folder_of(thread: Thread, origin: Origin) -> str:
+    """The folder of another config's thread."""
+    return f", {config_folder(thread.config)}" if thread.is_foreign(origin) else ""
 
 
 def place_of(thread: ThreadInfo) -> str:

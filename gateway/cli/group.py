@@ -15,6 +15,7 @@ from gateway.base.exit_codes import ExitCode
 from gateway.errors import BackupCorrupt, GatewayError, StoreCorrupt
 
 if TYPE_CHECKING:
+    from gateway.app.load import LoadedConfig
     from gateway.app.stores import AnyStore
     from gateway.config.root import Config
 
@@ -198,7 +199,13 @@ def ask_about(named: Path | None, *, trust: bool) -> None:
 
 
 def configured_store(path: Path | None) -> tuple[AnyStore, Config]:
-    """The store that the config names, and the config.
+    """The store that the config names, and the config."""
+    store, loaded = stored_config(path)
+    return store, loaded.config
+
+
+def stored_config(path: Path | None) -> tuple[AnyStore, LoadedConfig]:
+    """The store that the config names, and the config with its place.
 
     Nothing that the config refers to is loaded.
     """
@@ -206,7 +213,7 @@ def configured_store(path: Path | None) -> tuple[AnyStore, Config]:
     from gateway.app.load import load_config
 
     loaded = load_config(path, references=False)
-    return store_of(loaded), loaded.config
+    return store_of(loaded), loaded
 
 
 def config_parameter(

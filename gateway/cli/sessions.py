@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.group import config_option, configured_store, global_parameters, say, say_json
+from gateway.cli.group import (
+    config_option,
+    configured_store,
+    global_parameters,
+    say,
+    say_json,
+    stored_config,
+)
 from gateway.cli.values import complete_platforms, complete_threads
 
 if TYPE_CHECKING:
@@ -36,10 +43,10 @@ def list_(config: Path | None, search: str, platform: str, limit: int) -> None:
     from gateway.app.threads import TERMINAL, thread_table
     from gateway.conversation import LOCAL
 
-    store, _ = configured_store(config)
+    store, loaded = stored_config(config)
     platform = LOCAL if platform == TERMINAL else platform
     threads = asyncio.run(store.threads(search=search, platform=platform, limit=limit))
-    say(thread_table(threads) if threads else "There are no threads.")
+    say(thread_table(threads, origin=loaded.origin) if threads else "There are no threads.")
 
 
 @sessions.command()

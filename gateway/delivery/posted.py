@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from gateway.base.clock import Clock
 from gateway.delivery.items import (
     DesiredMessage,
     FileItem,
@@ -27,6 +28,8 @@ from gateway.surface import (
 
 GENERATIONS = 2
 """Number of times that a message is written, in all, if it can't be edited any more."""
+OPENING = 1.0
+"""Seconds after which a text begins as it is: its model may say nothing for long."""
 DELETED = "a person deleted it"
 """Reason of a message that is not shown again, nor what would follow in the same item."""
 
@@ -53,12 +56,17 @@ class Step:
 class PostedMessages:
     """The thread's messages. `rows` are what the outbox knows."""
 
-    def __init__(self, surface: TextSurface, place: Place, rows: Iterable[OutboxRow]) -> None:
+    def __init__(
+        self, surface: TextSurface, place: Place, rows: Iterable[OutboxRow], clock: Clock
+    ) -> None:
+        self._clock = clock
         self._surface = surface
         self._place = place
         self._edits = isinstance(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
         self._texts: dict[str, str] = {}
+        self._held: dict[str, float] = {}
+        """Items whose text can't begin yet, and since when."""
         for row in rows:
             self.put(row)
 
@@ -74,6 +82,7 @@ class PostedMessages:
     def put(self, row: OutboxRow) -> None:
         """Note how a message stands."""
         self._rows.setdefault(row.item, {})[row.n] = row
+        self._held.pop(row.item, None)
 
     def note_sent(self, row: OutboxRow, part: DesiredMessage) -> None:
         """Note that a message shows this part, if it does."""
@@ -173,10 +182,19 @@ class PostedMessages:
             return False
         if isinstance(item, LineItem) and item.below and item.below not in self._rows:
             return False
-        return part.lasting or (self._edits and self._begins(part.content))
+        return part.lasting or (self._edits and self._begins(item, part.content))
 
-    def _begins(self, content: Content) -> bool:
+    def _begins(self, item: Item, content: Content) -> bool:
         surface = self._surface
         if not isinstance(surface, OpeningSurface) or not isinstance(content, Speech):
             return True
-        return surface.begins(self._place, content)
+        now = self._clock.time()
+        if surface.begins(self._place, content):
+            self._held.pop(item.id, None)
+            return True
+        return now - self._held.setdefault(item.id, now) >= OPENING
+
+    @property
+    def may_begin(self) -> bool:
+        """True if a text begins within OPENING seconds, whatever comes."""
+        return bool(self._held)

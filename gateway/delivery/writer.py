@@ -26,7 +26,7 @@ from gateway.delivery.items import (
     whole_text,
 )
 from gateway.delivery.own_files import ForeignFile, read_own_file
-from gateway.delivery.posted import PostedMessages, Step
+from gateway.delivery.posted import OPENING, PostedMessages, Step
 from gateway.delivery.sender import (
     Backoff,
     BusyIndicator,
@@ -117,7 +117,7 @@ class Writer:
 
     async def _run(self) -> None:
         delivery = await self._outbox.delivery(self._home.thread)
-        self._posted = PostedMessages(self._surface, self._home, delivery.rows)
+        self._posted = PostedMessages(self._surface, self._home, delivery.rows, self._clock)
         away = [
             place
             for place in self._host.approval_places
@@ -179,6 +179,8 @@ class Writer:
                 await self._perform(step)
             elif await self._rest():
                 return
+            elif self._posted.may_begin:
+                await comes_first(self._changed.wait(), sleep(self._clock, OPENING))
             else:
                 await self._changed.wait()
 

@@ -117,12 +117,18 @@ class LiveTeam:
         live._deltas = sum(len(delta.data) for delta in deltas)
         return live
 
-    async def break_off(self) -> None:
-        """Finish nothing of an earlier turn: the next task is another's."""
+    async def break_off(self, half: Iterable[tuple[str, str]]) -> None:
+        """Finish nothing of an earlier turn: the next task is another's.
+
+        The team is told of `half` messages, which it does not know itself.
+        """
         if isinstance(self.team, BaseGroupChat):
             await self.team.break_off()  # the run goes on
         else:
             await self.team.abandon_turn()
+        self.team.add_messages(
+            [TextMessage(content=_broken_off(text), source=agent) for agent, text in half]
+        )
 
     @property
     def is_at_end(self) -> bool:
@@ -237,6 +243,11 @@ class TeamChange:
             await team.load_state(_with_history(await team.save_state(), told))
 
 
+def _broken_off(text: str) -> str:
+    """A text that people saw only so far, for models."""
+    return f"{text}\n\n{BROKE_OFF}"
+
+
 def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
     """The last messages of people and agents, for a team."""
     said: list[tuple[Author | None, str, str]] = []
@@ -247,8 +258,8 @@ def transcript(events: Iterable[SessionEvent]) -> list[BaseChatMessage]:
             case MessageJoined(message=message):
                 said.append((_author(message), USER, message.text))
             case MessageFinished() if event.text:
-                end = f"\n\n{BROKE_OFF}" if event.broken else ""
-                said.append((None, event.agent, f"{event.text}{end}"))
+                text = _broken_off(event.text) if event.broken else event.text
+                said.append((None, event.agent, text))
             case _:
                 pass
     shared = len({author.id or author.name for author, _, _ in said if author is not None}) > 1

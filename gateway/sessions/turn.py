@@ -292,7 +292,7 @@ class Turn:
                 self._handoff_from = self._handoff_written = ""
             back_to = self._handoff_from if live.hands_off else ""
             if work.broken:
-                await live.break_off()
+                await live.break_off(() if anew else work.half)
             messages = self._steering.untold_messages(anew=anew)
             call = await call_addressee(live, messages, self._participants)
             if call.notice:

@@ -100,6 +100,8 @@ class ClaimedTurn:
     """The model of all agents; "" for each its own. A turn keeps the one it began with."""
     broken: bool = False
     """The turn before it failed or was interrupted: its team may be in the middle of that."""
+    half: tuple[tuple[str, str], ...] = ()
+    """Agents and what they had said in that turn, if it was interrupted: no team was told."""
     said: Mapping[str, str] = field(default_factory=dict[str, str])
     """Turns by the ids of the last messages, where the turn before this one did not end well."""
 

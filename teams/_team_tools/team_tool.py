@@ -68,6 +68,19 @@ class TeamTool(TaskRunnerTool, Component[TeamToolConfig]):
     async def run_call(
         self, call: RunnerCall, token: CancellationToken
     ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
+        try:
+            async with aclosing(self._drive(call, token)) as items:
+                async for item in items:
+                    yield item
+        except InputRequired:
+            raise
+        except Exception:
+            await self._team.break_off()  # who was speaking knows in the next call how far it came
+            raise
+
+    async def _drive(
+        self, call: RunnerCall, token: CancellationToken
+    ) -> AsyncGenerator[BaseAgentEvent | BaseChatMessage, None]:
         async with aclosing(self._team.drive(token)) as stream:
             async for item in stream:
                 match item:

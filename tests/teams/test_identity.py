@@ -10,22 +10,28 @@ from openai import AsyncOpenAI
 from teams import (
     DiGraphBuilder,
     GraphFlow,
+    MagenticOneGroupChat,
     RoundRobinGroupChat,
     SelectorGroupChat,
     Swarm,
 )
 from teams.agents import AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent
-from teams.agents.openai import OpenAIAgent
+from teams.agents.azure import AzureAIAgent
+from teams.agents.openai import OpenAIAgent, OpenAIAssistantAgent
+from teams.agents.web_surfer import MultimodalWebSurfer
 from teams.base import Team, TeamError
 from teams.conditions import MaxMessageTermination
 from teams.conversable import ConversableAgent, ConversableChat
 from teams.messages import BaseChatMessage, ModelClientStreamingChunkEvent
 from teams.models import ModelError
 from teams.models.openai import OpenAIChatCompletionClient
-from teams.tools import AgentTool
+from teams.tools import AgentTool, TeamTool
+from tests.fakes.azure_agents import FakeAzureAgents
 from tests.fakes.openai_script import Call, Fail, Fault, Reply
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.scripted_executor import ScriptedExecutor
+from tests.gateway.journeys.test_magentic_one import ledger
+from tests.teams.agents.azure.test_agent import project
 
 HALF = "Half an answer that people saw"
 LIMITED = Fail(status=429, message="Slow down.")
@@ -88,6 +94,24 @@ async def world(openai_server: FakeOpenAI) -> AsyncIterator[World]:
     await made.close()
 
 
+class Blank:
+    """A browser with empty pages that answer with themselves."""
+
+    pages = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        return self
+
+    def __await__(self) -> Any:
+        return self
+        yield
+
+
 def alone(agent: Any) -> Team:
     return RoundRobinGroupChat([agent], max_turns=1)
 
@@ -121,6 +145,12 @@ TEAMS: dict[str, Callable[[World], Team]] = {
     ),
     "hosted": lambda world: alone(
         OpenAIAgent("ada", "Answers.", world.openai, "gpt-4o", "Be kind.")
+    ),
+    "hosted assistant": lambda world: alone(
+        OpenAIAssistantAgent("ada", "Answers.", world.openai, "gpt-4o", "Be kind.")
+    ),
+    "surfer": lambda world: alone(
+        MultimodalWebSurfer("ada", world.client(), context=Blank())  # type: ignore[arg-type]
     ),
     "nested": lambda world: RoundRobinGroupChat(
         [RoundRobinGroupChat([world.assistant()], name="inner", max_turns=1)], max_turns=1
@@ -166,7 +196,7 @@ def text(items: list[Any]) -> str:
     )
 
 
-STREAMING = ("assistant", "code", "conversable", "hosted")
+STREAMING = ("assistant", "code", "conversable", "hosted", "hosted assistant")
 
 
 @pytest.mark.parametrize(
@@ -229,3 +259,39 @@ async def test_an_agent_that_runs_alone_begins_anew_with_a_task(world: World):
     whole = [each async for each in agent.run_stream(task="second")]
     assert not ids(broken) & ids(whole)
     assert world.said(1).count("broke off") == 1
+
+
+async def test_a_tool_that_is_a_team_begins_anew_in_its_next_call(world: World):
+    inner = RoundRobinGroupChat([world.assistant("inner")], name="crew", max_turns=1)
+    tool = TeamTool(inner, name="crew", description="Answers.")
+    team = alone(world.assistant("ada", tools=[tool], max_tool_iterations=3))
+    asks = Reply(calls=[Call(name="crew", arguments={"task": "first"})])
+    world.server.script(asks, FAULTS[1], asks, ANSWER, ANSWER)
+    items = await play(team, "go")
+    said = [each for each in items if getattr(each, "source", "") == "inner"]
+    broken = {each.full_message_id for each in said if hasattr(each, "full_message_id")}
+    assert len(broken) == 2
+    assert world.said(3).count("broke off") == 1
+
+
+async def test_a_speaker_of_magentic_one_begins_anew(world: World):
+    team = MagenticOneGroupChat([world.assistant()], world.client(), max_turns=9)
+    told = Reply(text="Facts."), Reply(text="Plan."), ledger("ada", "Answer.")
+    world.server.script(*told, FAULTS[1])
+    broken = await break_off(team, "first")
+    world.server.script(ANSWER, ledger("ada", done=True), ANSWER)
+    whole = await play(team, "second")
+    assert HALF.startswith(text(broken).strip())
+    assert not ids(broken) & ids(whole)
+    assert world.said(4).count("broke off") == 1
+
+
+async def test_an_agent_of_azure_has_ids_of_its_own_after_a_run_that_failed():
+    failed = {"status": "failed", "last_error": {"code": "server_error", "message": "Broke."}}
+    service = FakeAzureAgents(failed, {"text": "The whole answer."})
+    async with service, project(service) as client:
+        team = alone(AzureAIAgent("ada", "Answers.", client, "gpt-4o", "Be kind."))
+        broken = await break_off(team, "first")
+        whole = await play(team, "second")
+    assert not ids(broken) & ids(whole)
+    assert "The whole answer." in whole[-2].to_text()

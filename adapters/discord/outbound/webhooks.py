@@ -28,8 +28,18 @@ LOG = logging.getLogger("adapters.discord")
 
 NAME = "Parley"
 LONGEST_NAME = 80
-RETRY_REFUSED_SECONDS = 3600.0
-"""Seconds after which a channel is asked again that had refused webhooks."""
+REFUSED_SECONDS: Mapping[int, float] = {
+    10003: 3600.0,  # unknown channel
+    30007: 3600.0,  # it has the most webhooks that one may have
+    50001: 3600.0,  # missing access
+    50013: 3600.0,  # missing permissions
+    50024: 3600.0,  # its type takes none
+}
+"""Refusals that are their channel's, by the code of docs.discord.com ("JSON error codes"), and the
+seconds until it is asked again. Any other one is that of its call.
+"""
+GONE_SECONDS = 60.0
+"""The same where webhooks disappear as soon as they are made."""
 CUT_OFF = "-# The message above can't be edited any more. Its full text follows."
 
 UNKNOWN_WEBHOOK = 10015
@@ -62,6 +72,7 @@ class Webhooks:
         self._application = application
         self._known = BoundedCache[Hook](1_000)
         self._refused = BoundedCache[float](1_000)
+        """Channels that take no webhook, and until when that is believed."""
         self._sent = BoundedCache[tuple[str, str, tuple[str, ...]]](1_000)
 
     async def find_hook(self, key: ConversationKey) -> Hook | None:
@@ -70,14 +81,14 @@ class Webhooks:
             return None
         if hook := self._known.get(key.channel):
             return hook
-        refused = self._refused.get(key.channel)
-        if refused is not None and monotonic() - refused < RETRY_REFUSED_SECONDS:
+        if monotonic() < (self._refused.get(key.channel) or 0.0):
             return None
         try:
             hook = await self._find(key.channel)
         except ApiError as error:
             LOG.info("no webhook in channel %s: %s", key.channel, error)
-            self._refused.put(key.channel, monotonic())
+            if seconds := REFUSED_SECONDS.get(error.code):
+                self._refused.put(key.channel, monotonic() + seconds)
             return None
         self._known.put(key.channel, hook)
         return hook
@@ -104,7 +115,7 @@ class Webhooks:
             hook = replacement
             posted = await self._write(hook, key, target, body, message.files)
         if posted is None:
-            self._refused.put(key.channel, monotonic())
+            self._refused.put(key.channel, monotonic() + GONE_SECONDS)
             raise PlatformUnreachable("The webhook is gone.")
         return f"{hook.id}/{posted['id']}"
 

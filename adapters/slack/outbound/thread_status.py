@@ -80,6 +80,8 @@ class ThreadStatuses:
         """Workspaces that were said to have no Stop button."""
         self._titles = SessionTitles()
         self._wake = asyncio.Event()
+        self._noted: set[str] = set()
+        """Sessions that show the line of a status as well: a session has no words for a silence."""
         self._to_clear: dict[str, Place] = {}
         """Places whose status is still to be cleared."""
         self._shown: dict[str, tuple[Place, BusyState, float]] = {}
@@ -162,8 +164,11 @@ class ThreadStatuses:
         self._shown.clear()
 
     async def _set(self, place: Place, state: BusyState) -> None:
-        key = place.key
+        key, name = place.key, str(place.key)
         if not self._refusals.hold(place):
+            if name in self._noted and state != "silent":  # first: it also ends a session's status
+                self._noted.discard(name)
+                await self._write(place, SET_NOTE, status="")
             try:
                 await self._set_session(place, state)
             except CallRejected as error:
@@ -173,7 +178,9 @@ class ThreadStatuses:
                 if isinstance(error, Refusal):
                     self._refusals.note(place, error)
             else:
-                return
+                if state != "silent":
+                    return
+                self._noted.add(name)
         await self._write(place, SET_NOTE, status=_NOTE[state])
 
     async def _set_session(self, place: Place, state: BusyState) -> None:

@@ -411,6 +411,7 @@ def _work(
     people = [asker, *others]
     requests = () if turn.alone else connection.fetch(_REQUESTS, of_thread)
     calls = () if turn.alone else connection.fetch(_CALLS, of_thread)
+    last = [] if stands.status in (None, "done") else _last_said(connection, thread)
     asked = [row["asked_at"] for row in requests if row["turn"] == turn.id]
     return ClaimedTurn(
         lease=Lease(thread=thread.id, turn=turn.id, epoch=thread.epoch),
@@ -438,15 +439,20 @@ def _work(
         used=usage.of_turn(connection, thread.id, turn.id) if turn.resumed else NOTHING_USED,
         model=(stands.model or "") if turn.resumed else thread.model,
         broken=not turn.resumed and stands.status in ("failed", "interrupted"),
-        said={} if stands.status in (None, "done") else _last_said(connection, thread),
+        half=tuple(
+            (each.agent, each.text)
+            for each in last
+            if each.broken and each.turn == stands.turn and stands.status == "interrupted"
+        ),
+        said={each.message: each.turn for each in last},
     )
 
 
-def _last_said(connection: Connection, thread: Thread) -> dict[str, str]:
-    """Turns by the ids of the thread's last messages."""
+def _last_said(connection: Connection, thread: Thread) -> list[MessageFinished]:
+    """The thread's last messages."""
     rows = connection.fetch(_LAST_SAID, {"thread": thread.id, "after": thread.last_seq - LAST})
     events = [load_event(row["body"]) for row in rows]
-    return {each.message: each.turn for each in events if isinstance(each, MessageFinished)}
+    return [each for each in events if isinstance(each, MessageFinished)]
 
 
 def context(connection: Connection, thread: str) -> ThreadContext:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from adapters.slack.simulator.clock import VirtualClock
 from gateway.access.authority import Access
 from gateway.client import Answer
 from gateway.conversation import ConversationKey
+from gateway.delivery.posted import OPENING
 from gateway.delivery.view import ThreadView
 from gateway.events import (
     FileMade,
@@ -31,7 +33,7 @@ from gateway.events import (
 )
 from gateway.gateway import Gateway
 from gateway.registry import ToolRule
-from gateway.surface import Card, Document, File, Line, Speech, TextLimits
+from gateway.surface import Card, Document, File, Line, Place, Speech, TextLimits
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.scripted_surface import Board, EditingSurface, PlainSurface, Surface
@@ -584,3 +586,23 @@ async def test_what_grows_beyond_all_that_is_shown_keeps_its_beginning(tmp_path:
     assert len(board.said()) >= 250
     assert isinstance(board.posted[-1].content, Document)
     assert board.posted[-1].content.files[0].data.decode() == text
+
+
+class Hesitant(Surface):
+    """Begins no message with half a mark."""
+
+    def begins(self, place: Place, speech: Speech) -> bool:
+        return not speech.text.endswith("[")
+
+
+async def test_a_text_that_is_no_word_yet_is_shown_all_the_same_if_its_model_stalls(tmp_path):
+    board, clock = Board(), VirtualClock()
+    began = clock.time()
+    async with served(tmp_path, Hesitant(board), clock=clock) as gateway:
+        story = await Story.begun(gateway)
+        await story.tell(BEGIN, delta("a", "m", "See ["))
+        while not board.posted:
+            await asyncio.sleep(0.005)
+            clock.advance(0.25)
+        assert board.texts == ["a: See ["]
+        assert clock.time() >= began + OPENING

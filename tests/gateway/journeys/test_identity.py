@@ -18,6 +18,7 @@ from adapters.terminal.settings import Settings
 from gateway.app.plain_text import PlainText
 from gateway.events import BROKE_OFF, MessageFinished, SessionEvent
 from gateway.gateway import Gateway
+from gateway.store.turn_records import MAX_RESUMES
 from teams import RoundRobinGroupChat
 from teams.agents import AssistantAgent, BaseChatAgent
 from teams.base import Response, Team
@@ -27,7 +28,8 @@ from teams.messages import BaseChatMessage, TextMessage
 from teams.models import ModelUnreachable
 from tests.fakes.new_store import new_store
 from tests.fakes.scripted_model import ScriptedModel
-from tests.gateway.scripted import ScriptedTeams, of, opened, turn
+from tests.gateway.journeys.test_resume import Crash
+from tests.gateway.scripted import ScriptedTeams, ends, of, opened, turn, until
 
 HALF = "Half an answer of \n"
 WHOLE = "The whole answer, in \nmore lines."
@@ -153,3 +155,34 @@ async def test_an_id_of_another_turn_is_replaced_and_logged(
     assert second.message not in ("", "same")
     assert (first.text, second.text) == ("answer 1", "answer 2")
     assert [each for each in caplog.messages if "message same belongs to turn" in each]
+
+
+async def test_after_a_crash_and_a_park_the_model_is_told_of_the_half_text_once(
+    tmp_path: Path,
+) -> None:
+    crashes = range(MAX_RESUMES + 1)
+    heard = ScriptedModel(*[[HALF, asyncio.Event()] for _ in crashes], [WHOLE], [WHOLE])
+
+    def make() -> Team:
+        agent = AssistantAgent("solo", heard, model_client_stream=True)
+        return RoundRobinGroupChat([agent], max_turns=1)
+
+    thread = ""
+    for number in crashes:
+        async with Crash(tmp_path, ScriptedTeams(make)) as (crash, client):
+            if not thread:
+                thread = (await client.create_thread()).id
+                await client.send(thread, "first")
+            shown = await crash.store.open_messages(thread)
+            while len(heard.requests) <= number or not shown:
+                await asyncio.sleep(0.005)
+                shown = await crash.store.open_messages(thread)
+    async with opened(tmp_path, make) as client:
+        await until(client, thread, ends)
+        for text in ("second", "third"):
+            await turn(client, thread, text)
+        events = await client.store.events(thread, limit=500)
+    assert [each.broken for each in finished(events)] == [True, False, False]
+    second, third = (str(each) for each in heard.requests[-2:])
+    assert second.count(BROKE_OFF) == second.count(HALF.strip()) == 1
+    assert third.count(BROKE_OFF) == 1

@@ -74,6 +74,10 @@ def test_projects_whose_teams_have_one_name_do_not_see_each_other_s_conversation
     assert [knows(folder, "secret") for folder in (first, second)] == [True, False]
     assert [knows(folder, "hello") for folder in (first, second)] == [False, True]
     assert f"of {first}, idle" in chat(second, "/sessions")  # the lists have all
+    _, listed, _ = parley(second, "sessions", "list")
+    own, others = sorted(listed.splitlines()[1:], key=lambda line: "secret" in line)
+    assert f"terminal, of {first}  the first one's secret" in others
+    assert own.split()[-3:] == ["terminal", "hello", "there"]
 
 
 def test_a_project_that_was_moved_or_is_linked_keeps_its_thread(home):

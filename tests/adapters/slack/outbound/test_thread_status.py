@@ -209,3 +209,14 @@ async def test_with_the_stop_event_nobody_is_told_anything(
     surface = surface_of(desk.slack, desk.clients)
     await surface.busy(desk.place, "working")
     assert caplog.messages == []
+
+
+async def test_a_session_says_that_its_model_is_silent_and_no_longer_than_that(desk: Desk) -> None:
+    seen: list[tuple[str, str]] = []
+    for state in ("working", "silent", "working", "silent", "idle"):
+        await desk.surface.busy(desk.place, state)
+        session = desk.slack.session("general", desk.asked)
+        assert session is not None
+        seen.append((session.status, session.note))
+    silent = ("processing", "is waiting for the model\u2026")
+    assert seen == [("processing", ""), silent, ("processing", ""), silent, ("active", "")]
