@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Any, cast
 
 from teams._base.fences import fenced_blocks
+from teams._base.whole_text import whole_texts
 
 _DECODER = json.JSONDecoder()
 _WASTE = 16
@@ -44,5 +45,5 @@ def _objects(text: str) -> Generator[dict[str, Any]]:
             waste -= _DEEP
             end = position + 1
         else:
-            yield cast("dict[str, Any]", value)
+            yield whole_texts(cast("dict[str, Any]", value))
         position = text.find("{", end)

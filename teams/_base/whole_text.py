@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
@@ -52,6 +53,13 @@ def whole_texts(value: T) -> T:
             return cast("T", given.model_copy(update=changed) if changed else given)
         case _:
             return value
+
+
+def whole_json(text: str | bytes) -> Any:
+    """The JSON value, with all texts whole. Raises ValueError or RecursionError."""
+    is_plain = "\\u" not in text if isinstance(text, str) else b"\\u" not in text
+    value = json.loads(text)
+    return value if is_plain else whole_texts(value)
 
 
 @lru_cache(maxsize=256)

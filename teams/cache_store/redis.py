@@ -10,6 +10,7 @@ from pydantic import BaseModel, SecretStr
 from typing_extensions import override
 
 from teams._base.extras import needs_extra
+from teams._base.whole_text import whole_json
 from teams._components.component import Component
 from teams.cache_store._base import CacheStore
 
@@ -57,7 +58,7 @@ class RedisStore(CacheStore[T], Component[RedisStoreConfig]):
         if found is None:
             return default
         try:
-            return json.loads(found)
+            return whole_json(found)
         except json.JSONDecodeError:  # a text of AutoGen's
             text: Any = found if isinstance(found, str) else found.decode()
             return text

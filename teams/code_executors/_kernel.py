@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from teams._base.cancellation import CancellationToken
 from teams._base.code import CodeBlock, CodeResult, JupyterCodeResult
+from teams._base.whole_text import whole_texts
 from teams.code_executors._base import CodeExecutor
 from teams.code_executors._cell import CellOutput
 from teams.code_executors._output import append_result, filled_until_cancelled
@@ -205,5 +206,5 @@ class KernelCodeExecutor(CodeExecutor, ABC):
 
 
 async def until_idle(kernel: Kernel, output: CellOutput) -> None:
-    while not output.take(await kernel.receive()):
+    while not output.take(whole_texts(await kernel.receive())):
         pass

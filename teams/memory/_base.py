@@ -38,7 +38,7 @@ class MemoryContent(BaseModel, defer_build=True):
 
     content: Annotated[str | bytes | dict[str, Any] | Image, AfterValidator(whole_texts)]
     mime_type: MemoryMimeType | str
-    metadata: dict[str, Any] | None = None
+    metadata: Annotated[dict[str, Any] | None, AfterValidator(whole_texts)] = None
 
     @field_validator("mime_type")
     @classmethod

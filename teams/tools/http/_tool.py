@@ -15,6 +15,7 @@ from teams._base.bounded.clients import http_client, tls
 from teams._base.bounded.encodings import decode_text
 from teams._base.bounded.gate import Bounds
 from teams._base.cancellation import CancellationToken, run_cancellable
+from teams._base.whole_text import whole_json
 from teams._components.component import Component
 from teams._components.json_schema import schema_to_pydantic_model
 from teams._tools.base import BaseTool, ToolTraits
@@ -194,7 +195,7 @@ class HttpTool(BaseTool[BaseModel, Any], Component[HttpToolConfig]):
         if not is_json:
             return text
         try:
-            return json.loads(text)
+            return whole_json(text)
         except ValueError as error:
             raise ValueError(f"The answer (status {status}) is not JSON.") from error
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from teams._base.threads import in_daemon_thread
+from teams._base.whole_text import whole_json
 from teams._components.component import Component
 from teams.tools.mcp._host import Elicitor
 from teams.tools.mcp._sdk import message, wire
@@ -56,7 +57,7 @@ class StreamElicitor(Elicitor):
         self._say(f"Content as JSON, of this schema: {json.dumps(schema, ensure_ascii=False)}")
         while text := await self._line():
             try:
-                content: object = json.loads(text)
+                content: object = whole_json(text)
             except ValueError as error:
                 self._say(f"That is not JSON: {error}. Try again:")
                 continue

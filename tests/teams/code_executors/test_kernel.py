@@ -82,3 +82,30 @@ async def test_a_kernel_whose_code_does_not_end_is_replaced_and_that_is_said(
     executor = SlowExecutor(tmp_path, seconds=None)
     assert await interrupted(executor) == ANEW
     assert len(executor.kernels) == 2
+
+
+class SayingKernel(SlowKernel):
+    """Says half of a character, then the half of another."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self._said = iter(("half \ud83d, ", "\ude00 half"))
+
+    async def receive(self) -> Mapping[str, Any]:
+        for text in self._said:
+            return {
+                "header": {"msg_type": "stream"},
+                "parent_header": {"msg_id": self._code},
+                "content": {"name": "stdout", "text": text},
+            }
+        return await super().receive()
+
+
+async def test_what_a_kernel_says_in_halves_of_characters_is_whole(tmp_path: Path) -> None:
+    class Executor(SlowExecutor):
+        async def open_kernel(self) -> Kernel:
+            return SayingKernel()
+
+    async with Executor(tmp_path, None) as executor:
+        result = await executor.run("quick", CancellationToken())
+    assert result == (0, "half \ufffd, \ufffd half")

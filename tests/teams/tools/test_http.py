@@ -165,6 +165,9 @@ async def test_a_json_answer_is_data_and_for_the_model_it_is_json(server: Server
     found = await server.call(tool, id="7")
     assert found == {"title": "Mömö", "copies": None}
     assert tool.return_value_as_string(found) == '{"title": "Mömö", "copies": null}'
+    server.answers(text=r'{"title": "M\ud83d", "\ude00": ["\ud83d\ude00"]}')
+    halves = {"title": "M\ufffd", "\ufffd": ["\U0001f600"]}
+    assert await server.call(tool, id="7") == halves
     server.answers(status=204)
     assert await server.call(tool, id="7") == "(no text, status 204)"
     server.answers(text="<html>secret-page")

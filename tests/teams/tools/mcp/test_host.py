@@ -123,6 +123,10 @@ async def test_requests_between_calls_are_counted_too(tmp_path: Path) -> None:
             ["a", "size M", "[]", '{"size": "M", "number": 2}'],
             {"action": "accept", "content": {"size": "M", "number": 2}},
         ),
+        (
+            ["a", r'{"size": "M\ud83d", "number": 2}'],
+            {"action": "accept", "content": {"size": "M\ufffd", "number": 2}},
+        ),
         (["Decline"], {"action": "decline"}),
         (["whatever"], {"action": "cancel"}),
         ([], {"action": "cancel"}),
