@@ -87,6 +87,8 @@ class Conversation:
         self._lost = lost
         self._agree = agree
         self._origin: Origin | None = None
+        self._agreed = False
+        """The person has agreed that the gateway has another config."""
         self._sending = asyncio.Lock()
 
     def note(self, text: str, level: Level = "info") -> None:
@@ -274,9 +276,25 @@ class Conversation:
         return await self._once_agreed(self.thread, lambda: self.client.answer(request, given))
 
     async def adopt(self) -> None:
-        """Let the open thread go on under the gateway's config. Raises GatewayError."""
-        if self.thread is not None:
+        """Let the chat go on under the gateway's config. Raises GatewayError."""
+        self._agreed = True
+        if self.thread is not None and self.thread.foreign:
             await self._adopt(self.thread)
+
+    async def _agree_to_gateway(self) -> None:
+        """Ask once before anything is sent under a gateway's other config.
+
+        Raises OtherConfig without an agreement. A thread of yet another config asks itself.
+        """
+        if self._agreed or not self.runs_elsewhere or (self.thread and self.thread.foreign):
+            return
+        if not self._agents:
+            await self.load_agents()
+        readers = " and ".join(self.models) or "its models"
+        told = f"{self.attached} What you write is sent to {readers}."
+        if not await self._agree(told):
+            raise OtherConfig(told)
+        self._agreed = True
 
     async def _adopt(self, thread: ThreadInfo) -> None:
         await self.client.adopt_thread(thread.id)
@@ -321,6 +339,8 @@ class Conversation:
             self.open(None)
 
     async def _send(self, text: str) -> Receipt:
+        if not text.startswith("/"):
+            await self._agree_to_gateway()
         if self.thread is None:
             model = self.model
             self.thread = await self.client.create_thread(team=self._team)

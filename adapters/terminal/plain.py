@@ -200,7 +200,7 @@ class PlainChat:
         try:
             if text == ADOPT:
                 await conversation.adopt()
-                self._print_line("This thread goes on with this config. Send your message again.")
+                self._print_line("The chat goes on with this config. Send your message again.")
             elif local := commands.local(text):
                 await self._run_command(conversation, commands, *local)
             elif request is not None and (answer := parse_answer(request, text)):

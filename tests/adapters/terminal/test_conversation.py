@@ -82,6 +82,32 @@ async def test_a_gateway_with_another_config_is_named_and_its_last_thread_is_not
 
 
 @pytest.mark.parametrize("agrees", [True, False])
+async def test_a_gateway_with_another_config_is_written_to_once_the_person_agrees(agrees: bool):
+    client, asked = ScriptedClient(), []
+    client.pid, client.config = 12, Origin(path="/b/config.toml", digest="b")
+
+    async def agree(told: str) -> bool:
+        asked.append(told)
+        return agrees
+
+    conversation = Conversation(
+        client, changed=lambda: None, opened=lambda: None, lost=lambda: None, agree=agree
+    )
+    await conversation.start(origin=HERE)
+    if agrees:
+        await conversation.send("go on")
+        await conversation.send("and on")
+    else:
+        with pytest.raises(OtherConfig, match="not with this chat's config"):
+            await conversation.send("go on")
+        assert (conversation.thread, conversation.outbox) == (None, [])
+        await conversation.adopt()  # as line mode does it
+        await conversation.send("go on")
+    assert len(asked) == 1
+    assert asked[0].endswith("What you write is sent to its models.")
+
+
+@pytest.mark.parametrize("agrees", [True, False])
 async def test_going_on_in_another_config_s_thread_asks_once(agrees: bool):
     client, asked = ScriptedClient(), []
     client.add_thread("Theirs", id="theirs", foreign=True)
