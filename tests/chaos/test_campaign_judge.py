@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.events import BROKE_OFF
 from tests.chaos.campaign.judge import Observation, Sent, judge
 from tests.chaos.campaign.model import Request
 from tests.chaos.campaign.plan import DAY, Begin, Edit, End, Planner, Say
@@ -32,10 +33,46 @@ WRONG = {
     "doubled tool": replace(RIGHT, effects=["note m0001", "note m0001"]),
     "misplaced": replace(RIGHT, posts=[*RIGHT.posts, Post("there", "a0001v1")]),
     "came back": replace(RIGHT, sent={1: replace(SENT, deleted=3)}),
+    "overwritten": replace(RIGHT, read={"P1": frozenset(["h0007"])}),
+    "overwritten by the next turn": replace(
+        RIGHT,
+        sent={1: SENT, 2: replace(SENT, said=Say(2, "ann", "general", 1))},
+        posts=[Post("here", "a0001v1 a0002v1", id="P1")],
+        requests=[Request(4, ((1, 1),), (), "h0007"), Request(5, ((1, 1), (2, 1)), ())],
+        read={"P1": frozenset(["h0007"])},
+    ),
+    "overwritten by another answer": replace(
+        RIGHT,
+        posts=[Post("here", "a0001v1", id="P1"), Post("here", "older", id="P2")],
+        read={"P2": frozenset(["a0001"])},
+    ),
+    "unsaid, as the half of another place": replace(
+        RIGHT,
+        posts=[Post("there", f"h0007 {BROKE_OFF}")],
+        requests=[Request(4, ((1, 1),), (), "h0007")],
+    ),
     "old text": replace(RIGHT, sent={1: replace(SENT, versions={1: 2, 2: 3})}),
 }
 FINE = {
     "answered": RIGHT,
+    "broken off": replace(
+        RIGHT,
+        posts=[Post("here", f"h0007 is half {BROKE_OFF}", id="P1")],
+        requests=[Request(4, ((1, 1),), (), "h0007")],
+        read={"P1": frozenset(["h0007"])},
+    ),
+    "resumed in its place": replace(
+        RIGHT,
+        posts=[Post("here", "a0001v1 it is", id="P1")],
+        requests=[Request(4, ((1, 1),), (), "h0007"), *RIGHT.requests],
+        read={"P1": frozenset(["h0007"])},
+    ),
+    "answered anew after an edit": replace(
+        RIGHT,
+        sent={1: replace(SENT, versions={1: 2, 2: 9})},
+        posts=[Post("here", "a0001v2 it is", id="P1"), Post("here", "", id="P2")],
+        read={"P1": frozenset(["a0001"]), "P2": frozenset(["a0001"])},
+    ),
     "again, and marked": replace(
         RIGHT, posts=[*RIGHT.posts, Post("here", "a0001v1\nThis message may appear twice.")]
     ),
@@ -117,7 +154,7 @@ def test_results_go_on_at_the_first_campaign_that_was_not_correct(tmp_path: Path
     assert not results.is_done(0, "discord", long=False)
     results.add(line(1))
     assert results.is_done(1, "slack", long=False)
-    assert "| 2 | all | 18 | 16 | 0 | 0 | 0 |" + " 0 |" * len(KINDS) in table(results.lines())
+    assert "| 2 | all | 18 | 16 | 0 | 0 | 0 | 0 |" + " 0 |" * len(KINDS) in table(results.lines())
 
 
 def test_a_violation_comes_with_the_steps_around_it_and_its_command() -> None:

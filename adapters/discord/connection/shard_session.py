@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import aiohttp
 import yarl
-from discord.backoff import ExponentialBackoff
 from discord.client import Client as DiscordClient
 from discord.errors import ConnectionClosed, PrivilegedIntentsRequired
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
@@ -25,6 +24,8 @@ from adapters.discord.connection.shard_state import ShardSession
 LOG = logging.getLogger("adapters.discord")
 
 OPEN_SECONDS = 30.0
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds between two tries to connect, of which the last failed."""
 INVALID_SEQUENCE = 4007
 DISALLOWED_INTENTS = 4014
 COMES_BACK = 4000
@@ -105,7 +106,6 @@ class ShardClient(DiscordClient):
 
     async def connect(self, *, reconnect: bool = True) -> None:
         """Keep a session; where it is lost, begin a new one."""
-        backoff = ExponentialBackoff()
         failures = 0
         while not (self.is_closed() or self._leaving):
             if self._session is None:
@@ -125,13 +125,13 @@ class ShardClient(DiscordClient):
                     await asyncio.sleep(random.uniform(*REFUSED_WAIT))
                 elif not (answered or self._leaving):
                     failures += 1
-                    await asyncio.sleep(backoff.delay())
+                    await asyncio.sleep(wait_after(failures))
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self.dispatch("disconnect")
                 if opened:
                     self._session = _session_after(self.ws, resumable=True)
                 failures += 1
-                wait = backoff.delay()
+                wait = wait_after(failures)
                 LOG.warning("no connection to Discord (%r); again in %.1f s", error, wait)
                 await asyncio.sleep(wait)
             except ConnectionClosed as error:
@@ -157,6 +157,12 @@ class ShardClient(DiscordClient):
                 sequence=session.sequence,
                 resume=True,
             )
+
+
+def wait_after(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 6))
+    return random.uniform(0.5, 1.0) * longest
 
 
 def _session_after(socket: DiscordWebSocket, *, resumable: bool) -> ShardSession | None:

@@ -180,7 +180,13 @@ class DiscordPlatform:
     def posts(self) -> list[Post]:
         """Everything that the bot's messages say now."""
         return [
-            Post(_place(message), message.content, _buttons(message), message.ephemeral)
+            Post(
+                _place(message),
+                message.content,
+                _buttons(message),
+                private=message.ephemeral,
+                id=str(message.id),
+            )
             for message in self._written()
         ]
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gateway.events import BROKE_OFF
 from tests.chaos.campaign.model import Request
 from tests.chaos.campaign.plan import DIRECT, OFFERED, Say
 from tests.chaos.campaign.platform import OFFER, Post
@@ -17,6 +18,8 @@ from tests.chaos.violations import Violations
 
 ANSWER = re.compile(r"\ba(\d{4})v(\d)")
 UNSURE = "may appear twice"
+READ = re.compile(r"\b(?:a\d{4}|h\d{4})")
+"""Marks of answers, and of halves of them, by which they are known once people could read them."""
 AGAIN = "Run it again"
 """The button of a notice about an edit that came too late."""
 
@@ -62,6 +65,8 @@ class Observation:
     """Faults of the store, found whenever the process had ended."""
     counted: int = 0
     """Messages that Parley says were too old to be offered."""
+    read: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Marks that people could read in each of the bot's messages, by its id."""
     told_first: frozenset[int] = frozenset()
     """Messages of which the process may have heard before it heard of their deletion."""
 
@@ -76,6 +81,7 @@ class Verdict(Violations):
     unsaid: list[str] = field(default_factory=list[str])
     came_back: list[str] = field(default_factory=list[str])
     old_text: list[str] = field(default_factory=list[str])
+    overwritten: list[str] = field(default_factory=list[str])
     store: list[str] = field(default_factory=list[str])
     outcomes: Counter[str] = field(default_factory=Counter[str])
 
@@ -96,6 +102,7 @@ def judge(seen: Observation) -> Verdict:
         if not outcome:
             _find_loss(verdict, n, sent, seen)
         _check_texts(verdict, n, sent, seen)
+    _check_replaced(verdict, seen)
     verdict.lost += [f"{n}: its key is spent, its text is gone, for no reason" for n in seen.bare]
     done = Counter(seen.effects)
     verdict.doubled += [f"{what} ran {times} times" for what, times in done.items() if times > 1]
@@ -127,6 +134,8 @@ def outcome_of(sent: Sent, seen: Observation, *, answered: bool) -> str:
         return "answered"
     if sent.deleted:
         return "deleted"
+    if any(_is_half(post, sent, seen) for post in seen.posts):
+        return "broken"
     if any(post.place == sent.place and _offers(post) for post in seen.posts):
         return "offered"
     known = sent.said.n in seen.spent
@@ -143,6 +152,17 @@ def unanswered(seen: Observation) -> list[int]:
         for n, sent in seen.sent.items()
         if not outcome_of(sent, seen, answered=sent.place in answers.get(n, []))
     ]
+
+
+def _is_half(post: Post, sent: Sent, seen: Observation) -> bool:
+    """True for the half answer to a message, marked as such."""
+    halves = {
+        request.half
+        for request in seen.requests
+        if request.half and any(n == sent.said.n for n, _ in request.new)
+    }
+    half = halves.intersection(READ.findall(post.text))
+    return bool(half) and post.place == sent.place and BROKE_OFF in post.text
 
 
 def _offers(post: Post) -> bool:
@@ -171,6 +191,31 @@ def _check_texts(verdict: Verdict, n: int, sent: Sent, seen: Observation) -> Non
     offered = any(post.place == sent.place and AGAIN in post.buttons for post in seen.posts)
     if shown and max(shown) < newest and not offered:
         verdict.old_text.append(f"{n} was worked on as it was before its edit")
+
+
+def _check_replaced(verdict: Verdict, seen: Observation) -> None:
+    """Find texts that people could read, and that were replaced."""
+    posts = {post.id: post.text for post in seen.posts}
+    for post, marks in seen.read.items():
+        text = posts.get(post, "")
+        verdict.overwritten += [
+            f"{mark[1:]}: {mark} stood in {post}, which says {text[-200:]!r}"
+            for mark in sorted(marks.difference(READ.findall(text)))
+            if not (_is_changed(mark, seen) or _goes_on(mark, text, seen))
+        ]
+
+
+def _is_changed(mark: str, seen: Observation) -> bool:
+    """True for the answer to a message that was changed or deleted."""
+    sent = seen.sent.get(int(mark[1:])) if mark.startswith("a") else None
+    return sent is not None and (bool(sent.deleted) or len(sent.versions) > 1)
+
+
+def _goes_on(half: str, text: str, seen: Observation) -> bool:
+    """True where a half was replaced by its own answer."""
+    about = {f"a{n:04}" for each in seen.requests if each.half == half for n, _ in each.new}
+    found = set(READ.findall(text))
+    return bool(found) and found <= about
 
 
 def _answers(posts: Iterable[Post]) -> dict[int, list[str]]:

@@ -11,6 +11,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.chaos.campaign.plan import Breakage
+
 MARK = re.compile(r"\bm(\d{4})v(\d)(?: (plain|tool|pay|ask|file))?")
 FOREIGN = re.compile(r"<<<foreign (\w+): .*?<<<end of foreign \1>>>", re.DOTALL)
 TOOLS = {"tool": "note", "pay": "pay", "ask": "ask_human"}
@@ -22,12 +24,14 @@ PAUSE = 0.01
 class Request:
     """A request: its new messages, and those in foreign text.
 
-    Messages are (number, version). `step` is the plan's step at which it came.
+    Messages are (number, version). `step` is the plan's step at which it came. `half` is the mark
+    of the text after which the answer broke off.
     """
 
     step: int
     new: tuple[tuple[int, int], ...]
     quoted: tuple[tuple[int, int], ...]
+    half: str = ""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,8 @@ class ModelServer:
         self._pause = pause
         self.requests: list[Request] = []
         self.step = 0
+        self.breaks: list[Breakage] = []
+        """Ends of the next answers, which break off."""
         self.url = ""
         self._calls = 0
 
@@ -63,19 +69,33 @@ class ModelServer:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         shown = _unanswered((await request.json())["messages"])
-        self.requests.append(Request(self.step, tuple(shown.marks), tuple(shown.quoted)))
+        breaks = bool(shown.marks and self.breaks) and not _wanted(shown)
+        half = f"h{len(self.requests):04}" if breaks else ""
+        self.requests.append(Request(self.step, tuple(shown.marks), tuple(shown.quoted), half))
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         with suppress(ConnectionError):  # the process was killed
             await response.prepare(request)
-            await self._answer(response, shown)
+            if breaks:
+                await self._break(request, response, half, self.breaks.pop(0))
+            else:
+                await self._answer(response, shown)
         return response
 
+    async def _break(
+        self, request: web.Request, response: web.StreamResponse, half: str, how: Breakage
+    ) -> None:
+        """Say half of an answer."""
+        for piece in (f"{half} ", "is ", "half "):
+            await _send(response, {"content": piece})
+            await asyncio.sleep(self._pause)
+        if how == "error":
+            error = {"message": "The server had an error.", "type": "server_error"}
+            await response.write(f"data: {json.dumps({'error': error})}\n\n".encode())
+        elif request.transport is not None:
+            request.transport.abort()
+
     async def _answer(self, response: web.StreamResponse, shown: _Shown) -> None:
-        wanted = [
-            (TOOLS[kind], f"m{n:04}")
-            for (n, _), kind in shown.marks.items()
-            if kind in TOOLS and f"m{n:04}" not in shown.called
-        ]
+        wanted = _wanted(shown)
         questions = [each for each in wanted if each[0] == "ask_human"]
         calls = questions[:1] or wanted  # one question at a time: a text answers the only one
         for index, (tool, mark) in enumerate(calls):
@@ -104,6 +124,15 @@ def _unanswered(messages: list[dict[str, Any]]) -> _Shown:
         if message["role"] in ("user", "tool"):
             _look(shown, _text(message), kinds=message["role"] == "user")
     return shown
+
+
+def _wanted(shown: _Shown) -> list[tuple[str, str]]:
+    """Tools that were not called yet, with their marks."""
+    return [
+        (TOOLS[kind], f"m{n:04}")
+        for (n, _), kind in shown.marks.items()
+        if kind in TOOLS and f"m{n:04}" not in shown.called
+    ]
 
 
 def _is_answer(message: dict[str, Any]) -> bool:

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["plain", "tool", "pay", "ask", "file"]
-Downtime: TypeAlias = Literal["kill", "stop", "sever", "freeze"]
+Downtime: TypeAlias = Literal["kill", "stop", "sever", "freeze", "sleep"]
+"""Ways to be away. What sleeps stands still, and loses its connection meanwhile."""
+Breakage: TypeAlias = Literal["cut", "error"]
+"""Ends of a model's stream after some text: the socket is cut, or an error is told."""
 Trouble: TypeAlias = Literal["refused", "cut before", "cut after", "failed after"]
 """Trouble with a call: it is refused for its rate, or its answer is lost."""
 
@@ -29,6 +32,9 @@ ANSWERED = 15 * MINUTE
 """The age up to which missed messages are answered; `answer_missed_minutes`."""
 OFFERED = 7 * DAY
 """The age up to which an answer is offered; `missed_days`. Older messages are counted."""
+FLAPS = 7
+AWAY, BACK = 18.0, 42.0
+"""Seconds of a gap and between two: each of Slack's tries, whole minutes apart, meets one."""
 PAUSES = (5.0, 45.0, 2 * MINUTE, 10 * MINUTE, 40 * MINUTE, 6 * HOUR, 3 * DAY, 9 * DAY)
 
 
@@ -87,9 +93,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The process or its connection is back; redeliveries have this order."""
+    """The process or its connection is back; redeliveries have this order.
 
-    order: int
+    None: what was not acknowledged comes when it is due.
+    """
+
+    order: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +110,19 @@ class Disturb:
 
 
 @dataclass(frozen=True, slots=True)
+class Break:
+    """So many of the model's next answers break off after some text."""
+
+    how: Breakage
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settle:
     """Wait until nothing moves."""
 
 
-Step: TypeAlias = Say | Edit | Delete | Approve | Advance | End | Begin | Disturb | Settle
+Step: TypeAlias = Say | Edit | Delete | Approve | Advance | End | Begin | Disturb | Break | Settle
 
 
 @dataclass(slots=True)
@@ -138,10 +155,14 @@ class Planner:
         self._live(dice, 5)
         self.steps.append(Settle())
         self._paused = True
-        for _ in range(5 if self.long else 2):
+        for number in range(5 if self.long else 2):
             self._know_threads()
             self._live(dice, dice.randint(3, 6))
-            self._pause(dice)
+            self._break(dice)
+            if number == self.seed % 3:
+                self._flap(dice)
+            else:
+                self._pause(dice)
             if dice.random() < 0.5:
                 self._live(dice, dice.randint(1, 4))
             self.steps.append(Settle())
@@ -159,8 +180,22 @@ class Planner:
             how: Trouble = dice.choice(("refused", "cut before", "cut after", "failed after"))
             self.steps.insert(len(self.steps) - 1, Disturb(how, dice.randint(1, 3)))
 
+    def _break(self, dice: random.Random) -> None:
+        """Let answers break off, and people write on below them."""
+        self.steps.append(Break(dice.choice(("cut", "error")), dice.randint(1, 2)))
+        for _ in range(dice.randint(2, 4)):
+            self._act(dice, away=False)
+
+    def _flap(self, dice: random.Random) -> None:
+        """Cut the link in the rhythm of the platform's tries to deliver."""
+        for _ in range(FLAPS):
+            self.steps += [End("sever"), Advance(AWAY / 2)]
+            if dice.random() < 0.7:
+                self._act(dice, away=True)
+            self.steps += [Advance(AWAY / 2), Begin(None), Advance(BACK)]
+
     def _pause(self, dice: random.Random) -> None:
-        how: Downtime = dice.choice(("kill", "kill", "kill", "stop", "sever", "freeze"))
+        how: Downtime = dice.choice(("kill", "kill", "kill", "stop", "sever", "freeze", "sleep"))
         self.steps.append(End(how, dice.randint(0, 8)))
         seconds = dice.choice(PAUSES)
         crowd = self.long and dice.random() < 0.3

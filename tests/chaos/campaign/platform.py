@@ -23,6 +23,7 @@ class Post:
     buttons: tuple[str, ...] = ()
     private: bool = False
     """True if one person alone sees it."""
+    id: str = ""
 
 
 class Platform(Protocol):

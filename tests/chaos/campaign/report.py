@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-KINDS = ("lost", "doubled", "misplaced", "unsaid", "came back", "old text", "store")
+KINDS = ("lost", "doubled", "misplaced", "unsaid", "came back", "old text", "overwritten", "store")
 HEAD = (
     "seed",
     "platform",
@@ -17,6 +17,7 @@ HEAD = (
     "offered",
     "deleted",
     "counted",
+    "broken",
     *KINDS,
     "seconds",
 )
@@ -53,7 +54,7 @@ class Line:
 
     def cells(self) -> list[str]:
         """Its row."""
-        outcomes = [self.outcomes.get(name, 0) for name in HEAD[3:7]]
+        outcomes = [self.outcomes.get(name, 0) for name in HEAD[3:8]]
         counts = [len(self.violations.get(kind, ())) for kind in KINDS]
         figures = (self.messages, *outcomes, *counts, f"{self.seconds:.0f}")
         return [str(self.seed), self.platform, *map(str, figures)]
@@ -67,7 +68,7 @@ def table(lines: Iterable[Line]) -> str:
         platform="all",
         long=False,
         messages=sum(line.messages for line in rows),
-        outcomes={name: sum(line.outcomes.get(name, 0) for line in rows) for name in HEAD[3:7]},
+        outcomes={name: sum(line.outcomes.get(name, 0) for line in rows) for name in HEAD[3:8]},
         violations={
             kind: [v for line in rows for v in line.violations.get(kind, ())] for kind in KINDS
         },

@@ -14,13 +14,14 @@ from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
 from tests.chaos.campaign.clock import MovedClock
 from tests.chaos.campaign.discord import DiscordPlatform
-from tests.chaos.campaign.judge import Observation, Sent, judge, unanswered
+from tests.chaos.campaign.judge import READ, Observation, Sent, judge, unanswered
 from tests.chaos.campaign.model import ModelServer
 from tests.chaos.campaign.plan import (
     PEOPLE,
     Advance,
     Approve,
     Begin,
+    Break,
     Delete,
     Disturb,
     Downtime,
@@ -54,6 +55,8 @@ PATIENCE = 900.0
 """Seconds that an outcome has while something happens; what comes later is missing."""
 MOMENT = 1.0
 """Seconds that an end waits for the moment that the plan gives it."""
+LAST = 20
+"""Steps before an end that may take no time at all."""
 ROUNDS = 8
 """Times that people answer all that they are asked."""
 REPETITIONS = (61.0, 301.0)
@@ -94,6 +97,7 @@ class Campaign:
     _faults: list[str] = field(default_factory=list[str])
     _counted: int = 0
     _unheard: list[Sent] = field(default_factory=list[Sent])
+    _read: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     @property
     def passed(self) -> float:
@@ -112,6 +116,7 @@ class Campaign:
     async def _do(self, step: Step) -> None:
         at = f"{self.passed:5.1f} s {self.clock.ahead:+9.0f} s"
         self.trace.append(f"{self.model.step:3} {at}  {step}")
+        self._look()
         match step:
             case Say():
                 await self._say(step)
@@ -130,9 +135,11 @@ class Campaign:
             case End():
                 await self._end(step)
             case Begin(order):
-                await self._begin(random.Random(order))
+                await self._begin(order)
             case Disturb(how, times):
                 self.platform.disturb(how, times)
+            case Break(how, times):
+                self.model.breaks = [how] * times
             case Settle():
                 await self._settle()
             case _:
@@ -154,7 +161,8 @@ class Campaign:
         await self._moment(step.after)
         self._counted += self._found_too_old()
         # What was written last may not have been heard.
-        self._unheard = [each for each in self.sent.values() if each.step >= self.model.step - 8]
+        last = self.model.step - LAST
+        self._unheard = [each for each in self.sent.values() if each.step >= last]
         self._away, self._ended, self._ended_by = True, self.model.step, step.how
         match step.how:
             case "kill":
@@ -167,9 +175,12 @@ class Campaign:
             case "freeze":
                 self.platform.freeze()
                 self.process.freeze()
+            case "sleep":
+                self.process.freeze()
+                self.platform.sever(self.dice)
         self._faults += self.process.faults()
 
-    async def _begin(self, dice: random.Random) -> None:
+    async def _begin(self, order: int | None) -> None:
         self.platform.mend()
         match self._ended_by:
             case "kill" | "stop":
@@ -178,13 +189,16 @@ class Campaign:
                 await self.process.connected()
             case "freeze":
                 self.process.thaw()
+            case "sleep":
+                self.process.thaw()
+                await self.process.connected()
         self._away = False
         for sent in self._unheard:
             sent.age = self.clock.time() - sent.at
             if sent.step >= self._ended:
                 sent.heard = self.model.step
         self._unheard.clear()
-        if dice.random() < 0.8:
+        if order is not None and (dice := random.Random(order)).random() < 0.8:
             self.platform.redeliver(dice)
 
     async def _moment(self, after: int) -> None:
@@ -194,6 +208,11 @@ class Campaign:
         until = loop.time() + MOMENT
         while self._activity() < begun + after and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
+
+    def _look(self) -> None:
+        """See what people can read now."""
+        for post in self.platform.posts():
+            self._read.setdefault(post.id, set()).update(READ.findall(post.text))
 
     def _activity(self) -> int:
         return self.platform.activity + len(self.model.requests)
@@ -211,6 +230,7 @@ class Campaign:
             await asyncio.sleep(LOOK_AGAIN)
             if (now := self._activity()) != seen:
                 seen, since, at_rest = now, loop.time(), False
+                self._look()
             if loop.time() - since > QUIET:
                 at_rest = self.platform.told and self.process.at_rest()
                 if at_rest and self._is_settled():
@@ -274,6 +294,7 @@ class Campaign:
             effects=self.process.effects(),
             faults=tuple(self._faults),
             counted=self._counted + self._found_too_old(),
+            read={post: frozenset(marks) for post, marks in self._read.items()},
             spent=frozenset(self._rows()),
             bare=frozenset(n for n, row in self._rows().items() if not _says_why(n, *row)),
             told_first=frozenset(n for n in self.sent if self.platform.told_first(n)),

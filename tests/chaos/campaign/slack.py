@@ -181,7 +181,13 @@ class SlackPlatform:
     def posts(self) -> list[Post]:
         """Everything that the bot's messages say now."""
         return [
-            Post(_place(channel, message), shown.text, shown.buttons, bool(message.ephemeral))
+            Post(
+                _place(channel, message),
+                shown.text,
+                shown.buttons,
+                private=bool(message.ephemeral),
+                id=f"{channel.id}/{message.ts}",
+            )
             for channel, message in self._written()
             for shown in [render_message(message, "")]
         ]

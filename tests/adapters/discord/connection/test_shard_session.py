@@ -133,12 +133,12 @@ async def test_a_gateway_that_closes_at_once_is_given_time(
 ) -> None:
     waited, met = list[int](), list[int]()
 
-    class Backoff:
-        def delay(self) -> float:
-            waited.append(len(met))
-            return 0.0
+    def wait_after(failures: int) -> float:
+        assert failures == len(met)
+        waited.append(failures)
+        return 0.0
 
-    monkeypatch.setattr(shard_session, "ExponentialBackoff", Backoff)
+    monkeypatch.setattr(shard_session, "wait_after", wait_after)
     async with closing_gateway(met) as address:
         session = ShardSession(id="s", address=address, sequence=1)
         config = config_of(discord).model_copy(update={"gateway_url": address})
@@ -149,3 +149,32 @@ async def test_a_gateway_that_closes_at_once_is_given_time(
         await running
         await client.close()
     assert waited[:2] == [1, 2]
+
+
+async def test_a_link_that_flaps_is_never_waited_for_longer(
+    discord: DiscordSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+
+    def wait_after(failures: int) -> float:
+        waited.append(failures)
+        return 0.01
+
+    monkeypatch.setattr(shard_session, "wait_after", wait_after)
+    heard = Heard()
+    client = make_client(config_of(discord), 1, 0, heard, None, at_once)
+    async with connected(client, discord):
+        for _ in range(4):
+            before, resumed = len(waited), heard.told.count("resumed")
+            discord.gateway.down = True
+            discord.gateway.abort()
+            await discord.until(lambda: len(waited) > before)  # noqa: B023 (it waits here)
+            assert waited[before] == 1
+            discord.gateway.down = False
+            await discord.until(lambda: heard.told.count("resumed") > resumed)  # noqa: B023
+
+
+def test_the_longest_wait_for_discord_is_a_minute() -> None:
+    waits = [shard_session.wait_after(failures) for failures in range(1, 2000)]
+    assert 0.5 <= waits[0] <= 1.0
+    assert all(15.0 <= wait <= 60.0 for wait in waits[6:])

@@ -29,15 +29,7 @@ AWAY, BACK = 80.0, 30.0
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the bot connect at once: Discord has its own time."""
-    monkeypatch.setattr(shard_session, "ExponentialBackoff", NoBackoff)
-
-
-class NoBackoff:
-    """Waits of a moment."""
-
-    def delay(self) -> float:
-        """Seconds until the next try."""
-        return 0.005
+    monkeypatch.setattr(shard_session, "FIRST_WAIT", 0.005)
 
 
 async def heard(gateway: Gateway, asked: list[str]) -> None:
