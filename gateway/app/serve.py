@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import logging
 import os
@@ -67,6 +68,7 @@ def serve_config(loaded: LoadedConfig, *, watch: bool = False) -> ExitCode:
     check_servable(loaded)
     raise_limit()
     begin_json_log(loaded)
+    atexit.register(gc.freeze)  # Python looks through all objects at its end, for up to a second
     try:
         with ExitStack() as stack:
             if loaded.config.tracing is not None:

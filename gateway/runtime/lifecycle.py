@@ -31,6 +31,8 @@ LOG = logging.getLogger("gateway")
 
 LEAVE = 1.0
 """Seconds in which the store is told that this node ends."""
+LAST = 0.3
+"""Seconds after those of the turns in which what is left ends; the store has the others of one."""
 TIDY_EVERY = 60.0
 """Seconds between two rounds of housekeeping."""
 UPKEEP = "upkeep"
@@ -215,13 +217,14 @@ class Lifecycle:
     async def shut_down(self, lanes: asyncio.Task[None]) -> None:
         """Let turns reach a safe point, then cut them short; within seconds."""
         self._sessions.pause()
-        drained = await self._for_the_others(self._nodes.drain)
+        safe = time.monotonic() + self._using.limits.shutdown
+        drained = await self._for_the_others(self._nodes.drain, safe + LAST)
         async with asyncio.TaskGroup() as group:
             resting = group.create_task(self._dispatcher.rest(), name="gateway rest")
             hurry = group.create_task(self.hurry.wait(), name="gateway hurry")
             await asyncio.wait(
                 [resting, hurry],
-                timeout=self._using.limits.shutdown,
+                timeout=max(0.0, safe - time.monotonic()),
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if not resting.done():
@@ -230,20 +233,20 @@ class Lifecycle:
             hurry.cancel()
         lanes.cancel()
         # A tool may refuse to be cancelled; the process ends without it.
-        done, _ = await asyncio.wait([lanes], timeout=1.0)
+        done, _ = await asyncio.wait([lanes], timeout=max(0.0, safe + LAST - time.monotonic()))
         for task in done:
             if not task.cancelled() and (error := task.exception()):
                 LOG.error("the lanes ended with an error", exc_info=error)
         if drained:
-            await self._for_the_others(self._nodes.leave)
+            await self._for_the_others(self._nodes.leave, safe + LAST)
 
-    async def _for_the_others(self, leave: Callable[[], Awaitable[None]]) -> bool:
-        """Leave work to other nodes.
+    async def _for_the_others(self, leave: Callable[[], Awaitable[None]], until: float) -> bool:
+        """Leave work to other nodes, until a time of the monotonic clock.
 
         Without that they find it a little later.
         """
         try:
-            async with asyncio.timeout(LEAVE):
+            async with asyncio.timeout(min(LEAVE, until - time.monotonic())):
                 await leave()
         except (GatewayError, TimeoutError) as error:
             LOG.warning("other nodes find this one's work a little later: %s", describe(error))

@@ -70,8 +70,6 @@ SPEAKS = 0.6
 """Part of a node's patience for which it speaks after a beat."""
 BEATS = 4
 """Beats in a node's patience."""
-END = 1.0
-"""Seconds that the thread has to end in by itself."""
 
 
 class Membership:
@@ -258,15 +256,15 @@ class Membership:
             with suppress(psycopg.Error):
                 connection.pipeline.raw.close()
 
-    def release(self) -> None:
-        """Be a node no more."""
+    def release(self, seconds: float = 1.0) -> None:
+        """Be a node no more; its thread is interrupted after so long."""
         self._ended.set()
         if self._thread.ident is None:
             return
-        self._thread.join(END)
+        self._thread.join(seconds)
         self._late.set()
         self.session.interrupt()
-        self._thread.join(END)
+        self._thread.join(seconds)
 
 
 def _first(raw: Raw, query: str) -> str:

@@ -22,6 +22,10 @@ T = TypeVar("T")
 
 CUT_EVERY = 0.1
 """Seconds between two interruptions of what has not ended."""
+SILENT = 0.3
+"""Seconds without an answer after which a store that is closed waits for none."""
+END, AT_ONCE = 1.0, 0.1
+"""Seconds in which threads end that may be connecting, and where the database says nothing."""
 
 
 class Running:
@@ -93,16 +97,26 @@ class Running:
     async def close(self) -> None:
         """Let units end for a while, and close all connections."""
         self._watch.cancel()
-        await self._end()
+        silent = await self._is_silent_to_the_end()
+        seconds = AT_ONCE if silent else END
         self.transactions.closing.set()
         self._threads.shutdown(wait=False)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._cut_short(), name="store's end")
-            await asyncio.to_thread(self._close)
+            group.create_task(
+                asyncio.to_thread(self.membership.release, seconds), name="node's end"
+            )
+            await asyncio.to_thread(self.pool.close, seconds)
 
-    async def _end(self) -> None:
-        if self._works:
-            await asyncio.wait([*self._works], timeout=self._patience.end)
+    async def _is_silent_to_the_end(self) -> bool:
+        """Wait for units; True once the database says nothing."""
+        until = monotonic() + self._patience.end
+        while self._works and monotonic() < until:
+            silent = [work.interrupt(SILENT) for work in self._works.values()]
+            if any(silent) or self.membership.unreachable_since is not None:
+                return True
+            await asyncio.wait([*self._works], timeout=CUT_EVERY)
+        return bool(self._works)
 
     async def _cut_short(self) -> None:
         """Interrupt units until there is none, also those that begin only now."""
@@ -111,10 +125,6 @@ class Running:
             for work in self._works.values():
                 work.interrupt()
             await asyncio.wait([*self._works], timeout=CUT_EVERY)
-
-    def _close(self) -> None:
-        self.pool.close(self._patience.end)
-        self.membership.release()
 
 
 @asynccontextmanager

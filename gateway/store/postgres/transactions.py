@@ -89,17 +89,18 @@ class Work:
         with self._lock:
             self._connection = connection
 
-    def interrupt(self, silence: float = 0.0) -> None:
-        """Shut down a connection that was silent so long.
+    def interrupt(self, silence: float = 0.0) -> bool:
+        """Shut down a connection that was silent so long, if any.
 
         Whoever waits for it gets an error.
         """
         with self._lock:
             connection = self._connection
             if connection is None or monotonic() - connection.pipeline.asked_at < silence:
-                return
+                return False
             with suppress(OSError, psycopg.Error), _socket_of(connection) as link:
                 link.shutdown(socket.SHUT_RDWR)
+            return True
 
 
 class Transactions:
