@@ -2,13 +2,20 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
+from gateway.access.authority import Access
 from gateway.client import Answer
-from gateway.events import InputRequested, InputResolved, TurnFinished
+from gateway.content.tool_texts import met_tool
+from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.events import InputRequested, InputResolved, SessionEvent, ToolFinished, TurnFinished
 from gateway.registry import ToolRule
 from gateway.sessions.known_tools import MOST_LISTED, KnownTools
+from gateway.store.nodes import Node
+from gateway.store.postgres.database import Database
+from gateway.store.postgres.store import PostgresStore
 from gateway.store.records import MetTool
 from teams.base import ToolCall
 from tests.fakes.new_store import new_store
@@ -17,6 +24,7 @@ from tests.gateway.scripted import ScriptedTeams, calls, ends, model, of, opened
 
 APPROVE, ALWAYS = Answer(kind="approve"), Answer(kind="approve_always")
 ACCEPT = Answer(kind="approve_new")
+KEY = ConversationKey(platform="x", workspace="T1", channel="C", root="1")
 CLOSED = "closed: the tool has changed since this was asked"
 
 
@@ -175,6 +183,109 @@ async def test_all_nodes_know_the_same_tool(tmp_path):
     shop.change()
     async with opened(tmp_path, teams) as client:
         assert (await asked(client, thread)).changed
+
+
+async def test_a_new_description_takes_as_many_people_as_the_call(tmp_path):
+    shop, bosses = Shop(), [Author(id=f"x:T1:boss{n}", name=f"Boss {n}") for n in range(3)]
+    access = Access([each.id for each in bosses])
+    rule = replace(PINNED_ASK, quorum=2)
+    async with opened(tmp_path, teams_with(shop, rule), access=access) as gateway:
+
+        async def click(boss: Author, request: str, answer: Answer) -> str:
+            click = Click(request=request, answer=answer)
+            message = InboundMessage(key=KEY, author=boss, event="click", click=click)
+            return (await gateway.accept(message)).reply
+
+        async def ask() -> InputRequested:
+            receipt = await gateway.accept(InboundMessage(key=KEY, author=bosses[0], text="go"))
+            after = max((each.seq for each in heard), default=0)
+            heard.extend(await until(gateway, receipt.thread, ends, after))
+            return of(InputRequested, heard)[-1]
+
+        async def over(request: InputRequested) -> None:
+            heard.extend(await until(gateway, request.thread, ends, after=heard[-1].seq))
+
+        heard: list[SessionEvent] = []
+        first = await ask()
+        for boss in bosses[:2]:
+            await click(boss, first.request, APPROVE)
+        await over(first)
+        shop.change()
+        changed = await ask()
+        assert (changed.changed, changed.quorum) == (True, 2)
+        await click(bosses[0], changed.request, ACCEPT)
+        assert "already approved" in await click(bosses[0], changed.request, ACCEPT)
+        [known] = await gateway.store.known_tools()
+        assert (len(shop.called), len(known.others)) == (1, 1)
+        await click(bosses[2], changed.request, ACCEPT)
+        await over(changed)
+        [known] = await gateway.store.known_tools()
+        assert (len(shop.called), known.others) == (2, ())
+        assert not (await ask()).changed
+
+
+async def test_who_approves_the_call_alone_accepts_no_description_for_others(tmp_path):
+    shop, bosses = Shop(), [Author(id=f"x:T1:boss{n}", name=f"Boss {n}") for n in range(2)]
+    rule = replace(PINNED_ASK, quorum=2)
+    access = Access([each.id for each in bosses])
+    async with opened(tmp_path, teams_with(shop, rule), access=access) as gateway:
+        await gateway.store.meet_tool(met_tool("shop", "price", {"name": "price"}))
+        message = InboundMessage(key=KEY, author=bosses[0], text="go")
+        thread = (await gateway.accept(message)).thread
+        heard = await until(gateway, thread, ends)
+        [request] = of(InputRequested, heard)
+        assert request.changed
+        for boss, answer in zip(bosses, (ACCEPT, APPROVE), strict=True):
+            click = Click(request=request.request, answer=answer)
+            await gateway.accept(InboundMessage(key=KEY, author=boss, event="click", click=click))
+        await until(gateway, thread, ends, after=heard[-1].seq)
+        [known] = await gateway.store.known_tools()
+        assert (len(shop.called), len(known.others)) == (1, 1)
+
+
+async def test_live_nodes_know_the_same_tool(tmp_path, postgres_url):
+    was, became = listed("price", text="a"), listed("price", text="b")
+    told: dict[str, list[str]] = {"a": [], "b": []}
+    stores = {
+        name: PostgresStore(Database(url=postgres_url, pool_size=2), tmp_path / name)
+        for name in told
+    }
+    nodes = {
+        name: KnownTools(store, None, lambda *_: None, lambda _, text, n=name: told[n].append(text))  # type: ignore[arg-type]
+        for name, store in stores.items()
+    }
+    async with stores["a"].own(Node(boot="a")), stores["b"].own(Node(boot="b")):
+
+        async def actions(call: ToolCall) -> list[str]:
+            return [(await node.judge(call, PINNED_ALLOW)).rule.action for node in nodes.values()]
+
+        assert await actions(was) == ["allow", "allow"]
+        assert await actions(became) == ["ask", "ask"]
+        assert [len(each) for each in told.values()] == [1, 0]  # one node tells it
+        assert became.schema is not None
+        assert await stores["b"].accept_tool(met_tool("shop", "price", became.schema))
+        assert await actions(became) == ["allow", "allow"]
+        assert await actions(was) == ["ask", "ask"]
+
+
+async def test_a_misnamed_rule_is_told_in_the_turn_the_log_and_the_status(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, logger="gateway")
+    shop, wrong = Shop(), "policies.tools.shop/price: found 'itme', expected an argument"
+    rule = ToolRule(action="deny", reason=wrong, mistake=wrong)
+    teams = ScriptedTeams(
+        lambda: solo(calls("price"), "I may not.", calls("price"), "no", workbench=shop),
+        rules={"price": rule},
+    )
+    async with opened(tmp_path, teams) as client:
+        thread = (await client.create_thread()).id
+        events = [*await turn(client, thread, "go"), *await turn(client, thread, "again")]
+        for finished in of(ToolFinished, events):
+            assert finished.failed
+            assert wrong in finished.result
+        assert [each.outcome for each in of(TurnFinished, events)] == ["done", "done"]
+        assert wrong in str(await client.status())
+    assert shop.called == []
+    assert [each.message for each in caplog.records] == [wrong]
 
 
 def listed(name: str, **more) -> ToolCall:

@@ -86,6 +86,17 @@ async def test_a_key_approves_once_or_always(tmp_path: Path, key: str, answer: A
         assert chat.composer.has_focus
 
 
+async def test_a_key_approves_a_changed_tool_with_its_new_description(tmp_path: Path):
+    changed = replace(SHELL, changed=True, always=False)
+    async with asking(tmp_path, changed) as chat:
+        await chat.until_shown("y approve once", "d Approve, and its new description")
+        await chat.press("ctrl+t")
+        chat.clock.advance(INERT)
+        await chat.press("d")
+        await chat.until(lambda: not chat.card.display)
+        assert chat.client.answers == [("r1", Answer(kind="approve_new"))]
+
+
 @pytest.mark.chaos
 async def test_what_is_not_offered_has_no_key(tmp_path: Path):
     async with asking(tmp_path, replace(SHELL, always=False)) as chat:
