@@ -24,9 +24,16 @@ LATER: Mapping[str, tuple[str, ...]] = {
 
 
 def import_later_modules() -> None:
-    """Import what the loaded packages will need for the first turn."""
+    """Import what the loaded packages will need for the first turn.
+
+    Certificates as well: reading them holds up everybody for a tenth of a second.
+    """
     for package, modules in LATER.items():
         if package in sys.modules:
             for module in modules:
                 with suppress(ImportError):  # another version may have it elsewhere, or not at all
                     importlib.import_module(module)
+    # Here for start-up: commands that call no model need no HTTP.
+    from teams.bounded import load_certificates
+
+    load_certificates()

@@ -105,6 +105,7 @@ ROWS = {
     "gateway/store/postgres/catalog.py": {"format": TEXTS},
     "gateway/store/units/files.py": {"format": TEXTS},
     "gateway/store/units/search.py": {"format": TEXTS},
+    "gateway/surface.py": {"format": TEXTS},
     "adapters/discord/adapter.py": {"format": TEXTS},
     "adapters/terminal/desktop.py": {
         "create_subprocess_exec": "the editor that $VISUAL or $EDITOR names",

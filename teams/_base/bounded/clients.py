@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import closing, contextmanager, suppress
@@ -39,6 +40,13 @@ def http_client(kind: type[C], bounds: Bounds | None = None, **settings: Any) ->
 def tls(library: str) -> ssl.SSLContext:
     """Certificates, made once: it takes longer than a request."""
     return import_module(library).create_ssl_context()
+
+
+def load_certificates() -> None:
+    """Make those of the loaded libraries before any request."""
+    for library in ("httpx", "httpx2"):
+        if library in sys.modules:
+            tls(library)
 
 
 def _library(kind: type) -> ModuleType:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from adapters.discord.testing import DiscordSimulator
 from adapters.slack.testing import SlackSimulator
+from gateway.app.first_imports import import_later_modules
+from teams._base.bounded.clients import tls
 from tests.adapters.discord.serving import bot_texts
 from tests.fakes.openai_script import Reply
 from tests.fakes.openai_server import FakeOpenAI
@@ -100,3 +104,9 @@ async def test_nothing_is_imported_after_discord_is_connected(tmp_path: Path) ->
             await alice.says(alice.direct, "read it", files=[("a.txt", b"hello", "text/plain")])
             await discord.until(lambda: bot_texts(discord, alice.direct), seconds=20)
     assert late == []
+
+
+def test_no_request_waits_for_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    import_later_modules()
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda: pytest.fail("made on the loop"))
+    assert isinstance(tls("httpx"), ssl.SSLContext)
