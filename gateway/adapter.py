@@ -215,7 +215,9 @@ class AdapterHost(Protocol):
         """Take a message: it is stored once this returns.
 
         The same message again, by any of its dedupe keys, gives the same receipt and does nothing.
-        Raises NotFound for a thread or team that is not there.
+        Of one that is "offered" nothing is stored: the store has lost what became of it, so that an
+        answer is to be offered, and the message given again, with the time `at` which somebody
+        wanted that. Raises NotFound for a thread or team that is not there.
         """
         ...
 
@@ -295,7 +297,8 @@ class AdapterHost(Protocol):
         """Keep a text for a platform's adapter; it replaces an earlier one.
 
         What is known `of` a conversation is deleted with its last thread, and not kept if it has
-        none.
+        none. A name that begins with CURSOR says what the platform has delivered already: such a
+        mark is gone once the store has lost something.
         """
         ...
 

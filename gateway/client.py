@@ -10,7 +10,7 @@ from gateway.values import Origin, value
 
 ThreadState: TypeAlias = Literal["idle", "working", "waiting", "parked"]
 AnswerKind: TypeAlias = Literal["text", "approve", "deny"] | GrantKind
-Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused"]
+Outcome: TypeAlias = Literal["turn", "queued", "answer", "command", "merged", "refused", "offered"]
 ArgumentKind: TypeAlias = Literal["", "text", "word", "team", "model", "agent", "thread", "theme"]
 """Kinds of a command's argument: none, free text, one of the command's own words, or a name."""
 ChoiceKind: TypeAlias = Literal["team", "model"]

@@ -287,7 +287,8 @@ class InboundMessage:
     of a person or group of the platform, which is no agent's. One that `only_answers` is for
     somebody else: it counts as the answer to a question of the team, or not at all. `ruling` is a
     gateway's: one that another made, or for another author or place, counts nothing. `title` names
-    a thread that begins with it; "" is the beginning of its text.
+    a thread that begins with it; "" is the beginning of its text. `at` is when it was said or done,
+    in the platform's seconds since the epoch, or when somebody asked for its answer; 0 is now.
     """
 
     key: ConversationKey
@@ -313,6 +314,7 @@ class InboundMessage:
     mentioned: bool = False
     opens_with_mention: bool = False
     only_answers: bool = False
+    at: float = 0.0
     ruling: Ruling | None = field(default=None, repr=False, compare=False)
 
     @property

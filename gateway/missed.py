@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
+from gateway.client import Receipt
 from gateway.conversation import ConversationKey
 from gateway.values import value
 
@@ -15,6 +16,26 @@ MissedOutcome: TypeAlias = Literal["answer", "offer", "too_old", "refused"]
 """Verdicts as carried out: the gateway or the platform may have refused a message or its card."""
 
 DAY = 86_400.0
+CURSOR = "cursor "
+"""First word of the names of marks that say what a platform has delivered.
+
+In a store that has lost something they are not true, and gone.
+"""
+BEFORE_LOSS = (
+    "Parley has lost its records of the time when you did this, so nothing was done now. Do it "
+    "again if you still want it."
+)
+
+
+def outcome_of(receipt: Receipt) -> MissedOutcome:
+    """What became of a missed message that was handed in."""
+    match receipt.outcome:
+        case "refused":
+            return "refused"
+        case "offered":
+            return "offer"
+        case _:
+            return "answer"
 
 
 @value

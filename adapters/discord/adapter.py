@@ -168,6 +168,7 @@ class _Bot:
             fetching=self._fetching,
             roles=self._cache.role,
             clock=clock,
+            offer=self.on_failure,
         )
         self._handler = MessageHandler(host, context)
         missed = MissedMessages(

@@ -254,6 +254,10 @@ class _Service:
             LOG.warning("a message that failed was not noted: %s", error)
             self._note_failure(at)
 
+    async def offer(self, place: ConversationKey, at: float) -> None:
+        """Have a thread read from a time on, so that an answer is offered there."""
+        await self._catch_up.note_lost(place, at)
+
     def _note_failure(self, at: float | None = None) -> None:
         times = (at, self._failed_at, self._clock.time())
         self._failed_at = min(time for time in times if time is not None)

@@ -54,13 +54,23 @@ class Step:
 
 
 class PostedMessages:
-    """The thread's messages. `rows` are what the outbox knows."""
+    """The thread's messages. `rows` are what the outbox knows.
+
+    What stands there of items up to `doubtful` is newer than what is known, and stays.
+    """
 
     def __init__(
-        self, surface: TextSurface, place: Place, rows: Iterable[OutboxRow], clock: Clock
+        self,
+        surface: TextSurface,
+        place: Place,
+        rows: Iterable[OutboxRow],
+        clock: Clock,
+        *,
+        doubtful: int = 0,
     ) -> None:
         self._clock = clock
         self._surface = surface
+        self._doubtful = doubtful
         self._place = place
         self._edits = isinstance(surface, EditSurface)
         self._rows: dict[str, dict[int, OutboxRow]] = {}
@@ -169,7 +179,8 @@ class PostedMessages:
         row, part = step.row, step.part
         if row is None or row.status in ("pending", "attempting"):
             return False
-        if row.status == "failed" or not self._edits or isinstance(step.item, FileItem):
+        stays = not self._edits or isinstance(step.item, FileItem) or row.seq <= self._doubtful
+        if row.status == "failed" or stays:
             return True
         return row.digest == part.digest or (row.closed and not part.lasting)
 

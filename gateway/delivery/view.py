@@ -53,7 +53,8 @@ class ThreadView:
 
     `muted`: nothing can be written there until a person writes there again. `away` are further
     places for approvals. People whose id does not begin with `people` are elsewhere. The files of
-    one message have at most `file_bytes`.
+    one message have at most `file_bytes`. What is said after the event `doubtful` stands below all
+    before it: a turn that goes on has a message of its own there.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class ThreadView:
         muted: bool = False,
         away: Collection[ConversationKey] = (),
         file_bytes: int = 10_000_000,
+        doubtful: int = 0,
     ) -> None:
         self.items: list[Item] = []
         self.seq = 0
@@ -99,6 +101,7 @@ class ThreadView:
         self._made: FileItem | None = None
         """Files to which the next one may come."""
         self._file_bytes = file_bytes
+        self._doubtful = doubtful
         self._leading: list[tuple[str, Activity]] = []
         """Hand-offs before anybody has said anything, with who handed over."""
 
@@ -368,6 +371,8 @@ class ThreadView:
             self._add_line(f"n:{event.seq}:{place}", line, place=place, below=below)
 
     def _add_speech(self, agent: str, id: str) -> SpeechItem:
+        if 0 < self._doubtful < self.seq:
+            id = f"{id}:{self._doubtful}"
         item = SpeechItem(id=id, seq=self.seq, asker=self._asker, agent=agent)
         item.acts.update((act.id, act) for _, act in self._leading)
         self._leading.clear()

@@ -117,7 +117,10 @@ class Writer:
 
     async def _run(self) -> None:
         delivery = await self._outbox.delivery(self._home.thread)
-        self._posted = PostedMessages(self._surface, self._home, delivery.rows, self._clock)
+        self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
+        self._posted = PostedMessages(
+            self._surface, self._home, delivery.rows, self._clock, doubtful=self._doubtful
+        )
         away = [
             place
             for place in self._host.approval_places
@@ -128,12 +131,12 @@ class Writer:
             muted=bool(delivery.gone),
             away=away,
             file_bytes=self._surface.limits.file,
+            doubtful=delivery.doubtful,
         )
         self._view.seq = self._told = delivery.told
         self._last = delivery.last
         await self._recall_offers(delivery)
         self._gone = bool(delivery.gone)
-        self._doubtful, self._doubtful_since = delivery.doubtful, delivery.doubtful_since
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
                 self._read(delivery.told), name=f"reads {self._home.thread} for its platform"

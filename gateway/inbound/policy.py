@@ -18,6 +18,7 @@ from gateway.inbound.answers import answer_in_words, decide_answer, is_approver,
 from gateway.inbound.commands import Command, parse_command
 from gateway.inbound.model_choice import TeamModels, choose
 from gateway.inbound.replies import offer_after, reply_to
+from gateway.missed import BEFORE_LOSS
 from gateway.store.decisions import (
     DELETED,
     SENT_TWICE,
@@ -25,6 +26,7 @@ from gateway.store.decisions import (
     Decision,
     GrantRevocation,
     MessageEdit,
+    MessageOffer,
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
@@ -170,6 +172,8 @@ class MessageRules:
             verdict = verdict.once_paired or verdict
         if self.message.event in ("edit", "delete"):
             return self._changed(verdict)
+        if 0 < self.message.at <= situation.lost_until:
+            return self._before_loss(situation, verdict)
         author, named, answer = self.message.author, situation.named, self._answer
         if isinstance(verdict, Denial):
             if answer is None or not is_approver(author, named, self.operators):
@@ -179,6 +183,15 @@ class MessageRules:
         elif answer is None:
             return self._decide_allowed(situation, verdict)
         return decide_answer(author, named, answer, self.operators, self.said_at)
+
+    def _before_loss(self, situation: Situation, verdict: Verdict) -> Decision:
+        """Decision on what may have been done already, of which nothing is known."""
+        said = self.message.event in SAID and self.message.click is None
+        if said and (isinstance(verdict, Denial) or self._is_for_others(situation)):
+            return NoAction()
+        if said and self.command is None:
+            return MessageOffer()
+        return CommandReply(reply=BEFORE_LOSS)
 
     def _overtaken(self, situation: Situation) -> str:
         """Reason of a message that came too late to count, or ""."""

@@ -95,6 +95,11 @@ class NoAction:
 
 
 @value
+class MessageOffer:
+    """Nothing is stored of the message: it is offered to answer it."""
+
+
+@value
 class RepeatedTurn:
     """An earlier message's edited text gets a turn of its own."""
 
@@ -271,6 +276,7 @@ Decision: TypeAlias = (
     | ModelChange
     | GrantRevocation
     | MessageRefusal
+    | MessageOffer
     | NoAction
 )
 

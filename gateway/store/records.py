@@ -19,7 +19,9 @@ from gateway.values import ArgumentDiff, Folders, Origin, value
 TurnStatus: TypeAlias = Literal[
     "running", "paused", "waiting", "done", "stopped", "failed", "interrupted"
 ]
-InboxOutcome: TypeAlias = Literal["queued", "turn", "answer", "command", "merged", "refused"]
+InboxOutcome: TypeAlias = Literal[
+    "queued", "turn", "answer", "command", "merged", "refused", "offered"
+]
 InboxKind: TypeAlias = Literal["message", "edit", "answer", "command"]
 CallStatus: TypeAlias = Literal["shown", "started", "suspended", "finished", "settled", "unknown"]
 LossCause: TypeAlias = Literal["restored", "damaged"]
@@ -318,6 +320,8 @@ class Situation:
     """Its author's app sent it before, under another id."""
     known: bool = False
     """Its author has written in the thread before."""
+    lost_until: float = 0.0
+    """The end of the last time of which the store has lost something."""
     grants: tuple[Grant, ...] = ()
     """Tools granted for the rest of the thread; only read for a command."""
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+from gateway.missed import CURSOR
 
 SEEN = "seen"
 """Mark of earlier versions: the times until which the shards had heard everything."""
@@ -41,23 +43,22 @@ class ShardState:
     owed: Mapping[str, float] = field(default_factory=dict[str, float])
     session: ShardSession | None = None
 
-    def as_text(self, bot: str = "") -> str:
-        """The state as a mark; `bot` names the session's bot."""
-        session = self.session
-        shown: dict[str, Any] = {"heard": self.heard, "owed": dict(self.owed)}
-        if session is not None:
-            shown |= {
-                "session": session.id,
-                "address": session.address,
-                "sequence": session.sequence,
-                "bot": bot,
-            }
-        return json.dumps(shown)
+    def marks(self, shard: int, shards: int, bot: str = "") -> dict[str, str]:
+        """The marks of the shard's times, and of the session, which is the bot's."""
+        session = {**asdict(self.session), "bot": bot} if self.session is not None else {}
+        return {
+            name_of(shard, shards): json.dumps({"heard": self.heard, "owed": dict(self.owed)}),
+            _cursor_of(shard, shards): json.dumps(session),
+        }
 
 
 def name_of(shard: int, shards: int) -> str:
     """The name of a shard's mark; its lease begins with the platform."""
     return f"shard {shard} of {shards}"
+
+
+def _cursor_of(shard: int, shards: int) -> str:
+    return f"{CURSOR}{name_of(shard, shards)}"
 
 
 def find_state(
@@ -70,9 +71,10 @@ def find_state(
     Before the very first run there is nothing that could have been missed.
     """
     if (text := marks.get(name_of(shard, shards))) is not None:
-        return _parse(json.loads(text), bot)
+        session = _session(marks.get(_cursor_of(shard, shards), "{}"), bot)
+        return replace(_times(json.loads(text)), session=session)
     earlier = [
-        _parse(json.loads(value), bot)
+        _times(json.loads(value))
         for name, value in marks.items()
         if name.startswith("shard ") and not name.endswith(f" of {shards}")
     ]
@@ -85,11 +87,15 @@ def find_state(
     return ShardState(heard=min(times, default=now))
 
 
-def _parse(found: Mapping[str, Any], bot: str) -> ShardState:
-    session = None
-    if "session" in found and found["bot"] == bot:
-        session = ShardSession(
-            id=str(found["session"]), address=str(found["address"]), sequence=int(found["sequence"])
-        )
+def _times(found: Mapping[str, Any]) -> ShardState:
     owed = {str(guild): float(at) for guild, at in found["owed"].items()}
-    return ShardState(heard=float(found["heard"]), owed=owed, session=session)
+    return ShardState(heard=float(found["heard"]), owed=owed)
+
+
+def _session(text: str, bot: str) -> ShardSession | None:
+    found = json.loads(text)
+    if not found or found["bot"] != bot:
+        return None
+    return ShardSession(
+        id=str(found["id"]), address=str(found["address"]), sequence=int(found["sequence"])
+    )

@@ -226,8 +226,7 @@ class Shards:
         """The state that the last holder left; None if unreadable."""
         try:
             await self._holder.take_over()
-            name = name_of(shard, self._shards)
-            marks = await self._host.marks(PLATFORM, name) or await self._host.marks(PLATFORM)
+            marks = await self._host.marks(PLATFORM)
             return find_state(marks, shard, self._shards, self._now(), self._bot)
         except GatewayError as error:
             LOG.warning("could not read the state of shard %s: %s", shard, error)
@@ -242,7 +241,8 @@ class Shards:
         if state == stored:
             return stored
         try:
-            await self._host.mark(PLATFORM, name_of(shard, self._shards), state.as_text(self._bot))
+            marks = state.marks(shard, self._shards, self._bot)
+            await self._host.add_gaps(PLATFORM, (), marks)
         except GatewayError as error:
             LOG.warning("could not store the state of shard %s: %s", shard, error)
             return stored

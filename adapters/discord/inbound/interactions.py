@@ -9,7 +9,7 @@ from typing import assert_never
 
 from adapters.discord.config import Threads
 from adapters.discord.connection.message_body import CONTENT, clip, neutral
-from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload
+from adapters.discord.connection.values import BotIdentity, InteractionEvent, Payload, sent_at
 from adapters.discord.conversations.channels import find_conversation
 from adapters.discord.conversations.command_threads import root_of_command
 from adapters.discord.conversations.threads import POINTER
@@ -248,6 +248,7 @@ class InteractionHandler:
             order_key=order_key(event.id),
             title=command.title,
             quotes=command.quotes,
+            at=sent_at(event.id),
         )
         if command.files:
             message = await self._host.judge(message)
@@ -321,6 +322,7 @@ class InteractionHandler:
                 direct=not event.guild,
                 dedupe=(key.dedupe("click", event.id),),
                 click=Click(request=request, answer=answer),
+                at=sent_at(event.id),
             )
         )
         if receipt.outcome == "answer":
@@ -330,7 +332,7 @@ class InteractionHandler:
     async def _answer_missed(self, clicked: ComponentClick, first: str, me: BotIdentity) -> str:
         event = clicked.event
         author = await self._context.people.author(event.sender, event.guild)
-        gap = MissedRange(event.channel, event.guild, first, clicked.message)
+        gap = MissedRange(event.channel, event.guild, first, clicked.message, sent_at(event.id))
         return await self._missed.answer(gap, author, me)
 
     async def _find_conversation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
@@ -50,7 +50,8 @@ MAY_COME = 86_400.0
 class InboundContext:
     """Discord's state that messages need.
 
-    `roles` gives a role's name, "" for an unknown one; `clock` is in seconds since the epoch.
+    `roles` gives a role's name, "" for an unknown one; `clock` is in seconds since the epoch;
+    `offer` has a channel read from a time on, so that answers are offered there.
     """
 
     rest: Rest
@@ -61,6 +62,7 @@ class InboundContext:
     fetching: AwaitedFiles
     roles: Callable[[str], str]
     clock: Callable[[], float]
+    offer: Callable[[str, float], Awaitable[None]]
 
 
 class MessageHandler:
@@ -149,6 +151,8 @@ class MessageHandler:
         message = await self._with_history(message, parsed, me)
         self._note_place(message, parsed)
         receipt = await self.accept(message)
+        if receipt.outcome == "offered":
+            await self._context.offer(parsed.channel, sent_at(parsed.id))
         await self._reply(receipt, message, parsed)
         return receipt
 
@@ -305,6 +309,7 @@ class MessageHandler:
             mentioned=parsed.mentioned,
             opens_with_mention=opens_with_mention(parsed, me),
             quotes=tuple([await self.quote(each, key, parsed.guild) for each in parsed.foreign]),
+            at=_edited_at(parsed) if parsed.edited else sent_at(parsed.id),
         )
 
     async def quotes_of(

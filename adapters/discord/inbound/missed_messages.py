@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from adapters.discord.connection.message_body import Message
@@ -22,7 +22,14 @@ from gateway.adapter import NOT_ALLOWED, AdapterHost, AuthError
 from gateway.client import Receipt
 from gateway.conversation import Author, ConversationKey, InboundMessage
 from gateway.errors import GatewayError, NotFound
-from gateway.missed import MissedOutcome, MissedVerdict, OpenGap, ReadPage
+from gateway.missed import (
+    BEFORE_LOSS,
+    MissedOutcome,
+    MissedVerdict,
+    OpenGap,
+    ReadPage,
+    outcome_of,
+)
 from gateway.surface import CallRejected
 
 LOG = logging.getLogger("adapters.discord")
@@ -48,12 +55,13 @@ def place_of(channel: str) -> ConversationKey:
 
 @dataclass(frozen=True, slots=True)
 class MissedRange:
-    """Missed messages of a channel, from `first` to before `end`."""
+    """Missed messages of a channel, from `first` to before `end`; asked for `at` a time."""
 
     channel: str
     guild: str
     first: str
     end: str
+    at: float
 
 
 class MissedMessages:
@@ -233,7 +241,10 @@ class MissedMessages:
                 LOG.info("could not read all of channel %s: %s", gap.channel, error)
                 return f"{_answering(accepted)} {MORE}"
             inside = [each for each in page if int(each["id"]) < int(gap.end)]
-            accepted += await self._take(key, list(parse_page(inside, gap.guild, me)), me)
+            found = await self._take(gap, key, list(parse_page(inside, gap.guild, me)), me)
+            if found["offer"]:
+                return BEFORE_LOSS
+            accepted += found["answer"]
             whole = len(page) < PAGE or len(inside) < len(page)
             after = int(page[-1]["id"]) if page else after
         await self._settle(gap)
@@ -264,12 +275,17 @@ class MissedMessages:
         return None
 
     async def _take(
-        self, key: ConversationKey, parsed: Sequence[ParsedMessage], me: BotIdentity
-    ) -> int:
-        """Hand in the messages of a conversation; how many were accepted."""
+        self,
+        gap: MissedRange,
+        key: ConversationKey,
+        parsed: Sequence[ParsedMessage],
+        me: BotIdentity,
+    ) -> Counter[MissedOutcome]:
+        """Hand in the messages of a conversation; how many were taken."""
         there = [each for each in parsed if (await self._handler.find_conversation(each))[0] == key]
         prepared, _ = await self._prepare_all(there, me)
-        return _outcomes(await self._handler.submit_missed(prepared, me))["answer"]
+        asked = [(replace(message, at=gap.at), each) for message, each in prepared]
+        return _outcomes(await self._handler.submit_missed(asked, me))
 
 
 def _button(first: str, label: str, *, disabled: bool = False) -> dict[str, Any]:
@@ -321,9 +337,7 @@ def _counts(missed: Mapping[MissedVerdict, Sequence[Missed]]) -> Counter[MissedO
 
 def _outcomes(receipts: Iterable[Receipt]) -> Counter[MissedOutcome]:
     """The numbers of messages taken and refused."""
-    found = Counter[MissedOutcome]()
-    found.update("refused" if each.outcome == "refused" else "answer" for each in receipts)
-    return found
+    return Counter(outcome_of(each) for each in receipts)
 
 
 def _answering(messages: int) -> str:

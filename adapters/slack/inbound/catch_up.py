@@ -26,14 +26,14 @@ from gateway.base.clock import Clock, sleep
 from gateway.base.describe import describe
 from gateway.conversation import ConversationKey
 from gateway.errors import GatewayClosed, GatewayError
-from gateway.missed import Gap, OpenGap, ReadPage
+from gateway.missed import CURSOR, Gap, OpenGap, ReadPage
 
 LOG = logging.getLogger("adapters.slack")
 
 ALIVE = "alive"
 """The mark of the time until which everything was heard or noted, in seconds since the epoch."""
-CONNECTED = "connected"
-"""The mark of when the app was last connected."""
+CONNECTED = f"{CURSOR}connected"
+"""The mark of when the app was last connected: Slack delivers nothing again that it had by then."""
 LEASE = "slack catch-up"
 """The lease of the node that looks for what was missed."""
 OVERLAP = 20.0
@@ -97,7 +97,7 @@ class CatchUp:
         if alive is None:
             alive = now
         else:
-            seen = max(await self._stored(CONNECTED) or alive, self.cut_at)
+            seen = max(await self._stored(CONNECTED) or 0.0, self.cut_at)
             if max(alive, seen) - OVERLAP > now:  # the clock was ahead when it was noted
                 alive = seen = now - self._host.missed.offer
             if failed_at is not None:

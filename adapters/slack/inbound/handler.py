@@ -169,6 +169,10 @@ class Service(Protocol):
         """Note the title that somebody gave a thread in Slack."""
         ...
 
+    async def offer(self, place: ConversationKey, at: float) -> None:
+        """Have a thread read from a time on, so that an answer is offered there."""
+        ...
+
     async def note_gap(self, team: str, since: float) -> None:
         """Catch up after the minute for which Slack drops events."""
         ...
@@ -336,6 +340,8 @@ class InboundHandler:
 
     async def _hand_in(self, draft: Draft, message: InboundMessage) -> Receipt:
         receipt = await self._host.accept(message)
+        if receipt.outcome == "offered":
+            await self._service.offer(message.key, message.at)
         if receipt.thread:
             self._places.note(message)
         if message.awaited:

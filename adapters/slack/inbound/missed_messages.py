@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from adapters.awaited_files import AwaitedFiles
@@ -21,7 +22,7 @@ from gateway.adapter import AdapterHost
 from gateway.base.clock import Clock, sleep
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, GatewayError, StoreError, StoreFull
-from gateway.missed import MissedOutcome
+from gateway.missed import BEFORE_LOSS, MissedOutcome, outcome_of
 from gateway.surface import OutcomeUnknown, PlatformUnreachable, RateLimited
 
 LOG = logging.getLogger("adapters.slack")
@@ -87,16 +88,18 @@ class MissedMessages:
         limit = await self._host.history_limit(message.key)
         return draft if limit.allows(message.order_key, float(message.message_id)) else None
 
-    async def hand_in(self, drafts: Sequence[Draft]) -> Counter[MissedOutcome]:
+    async def hand_in(self, drafts: Sequence[Draft], asked: float = 0.0) -> Counter[MissedOutcome]:
         """Hand in drafts of a thread; how many were taken and refused.
 
-        Raises GatewayError if they may be taken later.
+        `asked` is when somebody wanted the answers. Raises GatewayError if they may be taken later.
         """
         said, untaken = await self._messages(drafts)
         done = +Counter[MissedOutcome]({"refused": untaken})
         if not said:
             return done
-        receipts = await self._host.accept_missed([message for _, message in said])
+        receipts = await self._host.accept_missed(
+            [replace(message, at=asked or message.at) for _, message in said]
+        )
         await self._fetching.look()
         refused: dict[tuple[str, str], Draft] = {}
         for (draft, _), receipt in zip(said, receipts, strict=True):
@@ -104,7 +107,7 @@ class MissedMessages:
                 refused.setdefault((draft.user, receipt.reply), draft)
         for (_, reply), draft in refused.items():
             await self._replies.send(draft, reply)
-        done.update("refused" if each.outcome == "refused" else "answer" for each in receipts)
+        done.update(map(outcome_of, receipts))
         return done
 
     async def _messages(
@@ -170,12 +173,15 @@ class MissedMessages:
             return CANT_READ
         found = await self._wanted(key, excerpt.messages, after)
         try:
-            taken = (await self.hand_in(found))["answer"]
+            outcomes = await self.hand_in(found, draft.message.at or self._clock.time())
         except (GatewayClosed, *LATER):
             raise
         except GatewayError as error:
             LOG.warning("missed messages of a thread were not accepted: %s", error)
             return NOT_TAKEN
+        if outcomes["offer"]:
+            return BEFORE_LOSS
+        taken = outcomes["answer"]
         if not found and excerpt.whole:
             return NOTHING
         if found and not taken:

@@ -163,6 +163,7 @@ def _draft(
         order_key=order_key(ts),
         link=permalink(me, key.channel, ts, key.root),
         mentioned=called,
+        at=float(ts),
     )
     return Draft(
         message=message,
@@ -289,6 +290,7 @@ def _action(
         dedupe=dedupe,
         message_id=key.root,
         link=permalink(me, key.channel, key.root, key.root),
+        at=float(ts_at(event, "event_ts") or 0),
     )
     return Draft(message=message, user=user, home=text_at(event, "user_team"), meant=True)
 

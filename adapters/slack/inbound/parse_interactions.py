@@ -206,6 +206,7 @@ def _action(
             direct=is_direct(channel),
             dedupe=(dedupe,),
             message_id=message,
+            at=_done_at(payload),
         ),
         user=user,
         home=text_at(payload, "user", "team_id"),
@@ -213,3 +214,8 @@ def _action(
         in_thread=root != message,
         response_url=text_at(payload, "response_url"),
     )
+
+
+def _done_at(payload: Payload) -> float:
+    """When a button was pressed; 0 for forms and commands, of which Slack does not say it."""
+    return next((float(ts_at(each, "action_ts") or 0) for each in tables_at(payload, "actions")), 0)

@@ -22,7 +22,7 @@ from gateway.store.postgres.connection import PostgresConnection
 from gateway.store.postgres.contents import PART
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.errors import place_of, translate
-from gateway.store.postgres.membership import Membership
+from gateway.store.postgres.membership import IS_SIGNATURE, Membership
 from gateway.store.postgres.migrate import BASE, bring_up_to_date, migrations, version_of
 from gateway.store.postgres.pipeline import Raw
 from gateway.store.postgres.pool import connect
@@ -49,7 +49,8 @@ _RELATIONS = {
         SELECT sha256, COALESCE((SELECT string_agg(data, '' ORDER BY n) FROM content_parts
          WHERE sha256 = c.sha256), '') AS data FROM contents c
         WHERE sha256 IN (SELECT sha256 FROM attachments)
-    ) AS blobs"""
+    ) AS blobs""",
+    "marks": f"(SELECT {PLACE}, * FROM marks WHERE NOT ({IS_SIGNATURE})) AS marks",
 }
 
 T = TypeVar("T")

@@ -50,11 +50,27 @@ _KEEP_PRODUCT = """
     INSERT INTO marks (platform, name, value) VALUES ('gateway', 'product', $1)
     ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value
 """
+_OWN = "CAST(xmin AS TEXT) || ' ' || CAST(tableoid AS TEXT)"
+"""The transaction that wrote a row, and the table in which it is."""
+IS_SIGNATURE = "platform = 'gateway' AND name = 'written'"
+"""The mark by which a database knows itself."""
+IS_ORIGINAL = f"(SELECT value = {_OWN} FROM marks WHERE {IS_SIGNATURE})"
+"""False in a database that was restored from a dump: another transaction wrote its rows.
+
+NULL where no transaction has signed. A copy of the server's own files is as it was.
+"""
+SIGN = """
+    INSERT INTO marks (platform, name, value) VALUES ('gateway', 'written',
+     mod(CAST(CAST(pg_current_xact_id() AS TEXT) AS NUMERIC), 4294967296) || ' ' ||
+     CAST(CAST('marks' AS REGCLASS) AS OID))
+    ON CONFLICT (platform, name) DO UPDATE SET value = excluded.value
+"""
+"""Lets the database tell itself from a restored one: the transaction writes down its own number."""
 _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE boot = c.boot)"
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
-_BEAT = """
+_BEAT = f"""
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
-    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time()
+    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time(), {IS_ORIGINAL}
 """
 _END_DEAD = """
     SELECT pg_terminate_backend(a.pid) FROM nodes n JOIN pg_stat_activity a
@@ -204,10 +220,10 @@ class Membership:
         figures = {**self.figures(), "clock": self._ahead}
         sent, asked_at = pipeline.send(_BEAT, [self.boot, json.dumps(figures)]), self._clock()
         rows = pipeline.rows(sent, tuple)
-        if not rows:
+        if not rows or rows[0][3] is False:  # or a restored database has this node's row
             self.is_lost = True
             return
-        self.nodes, version, server_time = rows[0]
+        self.nodes, version, server_time, _ = rows[0]
         self._ahead = round((asked_at + self._clock()) / 2 - server_time, 1)
         self.is_steady = began - self._beat_at < self._database.failover / 2
         self._beat_at = began

@@ -39,6 +39,7 @@ from gateway.store.postgres.errors import translate
 from gateway.store.postgres.group import Group
 from gateway.store.postgres.integrity import check_rows
 from gateway.store.postgres.listening import listen
+from gateway.store.postgres.membership import IS_ORIGINAL, SIGN
 from gateway.store.postgres.migrate import check_up_to_date, known_version
 from gateway.store.postgres.pool import connect
 from gateway.store.postgres.reload_operations import ReloadOperations
@@ -235,7 +236,7 @@ class PostgresStore(PostgresReader, ReloadOperations):
             self._group = Group(self._running, self._database.patience.unit)
             try:
                 now = self.clock()
-                await self.write(lambda connection: note_restore(connection, now), alone=True)
+                await self.write(lambda connection: _note_restore(connection, now), alone=True)
                 await self._sweep()
                 yield
             finally:
@@ -351,6 +352,14 @@ def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
     """Tell what a unit has brought, also if its caller has left."""
     if not done.cancelled() and done.exception() is None:
         then(done.result())
+
+
+def _note_restore(connection: PostgresConnection, now: float) -> None:
+    """Note a loss if the database was restored, and sign it as the original."""
+    [[original]] = connection.fetch(f"SELECT {IS_ORIGINAL} AS original")
+    note_restore(connection, now, restored=original is False)
+    if not original:
+        connection.execute(SIGN)
 
 
 def _rewrite_owner(connection: Connection) -> None:

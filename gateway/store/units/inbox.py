@@ -20,6 +20,7 @@ from gateway.store.decisions import (
     GrantRevocation,
     MemoReply,
     MessageEdit,
+    MessageOffer,
     MessageRefusal,
     MessageWithdrawal,
     ModeChange,
@@ -56,6 +57,7 @@ from gateway.store.units.copies import find_copy, is_repeated, owners
 from gateway.store.units.damage import mend_thread
 from gateway.store.units.grants import grants
 from gateway.store.units.lanes import BEGUN, PERSON_WINDOW, has_room
+from gateway.store.units.losses import LOST_UNTIL
 from gateway.store.units.queue import waiting
 from gateway.store.units.rows import (
     NEW_THREAD,
@@ -103,6 +105,7 @@ class _SituationRow(NamedTuple):
     taken: int | None
     """The message that has one of its keys."""
     deleted: int
+    lost_until: float | None
 
 
 _OF_THE_PERSON = """
@@ -163,7 +166,7 @@ def _thread(connection: Connection, now: float, row: Row) -> Thread | None:
 
 
 @lru_cache(maxsize=32)
-def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> str:
+def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool, dated: bool) -> str:
     """Query of the situation of a message with so many keys.
 
     It gives always one row, also without a thread, and looks up nothing that does not matter.
@@ -178,6 +181,7 @@ def _query(keys: int, *, named: bool, bot: bool, counted: bool, lists: bool) -> 
         _KNOWN,
         f"(SELECT inbox FROM dedupe WHERE key IN ({spent}) LIMIT 1)",
         out_of_order.IS_DELETED if keys else "0",
+        LOST_UNTIL if dated else "0",
     )
     where = "t.id = :thread" if named else "t.key = :conversation AND t.current"
     return (
@@ -332,6 +336,7 @@ def _situation(
         bot=person.kind == "bot",
         counted=counted,
         lists=lists,
+        dated=bool(message.at),
     )
     (row,) = connection.fetch(query, facts)
     met = _SituationRow._make(row[THREAD_WIDTH:])
@@ -351,6 +356,7 @@ def _situation(
         paired=bool(met.paired),
         deleted=bool(met.deleted),
         known=bool(met.known),
+        lost_until=met.lost_until or 0.0,
         bots=met.bots,
         load=PersonLoad(
             running=met.running, begun=met.begun, waiting=met.waits, elsewhere=met.elsewhere
@@ -392,8 +398,9 @@ def _carry_out(acceptance: Acceptance) -> AcceptedMessage:
             | GrantRevocation()
         ):
             accepted = edits.amend(acceptance, decision)
-        case NoAction():
-            accepted = replace(edits.IGNORED, decision=decision)
+        case NoAction() | MessageOffer():
+            outcome = "offered" if isinstance(decision, MessageOffer) else edits.IGNORED.outcome
+            accepted = replace(edits.IGNORED, outcome=outcome, decision=decision)
         case NewConversation():
             accepted = outcomes.begin(acceptance, decision)
         case TurnStop():

@@ -5,6 +5,7 @@ After a restore, and after the loss of commits, the platforms may hold what the 
 
 from __future__ import annotations
 
+from gateway.missed import CURSOR
 from gateway.store.connection import Connection, Row
 from gateway.store.records import LossCause, StoreLoss
 from gateway.store.units.adapters import mark
@@ -18,7 +19,13 @@ _RESTORED = {"platform": "gateway", "name": "restored"}
 def add_loss(
     connection: Connection, now: float, cause: LossCause, *, since: float, commits: int
 ) -> None:
-    """Note that what was done from `since` until now is not known."""
+    """Note that what was done from `since` until now is not known.
+
+    Platforms would deliver what came since, and not what they have delivered already.
+    """
+    connection.execute(
+        "DELETE FROM marks WHERE substr(name, 1, length(:cursor)) = :cursor", {"cursor": CURSOR}
+    )
     connection.execute(
         "INSERT INTO losses (cause, since, until, commits) VALUES (:cause, :since, :now, :commits)",
         {"cause": cause, "since": since, "now": now, "commits": commits},
@@ -39,11 +46,18 @@ def take_restored(connection: Connection) -> int | None:
     return None if kept is None else int(kept)
 
 
-def note_restore(connection: Connection, now: float) -> None:
-    """Note a loss if a copy took the database's place."""
-    if take_restored(connection) is not None:
+def note_restore(connection: Connection, now: float, *, restored: bool = False) -> None:
+    """Note a loss if a copy took the database's place.
+
+    A mark says so, or the database itself: it was `restored`.
+    """
+    if take_restored(connection) is not None or restored:
         last = scalar(connection, "SELECT MAX(updated_at) FROM threads")
         add_loss(connection, now, "restored", since=last or now, commits=0)
+
+
+LOST_UNTIL = "(SELECT MAX(until) FROM losses)"
+"""The end of the last time of which not all is known."""
 
 
 def losses(connection: Connection) -> list[StoreLoss]:

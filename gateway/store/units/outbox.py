@@ -114,12 +114,15 @@ def delivery(connection: Connection, thread: str) -> Delivery:
 
 
 def doubt(connection: Connection, since: float) -> None:
-    """Note that all that is not delivered may have been, since then."""
+    """Note that all that is not delivered may have been, since then.
+
+    What stands on a platform is newer than the store, so it stays: an open question, too.
+    """
     connection.execute("UPDATE outbox SET status = 'attempting' WHERE status = 'pending'")
+    connection.execute("UPDATE outbox SET open = FALSE WHERE open")
     connection.execute(
         "INSERT INTO deliveries (thread, told, doubtful, doubtful_since)"
-        " SELECT t.id, 0, t.last_seq, :since FROM threads t"
-        " LEFT JOIN deliveries d ON d.thread = t.id WHERE t.last_seq > COALESCE(d.told, 0)"
+        " SELECT id, 0, last_seq, :since FROM threads WHERE TRUE"
         " ON CONFLICT (thread) DO UPDATE SET doubtful = excluded.doubtful,"
         " doubtful_since = excluded.doubtful_since",
         {"since": since},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from gateway.config.routes import Route
 from gateway.conversation import ConversationKey, InboundMessage
 from gateway.errors import GatewayClosed, NodeCutOff
 from gateway.gateway import Gateway
+from gateway.missed import Gap
 from gateway.surface import TextSurface
 from tests.adapters.discord.serving import EVERYWHERE, config_of
 from tests.fakes.new_store import new_store
@@ -86,6 +87,11 @@ class Node:
         """Write a mark, unless the process is gone."""
         self._check()
         await self._gateway.mark(platform, name, value, of=of)
+
+    async def add_gaps(self, platform: str, gaps: Sequence[Gap], marks: Mapping[str, str]) -> None:
+        """Write gaps and marks, unless the process is gone."""
+        self._check()
+        await self._gateway.add_gaps(platform, gaps, marks)
 
     def connection(self, adapter: str, *, is_open: bool) -> None:
         """Remember what the adapter says of its connection."""

@@ -125,7 +125,12 @@ def response_of(interaction: Interaction) -> Message:
 
 async def mark_heard(gateway_or_store: Any, at: float) -> None:
     """Let the store say that everything until then was heard."""
-    await gateway_or_store.mark("discord", SHARD, ShardState(heard=at).as_text())
+    await put_state(gateway_or_store, ShardState(heard=at))
+
+
+async def put_state(gateway_or_store: Any, state: ShardState, bot: str = "") -> None:
+    """Let the only shard go on from a state."""
+    await gateway_or_store.add_gaps("discord", (), state.marks(0, 1, bot))
 
 
 async def wait_seen_mark(gateway: Gateway) -> None:

@@ -22,7 +22,7 @@ from gateway.control.health import serve_health
 from gateway.control.socket_client import SocketClient
 from gateway.control.socket_server import serve_control
 from gateway.conversation import Author, ConversationKey, InboundMessage
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreTaken
 from gateway.gateway import Gateway
 from gateway.store.postgres.database import Database
 from gateway.store.postgres.store import PostgresStore
@@ -151,7 +151,8 @@ def shell(lines: list[str], url: str) -> None:
 
 
 @pytest.mark.usefixtures("fresh_imports")
-async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, postgres_url):
+@pytest.mark.parametrize("lines", [1, 2], ids=["noticed", "told"])
+async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, postgres_url, lines):
     door, store = Door(), store_at(postgres_url, Path("store"))
 
     async def slow() -> str:
@@ -172,12 +173,39 @@ async def test_a_copy_that_is_put_back_parks_what_was_unfinished_in_it(parley, p
         door.open()
         await until(gateway, thread, ends)
     put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
-    await asyncio.to_thread(shell, lines_of(put_back), postgres_url)
+    await asyncio.to_thread(shell, lines_of(put_back)[:lines], postgres_url)
     assert (await store.thread(thread)).state == "working"
     async with gateway_on(store, ScriptedTeams(team)):
         assert (await store.thread(thread)).state == "parked"
         [loss] = await store.losses()
     assert loss.cause == "restored"
+    async with store.own():  # it was noticed once
+        assert len(await store.losses()) == 1
+
+
+@pytest.mark.usefixtures("fresh_imports")
+async def test_a_node_whose_database_is_restored_meanwhile_is_one_no_more(parley, postgres_url):
+    store = PostgresStore(Database(url=postgres_url, failover=2.0), Path("store"))
+    async with store.own():
+        copied = await asyncio.to_thread(parley, "store", "backup", "one.dump")
+        await asyncio.to_thread(shell, lines_of(copied), postgres_url)
+        put_back = await asyncio.to_thread(parley, "store", "restore", "one.dump")
+        await asyncio.to_thread(shell, lines_of(put_back)[:1], postgres_url)
+        with pytest.raises(StoreTaken):  # though the copy has its row
+            await store.until_lost()
+    async with store.own():
+        assert [loss.cause for loss in await store.losses()] == ["restored"]
+
+
+async def test_a_database_is_no_copy_of_itself_however_often_it_is_opened(postgres_url, tmp_path):
+    store = store_at(postgres_url, tmp_path)
+    for statement in ("VACUUM FULL marks", "VACUUM FREEZE marks", "CLUSTER marks USING marks_pkey"):
+        async with store.own():
+            pass
+        with psycopg.connect(postgres_url, autocommit=True) as raw:
+            raw.execute(statement)
+    async with store.own():
+        assert await store.losses() == []
 
 
 @pytest.mark.chaos

@@ -76,7 +76,7 @@ async def test_the_result_is_told_although_its_caller_has_left(tmp_path):
     store, told = new_store(tmp_path), asyncio.get_running_loop().create_future()
     async with store.own():
         writing = asyncio.ensure_future(
-            store.write(lambda c: c.change("DELETE FROM marks"), told.set_result)
+            store.write(lambda c: c.change("DELETE FROM gaps"), told.set_result)
         )
         await asyncio.sleep(0)
         writing.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from adapters.discord.connection.shard_state import ShardState, find_state
 from adapters.discord.inbound import catch_up
 from adapters.discord.testing import DiscordSimulator
 from tests.adapters.discord.nodes import Cluster, Node, cluster
-from tests.adapters.discord.serving import EVERYWHERE, config_of
+from tests.adapters.discord.serving import EVERYWHERE, config_of, put_state
 
 
 @pytest.fixture(autouse=True)
@@ -105,9 +106,7 @@ async def test_what_is_sent_again_although_it_was_stored_is_taken_once(
         await alice.says(alice.direct, "once")
         await served.stored(1)
         served.kill(first)
-        await served.gateway.mark(
-            "discord", "shard 0 of 1", stored.as_text(bot_of(served))
-        )  # not yet written
+        await put_state(served.gateway, stored, bot_of(served))  # not yet written
         second = await served.connect()
         await served.until(lambda: second.came == ["once"])
         await wait_accepted(served)
@@ -164,12 +163,10 @@ async def test_a_session_whose_events_discord_does_not_know_is_given_up(
     async with cluster(discord, tmp_path) as served:
         first = await settle(served)
         served.kill(first)
-        state = (
-            (await stored_state(served))
-            .as_text(bot_of(served))
-            .replace('"sequence": ', '"sequence": 9')
-        )
-        await served.gateway.mark("discord", "shard 0 of 1", state)
+        state = await stored_state(served)
+        assert state.session is not None
+        unknown = replace(state.session, sequence=900 + state.session.sequence)
+        await put_state(served.gateway, replace(state, session=unknown), bot_of(served))
         await served.connect()
         assert (discord.gateway.identifies, discord.gateway.resumes) == (2, 0)
 

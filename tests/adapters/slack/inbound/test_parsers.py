@@ -61,6 +61,7 @@ def test_a_reply_is_a_message_in_its_thread() -> None:
             order_key=order_key(TS),
             link=(f"https://home.slack.com/archives/C1/p1700000001000200?thread_ts={ROOT}&cid=C1"),
             mentioned=True,
+            at=float(TS),
         ),
         user="U1",
         home="T1",

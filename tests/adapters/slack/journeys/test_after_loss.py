@@ -1,0 +1,118 @@
+"""After a restore what Slack delivers again, or has in its history, is offered and not answered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.slack.simulator.clock import RealClock
+from adapters.slack.simulator.state import Message
+from adapters.slack.testing import Refusal, RenderedMessage, SlackSimulator
+from gateway.gateway import Gateway
+from gateway.missed import BEFORE_LOSS
+from gateway.store.units.losses import add_loss
+from tests.adapters.slack.child import WORDS
+from tests.adapters.slack.journeys.test_killed_answers import Process
+from tests.adapters.slack.serving import PATIENCE, ServedSlack, served
+from tests.fakes.lost_records import copy_store, lose_commits, put_back
+
+
+@asynccontextmanager
+async def restored(
+    folder: Path,
+    again: bool = False,
+) -> AsyncGenerator[tuple[ServedSlack, list[Message]]]:
+    """A workspace on a copy from before two messages, seconds ago; Slack may send them again."""
+    store, copy = folder / "store", folder / "copy"
+    async with SlackSimulator(clock=RealClock(), rates=False) as slack:
+        ann = slack.person("ann")
+        async with served(slack, store) as run:
+            thread = await ann.asks("general", "before")
+            await run.until(lambda: slack.messages("general", thread)[1:])
+            await run.delivered()
+            await copy_store(store, copy)
+            await ann.says("general", "one", thread=thread)
+            other = await ann.asks("general", "two")
+            await run.until(lambda: run.asked == 3)
+            await run.delivered()
+            since = slack.deliveries[-3:]
+        await put_back(store, copy)
+
+        async def redeliver(_: Gateway) -> None:
+            for delivery in since:
+                repeated = slack.repeat(delivery)
+                async with asyncio.timeout(PATIENCE):
+                    while not repeated.acked:  # noqa: ASYNC110 (a delivery tells nobody)
+                        await asyncio.sleep(0.01)
+
+        meanwhile: Callable[[Gateway], Awaitable[None]] | None = redeliver if again else None
+        async with served(slack, store, meanwhile=meanwhile) as run:
+            yield run, [thread, other]
+
+
+def cards(run: ServedSlack, thread: Message) -> list[RenderedMessage]:
+    said = run.slack.messages("general", thread)
+    return [each for each in said if "Answer now" in each.buttons]
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize("again", [False, True], ids=["history", "delivered again"])
+async def test_what_was_answered_since_the_copy_is_offered(tmp_path: Path, again: bool) -> None:
+    async with restored(tmp_path, again) as (run, threads):
+        assert [loss.cause for loss in await run.store.losses()] == ["restored"]
+        for thread in threads:
+            await run.until(lambda thread=thread: cards(run, thread))
+        await run.caught_up()
+        await run.settled()
+        assert [len(cards(run, thread)) for thread in threads] == [1, 1]
+        assert (run.asked, await run.inbox("text")) == (0, ["before"])
+        await run.slack.person("ann").clicks(cards(run, threads[1])[0].ts, "Answer now")
+        await run.until(lambda: run.asked == 1)
+
+
+async def test_a_click_from_then_is_answered_with_a_sentence(tmp_path: Path) -> None:
+    async with restored(tmp_path) as (run, threads):
+        for thread in threads:
+            await run.until(lambda thread=thread: cards(run, thread))
+        ahead = time.time() + 3600
+        await run.store.write(lambda c: add_loss(c, ahead, "damaged", since=1.0, commits=9))
+        ann = run.slack.person("ann")
+        await ann.clicks(cards(run, threads[1])[0].ts, "Answer now")
+        told = lambda: [each.text for each in run.slack.private(ann)]  # noqa: E731
+        await run.until(lambda: told() == [BEFORE_LOSS])
+        await ann.says("general", "!new", thread=threads[0])
+        await run.until(lambda: told() == [BEFORE_LOSS] * 2)
+        assert run.asked == 0
+        assert cards(run, threads[1])
+
+
+@pytest.mark.sqlite
+@pytest.mark.chaos
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("plain", [False, True], ids=["streams", "edits"])
+@pytest.mark.parametrize("commits", [1, 4, 8])
+async def test_what_people_could_read_stands_when_the_end_of_the_log_is_gone(
+    tmp_path: Path, commits: int, plain: bool
+) -> None:
+    async with SlackSimulator(clock=RealClock()) as slack:
+        if plain:
+            slack.fail("chat.startStream", Refusal("channel_type_not_supported"), times=99)
+        alice = slack.person("alice")
+        asked = await alice.asks("general", "do it")
+        shown = lambda: slack.messages("general", asked)[1:]  # noqa: E731
+        with Process(slack, tmp_path, asked) as first:
+            await slack.until(lambda: any("Approve" in each.buttons for each in shown()), within=90)
+            await slack.until(lambda: WORDS[-1] in str(shown()), within=40)
+            first.kill()
+        assert lose_commits(tmp_path, commits) == commits
+        before = shown()
+        with Process(slack, tmp_path, asked):
+            offers = lambda: [each for each in shown() if "Continue" in each.buttons]  # noqa: E731
+            await slack.until(offers, within=60)
+            assert "was damaged" in offers()[0].text
+            assert shown()[: len(before)] == before

@@ -1,0 +1,65 @@
+"""Stores that lose records: by a restore, or by a write-ahead log whose end is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.fakes.new_store import is_on_postgres, new_store
+from tests.fakes.postgres_databases import database_of
+from tests.fakes.postgres_server import programs
+
+HEADER, FRAME = 32, 24 + 4096
+"""Bytes of a write-ahead log's header, and of a frame (sqlite.org/fileformat2.html)."""
+
+
+async def copy_store(folder: Path, copy: Path) -> None:
+    """Copy a store as its operator does, whether it is used or not."""
+    if not is_on_postgres():
+        await new_store(folder).backup(copy)
+        return
+    await _run(folder, "pg_dump", "--format=custom", f"--file={copy}")
+
+
+async def put_back(folder: Path, copy: Path) -> None:
+    """Let a copy replace a store that nobody uses, and no more than that."""
+    if not is_on_postgres():
+        store = new_store(folder)
+        await store.stage(copy)
+        await store.restore()
+        return
+    await _run(folder, "pg_restore", "--clean", "--if-exists", "--single-transaction", f"{copy}")
+
+
+async def _run(folder: Path, program: str, *arguments: str) -> None:
+    url = urlsplit(database_of(folder))
+    server = [f"--host={url.hostname}", f"--port={url.port}", f"--username={url.username}"]
+    command = [f"{programs() / program}", *server, f"--dbname={url.path[1:]}", *arguments]
+    await asyncio.to_thread(_call, command, url.password or "")
+
+
+def _call(command: Sequence[str], password: str) -> None:
+    environment = {"PGPASSWORD": password, "LC_ALL": "C", "PATH": "/usr/bin:/bin"}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+
+def lose_commits(folder: Path, commits: int) -> int:
+    """Cut the last commits off the log of a store that was killed; how many there were."""
+    log = folder / "parley.db-wal"
+    content = log.read_bytes()
+    starts = range(HEADER, len(content) - FRAME + 1, FRAME)
+    # A frame that ends a commit has the size of the database; a log that is begun anew, new salts.
+    salts = content[16:24]
+    ends = [
+        start + FRAME
+        for start in starts
+        if content[start + 8 : start + 16] == salts
+        and int.from_bytes(content[start + 4 : start + 8], "big")
+    ]
+    lost = min(commits, len(ends))
+    kept = ends[-lost - 1] if lost < len(ends) else HEADER
+    log.write_bytes(content[:kept])
+    return lost

@@ -1,0 +1,136 @@
+"""Of the time that a store has lost, nothing is live: no message, click, command or cursor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.access.authority import Access
+from gateway.client import Answer
+from gateway.conversation import Author, Click, ConversationKey, InboundMessage
+from gateway.gateway import Gateway
+from gateway.missed import BEFORE_LOSS, CURSOR
+from tests.fakes.lost_records import copy_store, put_back
+from tests.fakes.new_store import new_store
+from tests.gateway.scripted import ScriptedTeams, ends, solo, until
+
+pytestmark = pytest.mark.usefixtures("database")
+
+KEY = ConversationKey(platform="chat", channel="C", root="1")
+ANN, EVE = Author(id="chat:ann", name="Ann"), Author(id="chat:eve", name="Eve")
+
+
+def said(text: str, at: float, **more: Any) -> InboundMessage:
+    said = InboundMessage(key=KEY, author=ANN, text=text, message_id=text, dedupe=(text,), at=at)
+    return replace(said, **more)
+
+
+def gateway_on(folder: Path) -> Gateway:
+    teams = ScriptedTeams(lambda: solo("yes", "yes", "yes"))
+    return Gateway(new_store(folder), teams, access=Access(["chat:ann"]))
+
+
+@asynccontextmanager
+async def restored(folder: Path) -> AsyncGenerator[tuple[Gateway, float]]:
+    """A gateway on a copy from before "later", and a time from which it knows nothing."""
+    copy = folder.parent / "copy"
+    async with gateway_on(folder) as gateway:
+        first = await gateway.accept(said("first", time.time()))
+        await until(gateway, first.thread, ends)
+        await gateway.mark("chat", f"{CURSOR}session", "42")
+        await gateway.mark("chat", "heard", "1.0")
+        await copy_store(folder, copy)
+        seq = (await gateway.thread(first.thread)).last_seq
+        at = time.time()
+        await gateway.accept(said("later", at))
+        await until(gateway, first.thread, ends, seq)
+    await put_back(folder, copy)
+    async with gateway_on(folder) as gateway:
+        assert [loss.cause for loss in await gateway.store.losses()] == ["restored"]
+        yield gateway, at
+
+
+async def test_what_was_said_then_is_offered_and_answered_once_somebody_asks(tmp_path):
+    async with restored(tmp_path / "store") as (gateway, at):
+        later = said("later", at)
+        receipts = [await gateway.accept(later), *await gateway.accept_missed([later])]
+        assert [each.outcome for each in receipts] == ["offered", "offered"]
+        assert await gateway.known_keys(["later"]) == set()
+        thread = await gateway.thread_at(KEY)
+        assert thread is not None
+        assert thread.state == "idle"
+        assert (await gateway.accept(said("first", at - 9))).outcome == "turn"  # it is known
+        asked = await gateway.accept(replace(later, at=time.time()))
+        assert (asked.outcome, asked.thread) == ("turn", thread.id)
+        await until(gateway, thread.id, ends, thread.last_seq)
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        {"event": "message", "text": "/new"},
+        {"event": "message", "text": "!forget"},
+        {"event": "command", "text": "/queue mode steer"},
+        {"event": "command", "text": "a question that begins a thread"},
+        {"event": "click", "click": Click(request="r1", answer=Answer(kind="approve"))},
+        {"event": "message", "click": Click(request="r1", answer=Answer(kind="approve"))},
+        {"event": "modal", "click": Click(request="r1", answer=Answer(kind="text", text="no"))},
+        {"event": "stop", "text": "/stop"},
+        {"event": "reaction", "text": "reacted"},
+        {"event": "shortcut", "text": "What do you think?"},
+    ],
+    ids=lambda done: f"{done['event']} {done.get('text', 'answers')}".partition(" a")[0],
+)
+async def test_what_was_done_then_is_told_in_a_sentence_and_changes_nothing(tmp_path, done):
+    async with restored(tmp_path / "store") as (gateway, at):
+        before = await gateway.thread_at(KEY)
+        assert before is not None
+        receipt = await gateway.accept(replace(said("done", at), **done))
+        assert (receipt.outcome, receipt.reply) == ("command", BEFORE_LOSS)
+        assert await gateway.thread_at(KEY) == before
+        again = await gateway.accept(replace(said("again", time.time()), text="/status"))
+        assert again.reply.startswith("The team 'demo' is idle.")
+
+
+async def test_edits_and_deletions_of_then_are_applied(tmp_path):
+    async with restored(tmp_path / "store") as (gateway, at):
+        created = (KEY.dedupe("create", "later"),)
+        gone = (KEY.dedupe("delete", "later"),)
+        await gateway.accept(said("later", at, event="delete", author=Author(id=""), dedupe=gone))
+        asked = await gateway.accept(said("later", time.time(), dedupe=created))
+        assert asked.outcome == "refused"  # it was deleted
+        edit = said("edited", at, event="edit", message_id="first", dedupe=("edit",))
+        edited = await gateway.accept(edit)
+        assert edited.outcome == "merged"
+
+
+async def test_what_is_for_others_or_of_strangers_is_not_offered(tmp_path):
+    async with restored(tmp_path / "store") as (gateway, at):
+        for more in ({"only_answers": True}, {"author": EVE}):
+            receipt = await gateway.accept(said("later", at, **more))
+            assert (receipt.outcome, receipt.reply) == ("refused", "")
+        await gateway.accept(said("/mute", time.time()))
+        assert (await gateway.accept(said("later", at))).outcome == "refused"
+        assert (await gateway.accept(said("later", at, mentioned=True))).outcome == "offered"
+
+
+async def test_cursors_are_gone_with_the_time_that_they_tell_of(tmp_path):
+    async with restored(tmp_path / "store") as (gateway, _):
+        assert await gateway.marks("chat") == {"heard": "1.0"}
+        await gateway.mark("chat", f"{CURSOR}session", "43")
+    async with gateway_on(tmp_path / "store") as gateway:  # no loss: it stays
+        assert await gateway.marks("chat", f"{CURSOR}session") == {f"{CURSOR}session": "43"}
+        assert len(await gateway.store.losses()) == 1
+
+
+async def test_what_is_said_since_or_at_no_known_time_is_answered(tmp_path):
+    async with restored(tmp_path / "store") as (gateway, _):
+        for n, at in enumerate((time.time(), 0.0)):
+            receipt = await gateway.accept(said(f"now {n}", at))
+            assert receipt.outcome in ("turn", "queued")
