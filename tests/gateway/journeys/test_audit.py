@@ -30,6 +30,7 @@ QUIET_DECISIONS = {
     decided.CommandReply: "it only answers",
     decided.UsageReply: "it only answers",
     decided.NoAction: "nothing is done",
+    decided.MessageOffer: "nothing is done",
 }
 QUIET_OPERATIONS = {
     "accept": "is accept_all with one message",
