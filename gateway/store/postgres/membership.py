@@ -70,7 +70,8 @@ _TIDY = "DELETE FROM session_marks c WHERE NOT EXISTS (SELECT 1 FROM nodes WHERE
 _FORGET = "DELETE FROM nodes WHERE beat + patience < server_time()"
 _BEAT = f"""
     UPDATE nodes SET beat = server_time(), figures = $2 WHERE boot = $1
-    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time(), {IS_ORIGINAL}
+    RETURNING (SELECT COUNT(*) FROM nodes), (SELECT version FROM store), server_time(),
+     {IS_ORIGINAL}
 """
 _END_DEAD = """
     SELECT pg_terminate_backend(a.pid) FROM nodes n JOIN pg_stat_activity a
