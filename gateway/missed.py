@@ -28,7 +28,7 @@ BEFORE_LOSS = (
 
 
 def outcome_of(receipt: Receipt) -> MissedOutcome:
-    """What became of a missed message that was handed in."""
+    """The outcome of a missed message that was handed in."""
     match receipt.outcome:
         case "refused":
             return "refused"

@@ -255,7 +255,7 @@ class _Service:
             self._note_failure(at)
 
     async def offer(self, place: ConversationKey, at: float) -> None:
-        """Have a thread read from a time on, so that an answer is offered there."""
+        """Have a thread read from a time on, to offer an answer."""
         await self._catch_up.note_lost(place, at)
 
     def _note_failure(self, at: float | None = None) -> None:

@@ -185,7 +185,7 @@ class MessageRules:
         return decide_answer(author, named, answer, self.operators, self.said_at)
 
     def _before_loss(self, situation: Situation, verdict: Verdict) -> Decision:
-        """Decision on what may have been done already, of which nothing is known."""
+        """Decision on what may have been done before a loss."""
         said = self.message.event in SAID and self.message.click is None
         if said and (isinstance(verdict, Denial) or self._is_for_others(situation)):
             return NoAction()

@@ -1,4 +1,4 @@
-"""Stores that lose records: by a restore, or by a write-ahead log whose end is gone."""
+"""Stores that lose records, by a restore or with their log's end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADER, FRAME = 32, 24 + 4096
 
 
 async def copy_store(folder: Path, copy: Path) -> None:
-    """Copy a store as its operator does, whether it is used or not."""
+    """Copy a store as its operator does, also while it is used."""
     if not is_on_postgres():
         await new_store(folder).backup(copy)
         return
@@ -25,7 +25,7 @@ async def copy_store(folder: Path, copy: Path) -> None:
 
 
 async def put_back(folder: Path, copy: Path) -> None:
-    """Let a copy replace a store that nobody uses, and no more than that."""
+    """Let a copy replace a store that nobody uses."""
     if not is_on_postgres():
         store = new_store(folder)
         await store.stage(copy)
@@ -47,7 +47,10 @@ def _call(command: Sequence[str], password: str) -> None:
 
 
 def lose_commits(folder: Path, commits: int) -> int:
-    """Cut the last commits off the log of a store that was killed; how many there were."""
+    """Cut the last commits off the log of a killed process.
+
+    How many there were; those that are no longer in the log stay.
+    """
     log = folder / "parley.db-wal"
     content = log.read_bytes()
     starts = range(HEADER, len(content) - FRAME + 1, FRAME)

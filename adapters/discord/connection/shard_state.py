@@ -44,7 +44,7 @@ class ShardState:
     session: ShardSession | None = None
 
     def marks(self, shard: int, shards: int, bot: str = "") -> dict[str, str]:
-        """The marks of the shard's times, and of the session, which is the bot's."""
+        """The marks of the shard's times and of the bot's session."""
         session = {**asdict(self.session), "bot": bot} if self.session is not None else {}
         return {
             name_of(shard, shards): json.dumps({"heard": self.heard, "owed": dict(self.owed)}),

@@ -55,7 +55,10 @@ def place_of(channel: str) -> ConversationKey:
 
 @dataclass(frozen=True, slots=True)
 class MissedRange:
-    """Missed messages of a channel, from `first` to before `end`; asked for `at` a time."""
+    """Missed messages of a channel, from `first` to before `end`.
+
+    Somebody asked for their answers `at` this time.
+    """
 
     channel: str
     guild: str

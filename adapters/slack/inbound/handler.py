@@ -170,7 +170,7 @@ class Service(Protocol):
         ...
 
     async def offer(self, place: ConversationKey, at: float) -> None:
-        """Have a thread read from a time on, so that an answer is offered there."""
+        """Have a thread read from a time on, to offer an answer."""
         ...
 
     async def note_gap(self, team: str, since: float) -> None:

@@ -217,5 +217,5 @@ def _action(
 
 
 def _done_at(payload: Payload) -> float:
-    """When a button was pressed; 0 for forms and commands, of which Slack does not say it."""
+    """When a button was pressed; 0 where Slack does not say it."""
     return next((float(ts_at(each, "action_ts") or 0) for each in tables_at(payload, "actions")), 0)

@@ -355,7 +355,7 @@ def _hand_on(done: asyncio.Future[T], then: Callable[[T], None]) -> None:
 
 
 def _note_restore(connection: PostgresConnection, now: float) -> None:
-    """Note a loss if the database was restored, and sign it as the original."""
+    """Note a loss if the database was restored, and sign it."""
     [[original]] = connection.fetch(f"SELECT {IS_ORIGINAL} AS original")
     note_restore(connection, now, restored=original is False)
     if not original:

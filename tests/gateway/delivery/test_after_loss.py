@@ -1,4 +1,4 @@
-"""After a loss the platform is the newer truth: what stands there stays, what is new is below."""
+"""After a loss the platform is the newer truth."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEXT = replace(BEGIN, messages=(HumanText(inbox=2, author="Ann", text="And?"),))
 
 
 async def begun(folder: Path, surface: PlainSurface, board: Board, *events: SessionEvent) -> str:
-    """A thread of which this is told, and whose process is killed then."""
+    """A thread of which this is told, whose process is killed."""
     async with served(folder, surface, clock=VirtualClock()) as gateway:
         story = await Story.begun(gateway)
         await story.tell(*events)
@@ -52,7 +52,7 @@ async def begun(folder: Path, surface: PlainSurface, board: Board, *events: Sess
 
 
 def becomes(board: Board, text: str) -> Content:
-    """Let the first message be complete: of that the store knows nothing any more."""
+    """Let the first message be complete, unknown to the store."""
     posted = board.posted[0]
     content = posted.content
     assert isinstance(content, Speech)
@@ -68,7 +68,7 @@ async def lose(gateway: Gateway) -> None:
 
 
 async def after(folder: Path, surface: PlainSurface, thread: str, *events: SessionEvent) -> None:
-    """What happens in the next process, which has lost something."""
+    """Let this happen in the next process, which has lost something."""
     async with Gateway(new_store(folder), ScriptedTeams(lambda: solo("x"))) as gateway:
         await lose(gateway)
     clock = VirtualClock()

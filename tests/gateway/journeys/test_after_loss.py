@@ -1,4 +1,4 @@
-"""Of the time that a store has lost, nothing is live: no message, click, command or cursor."""
+"""Nothing is live of a time that a store has lost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gateway_on(folder: Path) -> Gateway:
 
 @asynccontextmanager
 async def restored(folder: Path) -> AsyncGenerator[tuple[Gateway, float]]:
-    """A gateway on a copy from before "later", and a time from which it knows nothing."""
+    """A gateway on a copy, and a time that it has lost."""
     copy = folder.parent / "copy"
     async with gateway_on(folder) as gateway:
         first = await gateway.accept(said("first", time.time()))

@@ -1,4 +1,4 @@
-"""After a restore Discord's session is not gone on with, and nothing is answered again."""
+"""After a restore no session is resumed, and nothing answered again."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_what_was_answered_since_the_copy_is_offered_and_no_tool_runs_agai
 async def test_what_a_resumed_session_sends_again_is_offered_too(
     discord: DiscordSimulator, tmp_path: Path
 ) -> None:
-    """The law holds whichever way a message comes: as if the cursor had stayed."""
+    """The law holds whichever way a message comes."""
     texts = ["one", "two"]
     async with restored(discord, tmp_path, texts, resumes=True) as (gateway, asked):
         await wait_caught_up(gateway, offer=2)

@@ -1,4 +1,4 @@
-"""After a restore what Slack delivers again, or has in its history, is offered and not answered."""
+"""After a restore, messages of before are offered and not answered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ async def restored(
     folder: Path,
     again: bool = False,
 ) -> AsyncGenerator[tuple[ServedSlack, list[Message]]]:
-    """A workspace on a copy from before two messages, seconds ago; Slack may send them again."""
+    """A workspace on a copy from before two messages.
+
+    Slack may send them `again`.
+    """
     store, copy = folder / "store", folder / "copy"
     async with SlackSimulator(clock=RealClock(), rates=False) as slack:
         ann = slack.person("ann")
